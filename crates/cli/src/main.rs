@@ -1,0 +1,2 @@
+//! The `crosstalk` program.
+fn main() {}

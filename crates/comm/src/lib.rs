@@ -1,0 +1,1 @@
+//! Transports, virtual clocks, ranks and collectives.

@@ -1,0 +1,111 @@
+//! A network technology with its LogGOPS parameters.
+//!
+//! LogGOPS (Hoefler, Schneider, Lumsdaine: "LogGOPSim", HPDC 2010, after
+//! Culler et al.'s LogP and Alexandrov et al.'s LogGP). For a message of
+//! `s` bytes, end to end and uncontended: `2o + L + (s − 1) · max(O, G)`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::units::{BitRate, Bytes, Seconds};
+
+/// What one message costs. Times in seconds, per-byte costs in seconds a byte.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// L: from the last instruction of the sender's overhead until the head
+    /// of the message reaches the receiver.
+    #[serde(rename = "L")]
+    pub latency: Seconds,
+    /// o: CPU time a message, on each side.
+    #[serde(rename = "o")]
+    pub overhead: Seconds,
+    /// g: the least time between two messages of one NIC, in one direction.
+    #[serde(rename = "g")]
+    pub gap: Seconds,
+    /// G: NIC time a byte, in one direction.
+    #[serde(rename = "G")]
+    pub gap_per_byte: Seconds,
+    /// O: CPU time a byte, on each side.
+    #[serde(rename = "O", default)]
+    pub overhead_per_byte: Seconds,
+}
+
+/// Other costs from a message size on, for fabrics that change protocol.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The smallest message these costs hold for.
+    pub from: Bytes,
+    /// The costs from that size on.
+    #[serde(flatten)]
+    pub costs: Costs,
+}
+
+/// Where a number comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Paper, standard or derivation.
+    pub text: String,
+    /// True where the number was fitted to a published result, so that a claim
+    /// about that result is calibration and no evidence.
+    #[serde(default)]
+    pub calibration: bool,
+}
+
+/// A network technology: one file of `fabrics/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fabric {
+    /// The name studies use; the file's name without `.toml`.
+    #[serde(default)]
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// The link's data rate: what real-time links are shaped to.
+    pub rate: BitRate,
+    /// What a message costs.
+    pub costs: Costs,
+    /// Other costs from a size on, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub step: Vec<Step>,
+    /// Parameter (`rate`, `L`, `o`, `g`, `G`, `O`, `step`) → where it comes from.
+    pub source: BTreeMap<String, Source>,
+    /// What of this fabric is known to be missing from the emulation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
+}
+
+impl Fabric {
+    /// The costs of a message of `size` bytes.
+    pub fn costs_for(&self, size: u64) -> &Costs {
+        self.step
+            .iter()
+            .rev()
+            .find(|step| size >= step.from.0)
+            .map_or(&self.costs, |step| &step.costs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_take_over_from_their_size_on() {
+        let fabric: Fabric = toml::from_str(
+            r#"
+            title = "T"
+            rate = "1 Gbit/s"
+            costs = { L = "5 µs", o = "1 µs", g = "1 µs", G = "8 ns" }
+            step = [{ from = "256 B", L = "5 µs", o = "1 µs", g = "2 µs", G = "4 ns" }]
+            source = { rate = { text = "standard" } }
+            "#,
+        )
+        .expect("reads");
+        assert_eq!(fabric.costs_for(255).gap, Seconds(1e-6));
+        assert_eq!(fabric.costs_for(256).gap, Seconds(2e-6));
+    }
+}

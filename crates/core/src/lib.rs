@@ -1,0 +1,22 @@
+//! The words every room of Crosstalk shares: units, records, agent messages,
+//! fabrics, systems, and the traits of a scene. Vocabulary only: nothing here
+//! reads a clock, opens a file or knows an operating system.
+#![forbid(unsafe_code)]
+
+pub mod emulation;
+pub mod fabric;
+pub mod fault;
+pub mod fidelity;
+pub mod histogram;
+pub mod message;
+pub mod name;
+pub mod need;
+pub mod provenance;
+pub mod record;
+pub mod scene;
+pub mod system;
+pub mod testbed;
+pub mod units;
+pub mod value;
+
+pub use fault::{Fault, FaultKind};

@@ -1,0 +1,146 @@
+//! What the runner and an agent say to each other: one JSON object a line over
+//! a duplex stream. Every message is answered or bounded by a deadline.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::io::{BufRead, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+
+use crate::Fault;
+use crate::emulation::Emulation;
+use crate::fidelity::Fidelity;
+use crate::provenance::Provenance;
+use crate::record::Reading;
+use crate::units::Seconds;
+use crate::value::Params;
+
+/// The version of this protocol; both sides refuse another one.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest line either side accepts, in bytes.
+pub const LONGEST: u64 = 64 << 20;
+
+/// One node's part in an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The workload's registered name.
+    pub workload: String,
+    /// Its parameters, all `$factor`s filled in.
+    pub params: Params,
+    /// This node's number, from 0.
+    pub node: usize,
+    /// How many nodes take part.
+    pub nodes: usize,
+    /// Every node's address, by number.
+    pub addresses: Vec<IpAddr>,
+    /// What virtual time stands for; `None` in real time.
+    pub emulation: Option<Emulation>,
+    /// Give up after this long.
+    pub deadline: Seconds,
+    /// The same for all nodes of an attempt, different between attempts.
+    pub seed: u64,
+}
+
+/// From the runner to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "fields are documented on the variants")]
+pub enum ToAgent {
+    /// Opens the conversation with the protocol's version.
+    Hello { protocol: u32 },
+    /// Asks for the node's facts.
+    Facts,
+    /// Get ready for a part: answered by `Ready` or `Done`.
+    Prepare { part: Box<Part> },
+    /// All are ready; here is where each node listens (`None`: it does not).
+    Go { endpoints: Vec<Option<SocketAddr>> },
+    /// Stop what you are doing: answered by `Done`.
+    Cancel,
+    /// Go home.
+    Bye,
+}
+
+/// How a part ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "fields are documented on the variants")]
+pub enum Outcome {
+    /// It went through; what the fidelity monitor saw on this node.
+    Finished { fidelity: Option<Fidelity> },
+    /// It failed, and why.
+    Failed { reason: String },
+}
+
+/// From an agent to the runner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "fields are documented on the variants")]
+pub enum FromAgent {
+    /// Answers `Hello`: protocol and program version.
+    Hello { protocol: u32, version: String },
+    /// Answers `Facts`.
+    Facts { provenance: Provenance },
+    /// Answers `Prepare`: where this node listens, if it does.
+    Ready { endpoint: Option<SocketAddr> },
+    /// Something was observed, this many seconds after `Go`.
+    Sample { reading: Reading, at: f64, n: u64 },
+    /// The part ended.
+    Done(Outcome),
+}
+
+/// Writes one message and flushes it.
+pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Fault> {
+    let mut line = serde_json::to_vec(message).map_err(|e| Fault::environment(format!("cannot write a message: {e}")))?;
+    line.push(b'\n');
+    writer
+        .write_all(&line)
+        .and_then(|()| writer.flush())
+        .map_err(|e| Fault::environment(format!("the other side is gone: {e}")))
+}
+
+/// Reads one message; `None` at the end of the stream.
+pub fn receive<T: DeserializeOwned>(reader: &mut dyn BufRead) -> Result<Option<T>, Fault> {
+    let mut line = Vec::new();
+    let read = reader
+        .take(LONGEST)
+        .read_until(b'\n', &mut line)
+        .map_err(|e| Fault::environment(format!("the other side is gone: {e}")))?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if line.last() != Some(&b'\n') {
+        return Err(Fault::environment("a message was cut short or is too long"));
+    }
+    serde_json::from_slice(&line)
+        .map(Some)
+        .map_err(|e| Fault::environment(format!("not a message of this protocol: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_message_survives_the_stream() {
+        let sent = ToAgent::Go { endpoints: vec![None, Some(([127, 0, 0, 1], 80).into())] };
+        let mut wire = Vec::new();
+        send(&mut wire, &sent).expect("writes");
+        let mut reader = wire.as_slice();
+        assert_eq!(receive(&mut reader).expect("reads"), Some(sent));
+        assert_eq!(receive::<ToAgent>(&mut reader).expect("ends"), None);
+    }
+
+    #[test]
+    fn a_message_cut_short_is_a_fault() {
+        let mut reader: &[u8] = b"{\"do\":\"facts\"}";
+        assert!(receive::<ToAgent>(&mut reader).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_a_fault_not_a_panic(noise in proptest::collection::vec(any::<u8>(), 1..200)) {
+            let mut reader = noise.as_slice();
+            while let Ok(Some(_)) = receive::<FromAgent>(&mut reader) {}
+        }
+    }
+}

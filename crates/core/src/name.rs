@@ -1,0 +1,47 @@
+//! Names people type: an unknown one is answered with the nearest valid one.
+
+use crate::Fault;
+
+/// The candidate nearest to `name`, if one is near enough to be meant.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()), c))
+        .filter(|(distance, c)| *distance <= 2.max(c.chars().count() / 3))
+        .min()
+        .map(|(_, c)| c)
+}
+
+/// A usage fault for an unknown `kind` of thing called `name`: the nearest
+/// valid name where there is one, else all of them.
+pub fn unknown<'a>(
+    kind: &str,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str> + Clone,
+) -> Fault {
+    let fault = Fault::usage(format!("unknown {kind} `{name}`"));
+    match nearest(name, candidates.clone()) {
+        Some(near) => fault.remedy(format!("did you mean `{near}`?")),
+        None => {
+            let all: Vec<_> = candidates.into_iter().collect();
+            fault.remedy(format!("one of: {}", all.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised() {
+        let fault = unknown("fabric", "ethernet-1gb", ["ethernet-1g", "ethernet-10g", "srio"]);
+        assert_eq!(fault.remedy.as_deref(), Some("did you mean `ethernet-1g`?"));
+    }
+
+    #[test]
+    fn a_word_like_none_of_them_lists_them_all() {
+        let fault = unknown("fabric", "zzzzzzz", ["srio", "qpi"]);
+        assert_eq!(fault.remedy.as_deref(), Some("one of: srio, qpi"));
+    }
+}

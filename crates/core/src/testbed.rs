@@ -1,0 +1,49 @@
+//! Where nodes come from.
+
+use std::io::{Read, Write};
+use std::net::IpAddr;
+
+use crate::Fault;
+use crate::need::Need;
+use crate::units::BitRate;
+
+/// A stream to an agent and back.
+pub struct Duplex {
+    /// What the agent says.
+    pub reader: Box<dyn Read + Send>,
+    /// What it is told.
+    pub writer: Box<dyn Write + Send>,
+}
+
+/// How the links between nodes are to behave in real time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Link {
+    /// As fast as the kernel goes.
+    Unshaped,
+    /// Held to this rate in each direction of each node's link.
+    Rate(BitRate),
+}
+
+/// A source of clusters.
+pub trait Testbed: Send {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// What it needs of this machine.
+    fn needs(&self) -> Vec<Need>;
+    /// Makes `nodes` nodes. Dropping the cluster takes them away again.
+    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
+}
+
+/// Nodes that are up.
+pub trait Cluster: Send {
+    /// How many.
+    fn nodes(&self) -> usize;
+    /// A node's address on the cluster's network.
+    fn address(&self, node: usize) -> IpAddr;
+    /// Starts an agent on `node` (a fresh one after a former died).
+    fn attach(&mut self, node: usize) -> Result<Duplex, Fault>;
+    /// Makes every link behave so from now on; says what was really set.
+    fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault>;
+    /// What of a real cluster this one does not have, for the report.
+    fn absences(&self) -> Vec<String>;
+}

@@ -1,0 +1,254 @@
+//! Quantities. Machine-readable output is in SI base units (seconds, bytes,
+//! bits a second); where people look, human units.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use crate::Fault;
+
+/// A duration in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
+#[serde(transparent)]
+pub struct Seconds(pub f64);
+
+/// A size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A rate in bits a second.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
+#[serde(transparent)]
+pub struct BitRate(pub f64);
+
+/// A frequency in hertz.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
+#[serde(transparent)]
+pub struct Hertz(pub f64);
+
+type Unit = (&'static str, f64);
+
+const TIME: &[Unit] = &[
+    ("s", 1.0),
+    ("ms", 1e-3),
+    ("µs", 1e-6),
+    ("us", 1e-6),
+    ("μs", 1e-6),
+    ("ns", 1e-9),
+    ("ps", 1e-12),
+    ("min", 60.0),
+    ("h", 3600.0),
+];
+const SIZE: &[Unit] = &[
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
+const RATE: &[Unit] = &[
+    ("bit/s", 1.0),
+    ("kbit/s", 1e3),
+    ("Mbit/s", 1e6),
+    ("Gbit/s", 1e9),
+    ("Tbit/s", 1e12),
+    ("B/s", 8.0),
+    ("kB/s", 8e3),
+    ("MB/s", 8e6),
+    ("GB/s", 8e9),
+];
+const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
+
+fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, Fault> {
+    let text = text.trim();
+    let split = text
+        .char_indices()
+        .find(|(i, c)| {
+            // `1e-3 s`: an exponent belongs to the number when a digit or sign follows.
+            let exponent = matches!(c, 'e' | 'E')
+                && text[i + 1..].starts_with(|n: char| n.is_ascii_digit() || n == '-' || n == '+');
+            !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_') || exponent)
+        })
+        .map_or(text.len(), |(i, _)| i);
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.replace('_', "").parse().map_err(|_| {
+        Fault::usage(format!("expected {what}, found `{text}`")).remedy(format!("write for example \"{example}\""))
+    })?;
+    let unit = unit.trim();
+    if unit.is_empty() {
+        return Err(Fault::usage(format!("{what} needs a unit, found `{text}`"))
+            .remedy(format!("write for example \"{example}\"")));
+    }
+    match units.iter().find(|(name, _)| *name == unit) {
+        Some((_, factor)) => Ok(number * factor),
+        None => Err(crate::name::unknown("unit", unit, units.iter().map(|u| u.0))),
+    }
+}
+
+/// Reads as a number in base units, or as text with a unit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Text(String),
+}
+
+macro_rules! quantity {
+    ($name:ident, $inner:ty, $what:literal, $units:expr, $example:literal, $convert:expr) => {
+        impl FromStr for $name {
+            type Err = Fault;
+            fn from_str(text: &str) -> Result<Self, Fault> {
+                let convert: fn(f64) -> Option<$inner> = $convert;
+                convert(parse(text, $what, $units, $example)?).map($name).ok_or_else(|| {
+                    Fault::usage(format!("expected {}, found `{text}`", $what))
+                        .remedy(concat!("write for example \"", $example, "\""))
+                })
+            }
+        }
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                use serde::de::Error;
+                let convert: fn(f64) -> Option<$inner> = $convert;
+                match Written::deserialize(d)
+                    .map_err(|_| D::Error::custom(concat!("expected ", $what, ", for example \"", $example, "\"")))?
+                {
+                    Written::Number(n) => convert(n)
+                        .map($name)
+                        .ok_or_else(|| D::Error::custom(format!("expected {}, found `{n}`", $what))),
+                    Written::Text(t) => t.parse().map_err(D::Error::custom),
+                }
+            }
+        }
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "description": concat!($what, ": a number in base units, or text with a unit such as \"", $example, "\""),
+                    "type": ["number", "string"]
+                })
+            }
+        }
+    };
+}
+
+fn not_negative(v: f64) -> Option<f64> {
+    (v.is_finite() && v >= 0.0).then_some(v)
+}
+quantity!(Seconds, f64, "a duration", TIME, "200 ms", not_negative);
+quantity!(Bytes, u64, "a size", SIZE, "64 KiB", |v| not_negative(v).map(|v| v.round() as u64));
+quantity!(BitRate, f64, "a rate", RATE, "2.5 Gbit/s", not_negative);
+quantity!(Hertz, f64, "a frequency", FREQUENCY, "2.4 GHz", not_negative);
+
+/// `value` with three significant digits and the prefix that suits it.
+fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
+    if value == 0.0 {
+        return format!("0 {}", steps[0].1);
+    }
+    let (factor, unit) = steps
+        .iter()
+        .rev()
+        .find(|(factor, _)| value.abs() >= 0.9995 * factor)
+        .unwrap_or(&steps[0]);
+    format!("{} {unit}", digits(value / factor))
+}
+
+/// Three significant digits, without an exponent for everyday magnitudes.
+pub fn digits(v: f64) -> String {
+    let magnitude = v.abs();
+    if !v.is_finite() {
+        format!("{v}")
+    } else if magnitude >= 99.95 || magnitude == 0.0 {
+        format!("{v:.0}")
+    } else if magnitude >= 9.995 {
+        format!("{v:.1}")
+    } else if magnitude >= 0.0995 {
+        format!("{v:.2}")
+    } else if magnitude >= 0.0001 {
+        format!("{v:.4}")
+    } else {
+        format!("{v:.2e}")
+    }
+}
+
+/// A number in the base unit named by `unit`, as people read it.
+/// Units known: `s`, `B`, `bit/s`, `Hz`, `%` (given as a ratio), `ratio`; any other is appended as it is.
+pub fn human(value: f64, unit: &str) -> String {
+    match unit {
+        "s" => scaled(
+            value,
+            &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
+        ),
+        "B" => scaled(
+            value,
+            &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")],
+        ),
+        "bit/s" => scaled(
+            value,
+            &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s"), (1e12, "Tbit/s")],
+        ),
+        "Hz" => scaled(value, &[(1.0, "Hz"), (1e3, "kHz"), (1e6, "MHz"), (1e9, "GHz")]),
+        "%" => format!("{} %", digits(value * 100.0)),
+        "ratio" => format!("{} ×", digits(value)),
+        "" => digits(value),
+        other => scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string() + " " + other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantities_read_as_written() {
+        assert_eq!("2.5 Gbit/s".parse(), Ok(BitRate(2.5e9)));
+        assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
+        assert_eq!("1 MB".parse(), Ok(Bytes(1_000_000)));
+        assert_eq!("30 µs".parse::<Seconds>().map(|s| (s.0 * 1e9).round()), Ok(30_000.0));
+        assert_eq!("1e-3 s".parse(), Ok(Seconds(1e-3)));
+        assert_eq!("2.4 GHz".parse(), Ok(Hertz(2.4e9)));
+    }
+
+    #[test]
+    fn a_wrong_unit_names_the_nearest() {
+        let fault = "1 Gbits/s".parse::<BitRate>().expect_err("no such unit");
+        assert_eq!(fault.remedy.as_deref(), Some("did you mean `Gbit/s`?"));
+        assert!("64".parse::<Bytes>().expect_err("no unit").message.contains("needs a unit"));
+        assert!("-1 s".parse::<Seconds>().is_err());
+        assert!("x s".parse::<Seconds>().is_err());
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        assert_eq!(human(0.000_012_34, "s"), "12.3 µs");
+        assert_eq!(human(2.5e9, "bit/s"), "2.50 Gbit/s");
+        assert_eq!(human(4096.0, "B"), "4.00 KiB");
+        assert_eq!(human(0.0, "s"), "0 ps");
+        assert_eq!(human(0.05, "%"), "5.00 %");
+        assert_eq!(human(0.9999, "s"), "1.00 s");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,24}") {
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Seconds>();
+            let _ = text.parse::<BitRate>();
+        }
+
+        #[test]
+        fn seconds_survive_writing(ns in 1u64..10_000_000_000) {
+            let read: Seconds = format!("{ns} ns").parse().expect("reads");
+            prop_assert!((read.0 * 1e9 - ns as f64).abs() < 1e-3 * ns as f64);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The values that factors, parameters and labels take.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::Fault;
+use crate::units::{Bytes, Seconds};
+
+/// One value as a person writes it in a study file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text, with or without a unit.
+    Text(String),
+    /// Several values, in order.
+    List(Vec<Value>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(v) => write!(f, "{v}"),
+            Value::Int(v) => write!(f, "{v}"),
+            Value::Float(v) => write!(f, "{v}"),
+            Value::Text(v) => f.write_str(v),
+            Value::List(v) => {
+                let parts: Vec<_> = v.iter().map(ToString::to_string).collect();
+                f.write_str(&parts.join(" "))
+            }
+        }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(v: i64) -> Self {
+        Value::Int(v)
+    }
+}
+impl From<f64> for Value {
+    fn from(v: f64) -> Self {
+        Value::Float(v)
+    }
+}
+impl From<bool> for Value {
+    fn from(v: bool) -> Self {
+        Value::Bool(v)
+    }
+}
+impl From<&str> for Value {
+    fn from(v: &str) -> Self {
+        Value::Text(v.to_string())
+    }
+}
+impl From<String> for Value {
+    fn from(v: String) -> Self {
+        Value::Text(v)
+    }
+}
+
+impl Value {
+    /// The value of a word typed on a command line: a boolean or number where
+    /// it reads as one, else text.
+    pub fn from_word(word: &str) -> Value {
+        if let Ok(v) = word.parse() {
+            return Value::Bool(v);
+        }
+        if let Ok(v) = word.parse() {
+            return Value::Int(v);
+        }
+        match word.parse::<f64>() {
+            Ok(v) if v.is_finite() => Value::Float(v),
+            _ => Value::Text(word.to_string()),
+        }
+    }
+
+    /// As a number, if it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Int(v) => Some(*v as f64),
+            Value::Float(v) => Some(*v),
+            _ => None,
+        }
+    }
+}
+
+/// The levels of a cell: factor → level.
+pub type Levels = BTreeMap<String, Value>;
+
+/// The parameters of a workload, condition or observer, with typed look-ups
+/// whose faults name the parameter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Params(pub BTreeMap<String, Value>);
+
+impl Params {
+    /// The named parameter, if it was given.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// A copy with `name` set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_string(), value.into());
+        self
+    }
+
+    /// Refuses parameters that `known` does not list.
+    pub fn only(&self, known: &[&str]) -> Result<(), Fault> {
+        match self.0.keys().find(|k| !known.contains(&k.as_str())) {
+            Some(key) => Err(crate::name::unknown("parameter", key, known.iter().copied())),
+            None => Ok(()),
+        }
+    }
+
+    /// A whole number of at least `least`, or `default` when not given.
+    pub fn count(&self, name: &str, default: u64, least: u64) -> Result<u64, Fault> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Int(v)) if *v >= 0 && *v as u64 >= least => Ok(*v as u64),
+            Some(other) => Err(wrong(name, &format!("a whole number of at least {least}"), other)),
+        }
+    }
+
+    /// A finite number, or `default` when not given.
+    pub fn float(&self, name: &str, default: f64) -> Result<f64, Fault> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(v) => v
+                .number()
+                .filter(|n| n.is_finite())
+                .ok_or_else(|| wrong(name, "a finite number", v)),
+        }
+    }
+
+    /// `true` or `false`, or `default` when not given.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool, Fault> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Bool(v)) => Ok(*v),
+            Some(other) => Err(wrong(name, "true or false", other)),
+        }
+    }
+
+    /// Text, or `default` when not given.
+    pub fn text<'a>(&'a self, name: &str, default: &'a str) -> Result<&'a str, Fault> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Text(v)) => Ok(v),
+            Some(other) => Err(wrong(name, "text", other)),
+        }
+    }
+
+    /// One of `choices`, the first when not given.
+    pub fn choice<'a>(&'a self, name: &str, choices: &[&'a str]) -> Result<&'a str, Fault> {
+        let chosen = self.text(name, choices[0])?;
+        if choices.contains(&chosen) {
+            Ok(chosen)
+        } else {
+            Err(crate::name::unknown(name, chosen, choices.iter().copied()))
+        }
+    }
+
+    /// A size above zero (`"64 B"`, `"4 KiB"`, `65536`), or `default`.
+    pub fn size(&self, name: &str, default: Bytes) -> Result<Bytes, Fault> {
+        let size = match self.get(name) {
+            None => default,
+            Some(Value::Int(v)) if *v > 0 => Bytes(*v as u64),
+            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.at(format!("parameter `{name}`")))?,
+            Some(other) => return Err(wrong(name, "a size above zero, such as \"64 B\"", other)),
+        };
+        if size.0 == 0 {
+            return Err(wrong(name, "a size above zero", &Value::Int(0)));
+        }
+        Ok(size)
+    }
+
+    /// A duration (`"200 ms"`, `0.2`), or `default`.
+    pub fn seconds(&self, name: &str, default: Seconds) -> Result<Seconds, Fault> {
+        match self.get(name) {
+            None => Ok(default),
+            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.at(format!("parameter `{name}`"))),
+            Some(v) => match v.number() {
+                Some(n) if n > 0.0 && n.is_finite() => Ok(Seconds(n)),
+                _ => Err(wrong(name, "a duration above zero, such as \"200 ms\"", v)),
+            },
+        }
+    }
+}
+
+fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
+    Fault::usage(format!("expected {expected}, found `{found}`")).at(format!("parameter `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_the_values_they_read_as() {
+        assert_eq!(Value::from_word("4"), Value::Int(4));
+        assert_eq!(Value::from_word("0.5"), Value::Float(0.5));
+        assert_eq!(Value::from_word("true"), Value::Bool(true));
+        assert_eq!(Value::from_word("1 MB"), Value::Text("1 MB".into()));
+        assert_eq!(Value::from_word("nan"), Value::Text("nan".into()));
+    }
+
+    #[test]
+    fn sizes_of_zero_or_below_are_refused() {
+        for bad in [Value::Int(0), Value::Int(-4), Value::Text("0 B".into())] {
+            let params = Params::default().with("size", "x");
+            let params = Params(params.0.into_keys().map(|k| (k, bad.clone())).collect());
+            let fault = params.size("size", Bytes(1)).expect_err("refused");
+            assert!(fault.to_string().contains("above zero"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_names_the_nearest() {
+        let params = Params::default().with("slavs", 4);
+        let fault = params.only(&["slaves", "iterations"]).expect_err("refused");
+        assert_eq!(fault.remedy.as_deref(), Some("did you mean `slaves`?"));
+    }
+}

@@ -1,0 +1,1 @@
+//! One Linux machine: facts, namespaces, links, clocks, the undo ledger.

@@ -1,0 +1,1 @@
+//! The runner: agents, journal, resume, stopping rule, progress.

@@ -1,0 +1,1 @@
+//! Collective algorithms as steps, LogGOPS costs, fitting.

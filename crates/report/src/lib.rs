@@ -1,0 +1,1 @@
+//! Findings rendered for the terminal, the browser and Markdown.

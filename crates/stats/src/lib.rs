@@ -1,0 +1,1 @@
+//! Numbers in; interval or verdict out.

@@ -1,0 +1,317 @@
+//! What a run found: everything a reader is shown, computed. Renderers format
+//! it and do no arithmetic. Written as `findings.json`; numbers in SI base units.
+
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::provenance::Provenance;
+use crosstalk_core::record::{Better, Origin};
+use crosstalk_core::value::Levels;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of this schema.
+pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/1";
+
+/// Everything a run found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// [`FINDINGS_SCHEMA`].
+    pub schema: String,
+    /// The study's name.
+    pub study: String,
+    /// The study's title, for people.
+    pub title: String,
+    /// The sentence to forward.
+    pub headline: Headline,
+    /// How the run went.
+    pub run: RunSummary,
+    /// Every claim with its verdict.
+    pub claims: Vec<ClaimFinding>,
+    /// Every comparison that was decided or could not be.
+    pub comparisons: Vec<Comparison>,
+    /// What to draw.
+    pub figures: Vec<Figure>,
+    /// What to tabulate.
+    pub tables: Vec<Table>,
+    /// Per cell: how many attempts counted, failed, were not faithful.
+    pub cells: Vec<CellFinding>,
+    /// Things a reader must know before believing: contradictions, absences, failed checks. Each with its remedy where there is one.
+    pub warnings: Vec<String>,
+    /// Where parameters come from: name → text, calibrations marked.
+    pub sources: Vec<SourceNote>,
+    /// What the machine was, before and after, by node.
+    pub provenance: BTreeMap<String, Provenance>,
+}
+
+/// The deciding sentence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Headline {
+    /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the gain is network waiting".
+    pub text: String,
+    /// False where nothing could be decided: the text then says what is missing.
+    pub decided: bool,
+    /// The command that repeats the run.
+    pub command: String,
+}
+
+/// How the run went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Unix time of the first line, seconds.
+    pub began: f64,
+    /// How long it took in all, seconds.
+    pub seconds: f64,
+    /// Crosstalk's version.
+    pub version: String,
+    /// The seed of the plan's order.
+    pub seed: u64,
+    /// Whether `--quick` cut it down.
+    pub quick: bool,
+    /// Blocks completed.
+    pub blocks: usize,
+    /// "stopped at look 2 of 3 (24 blocks)", "the budget ended after 17 blocks" …
+    pub ended: String,
+    /// Attempts by status: `finished`, `failed`, `not faithful` …
+    pub attempts: BTreeMap<String, usize>,
+    /// Largest relative difference that two equal cells showed (A/A floor), as a ratio − 1; `None` when not measured.
+    pub noise_floor: Option<f64>,
+    /// Smallest relative effect this run could have detected, as a ratio − 1; `None` when unknown.
+    pub detectable: Option<f64>,
+    /// What the testbed does not have that a real cluster would.
+    pub absences: Vec<String>,
+}
+
+/// A number with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The point.
+    pub value: f64,
+    /// The interval's ends, where it has one.
+    pub interval: Option<(f64, f64)>,
+    /// How many blocks, or for published values sources, stand behind it.
+    pub n: usize,
+}
+
+/// The verdict on a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonVerdict {
+    /// The interval lies on the good side, beyond the margin.
+    Better,
+    /// The interval lies on the bad side.
+    Worse,
+    /// Within the margin, by two one-sided tests.
+    Equivalent,
+    /// The data do not decide.
+    Inconclusive,
+}
+
+/// Two cells compared over their common blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The experiment.
+    pub experiment: String,
+    /// The metric and its unit.
+    pub metric: String,
+    /// Which way is better.
+    pub better: Better,
+    /// The factor that differs.
+    pub factor: String,
+    /// Its level in the base cell.
+    pub base: String,
+    /// Its level in the other cell.
+    pub other: String,
+    /// The levels both share.
+    pub at: Levels,
+    /// Other over base.
+    pub ratio: Estimate,
+    /// What follows.
+    pub verdict: ComparisonVerdict,
+    /// Which part of the change each cause bears: `compute`, `wait`, `serialise` → share (may exceed 1 or be negative). Empty when unknown.
+    pub causes: BTreeMap<String, f64>,
+    /// Whether measured, emulated …
+    pub origin: Origin,
+}
+
+/// The verdict on a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClaimVerdict {
+    /// Direction and size.
+    Reproduced,
+    /// On the published side; the size differs or is not decided.
+    DirectionOnly,
+    /// On the other side, or none.
+    NotReproduced,
+    /// The data do not decide.
+    Inconclusive,
+    /// A stand-in removes the published cause.
+    NotComparable,
+    /// Its figure set a parameter: no evidence.
+    Calibration,
+    /// Its cells were not run.
+    NotRun,
+}
+
+/// A claim with its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimFinding {
+    /// The claim's name in the study file.
+    pub name: String,
+    /// The claim in words, published value included.
+    pub statement: String,
+    /// What follows.
+    pub verdict: ClaimVerdict,
+    /// Why, in a sentence.
+    pub why: String,
+    /// What was found.
+    pub found: Option<Estimate>,
+    /// What was published.
+    pub published: Option<f64>,
+    /// The margin of the size test, as a ratio.
+    pub margin: Option<f64>,
+    /// The unit of `found` and `published`.
+    pub unit: String,
+}
+
+/// Attempts of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellFinding {
+    /// The experiment.
+    pub experiment: String,
+    /// Its levels.
+    pub levels: Levels,
+    /// Attempts that count.
+    pub finished: usize,
+    /// Attempts that failed.
+    pub failed: usize,
+    /// Attempts beyond the fidelity monitor's bounds.
+    pub unfaithful: usize,
+    /// Distinct reasons of failure or doubt.
+    pub reasons: Vec<String>,
+    /// Counters of the fidelity monitor, merged.
+    pub fidelity: Fidelity,
+    /// Summaries of its metrics: name → estimate over blocks.
+    pub metrics: BTreeMap<String, Estimate>,
+}
+
+/// Where a parameter comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceNote {
+    /// `fabric srio: G`.
+    pub what: String,
+    /// Paper, standard or derivation.
+    pub text: String,
+    /// Fitted to a published result.
+    pub calibration: bool,
+}
+
+/// How an axis is scaled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Names, evenly spaced.
+    Category,
+    /// Numbers, linear.
+    Linear,
+    /// Positive numbers, logarithmic.
+    Log,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// For people.
+    pub label: String,
+    /// SI base unit, `ratio`, or empty.
+    pub unit: String,
+    /// How it is scaled.
+    pub scale: Scale,
+}
+
+/// How a figure is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// A line a series.
+    Lines,
+    /// Groups of bars: x categories, a bar a series.
+    Bars,
+    /// Bars of parts: x categories, in each a bar a `group`, stacked by `part`.
+    Stacked,
+}
+
+/// What to draw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The figure's name in the study file.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// What to see in it, and how it was made.
+    pub caption: String,
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Across.
+    pub x: Axis,
+    /// Up.
+    pub y: Axis,
+    /// The data.
+    pub series: Vec<Series>,
+}
+
+/// One line, one kind of bar, or one part of stacked bars.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// For the legend; published series carry the same name as the series they stand beside.
+    pub name: String,
+    /// In a stacked figure, which bar this part belongs to (`kosmos-srio`); the `name` is then the part (`wait`). Empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Published series are drawn apart from emulated and measured ones.
+    pub origin: Origin,
+    /// In x order.
+    pub points: Vec<Point>,
+}
+
+/// One datum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Where across: the number on linear and log axes.
+    pub x: Option<f64>,
+    /// Where across, for people: the category, or the level as written.
+    pub label: String,
+    /// How high.
+    pub y: Estimate,
+}
+
+/// What to tabulate: ready cells, row by row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// The table's name in the study file.
+    pub name: String,
+    /// For people.
+    pub title: String,
+    /// What stands in it.
+    pub caption: String,
+    /// Head row.
+    pub columns: Vec<String>,
+    /// Body.
+    pub rows: Vec<Vec<TableCell>>,
+}
+
+/// One entry of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TableCell {
+    /// A number with unit, interval and origin.
+    Number {
+        /// The number.
+        estimate: Estimate,
+        /// SI base unit, `ratio`, `%` (a ratio shown in percent).
+        unit: String,
+        /// Where it comes from.
+        origin: Origin,
+    },
+    /// Words.
+    Text(String),
+}

@@ -1,0 +1,6 @@
+//! Study files, catalogues, plans, claims, published data; `analyse` turns
+//! samples into findings. Pure: no clock, no operating system.
+#![forbid(unsafe_code)]
+
+pub mod findings;
+pub mod plan;

@@ -1,0 +1,91 @@
+//! What will be run: every cell, in which order, until when.
+
+use crosstalk_core::emulation::Placement;
+use crosstalk_core::record::Metric;
+use crosstalk_core::testbed::Link;
+use crosstalk_core::value::{Levels, Params, Value};
+use std::collections::BTreeMap;
+
+/// A study made concrete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The study's name.
+    pub study: String,
+    /// Seed of the order of cells and of the workloads' inputs.
+    pub seed: u64,
+    /// Whether `--quick` cut it down.
+    pub quick: bool,
+    /// Blocks at which to look whether the data suffice, ascending; the last is the budget.
+    pub looks: Vec<usize>,
+    /// Its experiments.
+    pub experiments: Vec<PlannedExperiment>,
+    /// What this host cannot do of it, each with its remedy.
+    pub warnings: Vec<String>,
+}
+
+/// One experiment with its cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedExperiment {
+    /// Its name in the study file.
+    pub name: String,
+    /// What its workloads report; the first is decided on.
+    pub metrics: Vec<Metric>,
+    /// Every combination of levels that is not excluded.
+    pub cells: Vec<Cell>,
+}
+
+/// One combination of levels and the scene it stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Factor → level.
+    pub levels: Levels,
+    /// What happens in it.
+    pub scene: Scene,
+    /// First estimate of one attempt's wall time, seconds.
+    pub seconds: f64,
+}
+
+/// What happens in one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    /// Work by its name in the study (`own`, `external`, `graph`), `$factor`s filled in.
+    pub work: BTreeMap<String, Work>,
+    /// Where it happens.
+    pub place: Place,
+    /// Conditions other than the place: registered name → value.
+    pub conditions: BTreeMap<String, Value>,
+    /// Observers' registered names.
+    pub observe: Vec<String>,
+}
+
+/// One workload of a scene.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// Registered name of the workload.
+    pub kind: String,
+    /// Its parameters without `kind`.
+    pub params: Params,
+}
+
+/// Where a scene happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Place {
+    /// Virtual time on a catalogued system (`kosmos-srio`).
+    Virtual {
+        /// The system, network included.
+        system: String,
+        /// How nodes are spread over boards.
+        placement: Placement,
+        /// Nodes.
+        nodes: usize,
+    },
+    /// Real time over links that behave so.
+    Real {
+        /// The fabric's name, or `none`.
+        fabric: String,
+        /// What its links are shaped to.
+        link: Link,
+        /// Nodes.
+        nodes: usize,
+    },
+}

@@ -1,0 +1,1 @@
+//! Where nodes come from: this machine, or a virtual cluster on it.
