@@ -81,11 +81,7 @@ pub struct Fabric {
 impl Fabric {
     /// The costs of a message of `size` bytes.
     pub fn costs_for(&self, size: u64) -> &Costs {
-        self.step
-            .iter()
-            .rev()
-            .find(|step| size >= step.from.0)
-            .map_or(&self.costs, |step| &step.costs)
+        self.step.iter().rev().find(|step| size >= step.from.0).map_or(&self.costs, |step| &step.costs)
     }
 }
 

@@ -84,7 +84,8 @@ impl Histogram {
 
     /// The mean of the buckets' middles. `None` while empty.
     pub fn mean(&self) -> Option<f64> {
-        let sum: f64 = self.buckets().map(|(low, width, n)| (low as f64 + (width - 1) as f64 / 2.0) * n as f64).sum();
+        let sum: f64 =
+            self.buckets().map(|(low, width, n)| (low as f64 + (width - 1) as f64 / 2.0) * n as f64).sum();
         (self.total > 0).then(|| sum / self.total as f64)
     }
 

@@ -89,7 +89,8 @@ pub enum FromAgent {
 
 /// Writes one message and flushes it.
 pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Fault> {
-    let mut line = serde_json::to_vec(message).map_err(|e| Fault::environment(format!("cannot write a message: {e}")))?;
+    let mut line = serde_json::to_vec(message)
+        .map_err(|e| Fault::environment(format!("cannot write a message: {e}")))?;
     line.push(b'\n');
     writer
         .write_all(&line)

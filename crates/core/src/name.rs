@@ -14,11 +14,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// A usage fault for an unknown `kind` of thing called `name`: the nearest
 /// valid name where there is one, else all of them.
-pub fn unknown<'a>(
-    kind: &str,
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str> + Clone,
-) -> Fault {
+pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Fault {
     let fault = Fault::usage(format!("unknown {kind} `{name}`"));
     match nearest(name, candidates.clone()) {
         Some(near) => fault.remedy(format!("did you mean `{near}`?")),

@@ -37,7 +37,11 @@ impl Need {
     }
 
     /// It is missing.
-    pub fn missing(what: impl Into<String>, consequence: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn missing(
+        what: impl Into<String>,
+        consequence: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Need {
             what: what.into(),
             state: NeedState::Missing { consequence: consequence.into(), remedy: remedy.into() },

@@ -92,12 +92,22 @@ pub struct Reading {
 impl Reading {
     /// One number.
     pub fn value(metric: &str, value: f64, origin: Origin) -> Self {
-        Reading { metric: metric.into(), observation: Observation::Value(value), labels: Labels::new(), origin }
+        Reading {
+            metric: metric.into(),
+            observation: Observation::Value(value),
+            labels: Labels::new(),
+            origin,
+        }
     }
 
     /// A distribution.
     pub fn histogram(metric: &str, histogram: Histogram, origin: Origin) -> Self {
-        Reading { metric: metric.into(), observation: Observation::Histogram(histogram), labels: Labels::new(), origin }
+        Reading {
+            metric: metric.into(),
+            observation: Observation::Histogram(histogram),
+            labels: Labels::new(),
+            origin,
+        }
     }
 
     /// A copy with a label added.

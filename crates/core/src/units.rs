@@ -79,7 +79,8 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
         .map_or(text.len(), |(i, _)| i);
     let (number, unit) = text.split_at(split);
     let number: f64 = number.replace('_', "").parse().map_err(|_| {
-        Fault::usage(format!("expected {what}, found `{text}`")).remedy(format!("write for example \"{example}\""))
+        Fault::usage(format!("expected {what}, found `{text}`"))
+            .remedy(format!("write for example \"{example}\""))
     })?;
     let unit = unit.trim();
     if unit.is_empty() {
@@ -153,11 +154,8 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     if value == 0.0 {
         return format!("0 {}", steps[0].1);
     }
-    let (factor, unit) = steps
-        .iter()
-        .rev()
-        .find(|(factor, _)| value.abs() >= 0.9995 * factor)
-        .unwrap_or(&steps[0]);
+    let (factor, unit) =
+        steps.iter().rev().find(|(factor, _)| value.abs() >= 0.9995 * factor).unwrap_or(&steps[0]);
     format!("{} {unit}", digits(value / factor))
 }
 
@@ -183,14 +181,8 @@ pub fn digits(v: f64) -> String {
 /// Units known: `s`, `B`, `bit/s`, `Hz`, `%` (given as a ratio), `ratio`; any other is appended as it is.
 pub fn human(value: f64, unit: &str) -> String {
     match unit {
-        "s" => scaled(
-            value,
-            &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
-        ),
-        "B" => scaled(
-            value,
-            &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")],
-        ),
+        "s" => scaled(value, &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
+        "B" => scaled(value, &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]),
         "bit/s" => scaled(
             value,
             &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s"), (1e12, "Tbit/s")],
@@ -199,7 +191,11 @@ pub fn human(value: f64, unit: &str) -> String {
         "%" => format!("{} %", digits(value * 100.0)),
         "ratio" => format!("{} ×", digits(value)),
         "" => digits(value),
-        other => scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string() + " " + other,
+        other => {
+            scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string()
+                + " "
+                + other
+        }
     }
 }
 

@@ -134,10 +134,7 @@ impl Params {
     pub fn float(&self, name: &str, default: f64) -> Result<f64, Fault> {
         match self.get(name) {
             None => Ok(default),
-            Some(v) => v
-                .number()
-                .filter(|n| n.is_finite())
-                .ok_or_else(|| wrong(name, "a finite number", v)),
+            Some(v) => v.number().filter(|n| n.is_finite()).ok_or_else(|| wrong(name, "a finite number", v)),
         }
     }
 
