@@ -17,13 +17,13 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
             return Err(Fault::usage("no such directory").at(dir.display().to_string()));
         }
         for (path, name) in files(&dir.join("fabrics"), "toml")? {
-            all.add_fabric(&name, &read(&path)?, &path.display().to_string())?;
+            all.fabric(&name, &read(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("systems"), "toml")? {
-            all.add_system(&name, &read(&path)?, &path.display().to_string())?;
+            all.system(&name, &read(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("published"), "csv")? {
-            all.add_published(&read(&path)?, &path.display().to_string())?;
+            all.published_csv(&read(&path)?, &path.display().to_string())?;
         }
     }
     Ok(all)

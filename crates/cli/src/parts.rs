@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use crosstalk_core::Fault;
+use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::{Place, Plan};
+use crosstalk_testbed::{Launcher, Local, Virtual};
 
 use crate::args::TestbedKind;
 
@@ -25,15 +27,25 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
 /// virtual one; virtual time is content with processes.
 pub fn testbed(kind: TestbedKind, plan: &Plan) -> Result<Box<dyn Testbed>, Fault> {
     let shaped = plan.cells().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
-    let virtual_bed = crosstalk_testbed::Virtual::new()?;
-    let refused = virtual_bed.refusal();
-    match (kind, refused) {
+    let local = || Box::new(Local::new(Launcher::current()));
+    let bed = Virtual::new(Launcher::current());
+    let missing = bed.needs().into_iter().find(|need| !need.is_found());
+    match (kind, missing) {
         (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")
             .at("--testbed local")
             .remedy("use --testbed virtual, or vary something else than the fabric")),
-        (TestbedKind::Local, _) => Ok(Box::new(crosstalk_testbed::Local::new()?)),
-        (TestbedKind::Virtual | TestbedKind::Auto, None) => Ok(Box::new(virtual_bed)),
-        (TestbedKind::Auto, Some(_)) if !shaped => Ok(Box::new(crosstalk_testbed::Local::new()?)),
-        (_, Some(fault)) => Err(fault),
+        (TestbedKind::Local, _) => Ok(local()),
+        (TestbedKind::Virtual | TestbedKind::Auto, None) => Ok(Box::new(bed)),
+        (TestbedKind::Auto, Some(_)) if !shaped => Ok(local()),
+        (_, Some(need)) => Err(missing_fault(&need)),
+    }
+}
+
+fn missing_fault(need: &Need) -> Fault {
+    match &need.state {
+        NeedState::Missing { consequence, remedy } => {
+            Fault::environment(format!("{} is missing: {consequence}", need.what)).remedy(remedy)
+        }
+        NeedState::Found { detail } => Fault::environment(format!("{}: {detail}", need.what)),
     }
 }

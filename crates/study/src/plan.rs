@@ -103,3 +103,10 @@ pub enum Place {
         nodes: usize,
     },
 }
+
+impl Plan {
+    /// Every cell of every experiment.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+}

@@ -14,11 +14,9 @@ pub fn main() -> Result<ExitCode, Fault> {
 }
 
 pub fn hold(args: Words) -> Result<ExitCode, Fault> {
-    crosstalk_testbed::holder_main(&args.words)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(crosstalk_testbed::holder_main(&args.words))
 }
 
 pub fn reap(args: Words) -> Result<ExitCode, Fault> {
-    crosstalk_host::reaper_main(&args.words)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(crosstalk_host::reaper_main(&args.words))
 }

@@ -60,7 +60,11 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .map(|f| Entry { name: f.name.clone(), title: format!("{} ({})", f.title, human(f.rate.0, "bit/s")) })
             .collect(),
         Catalogue::Systems => {
-            catalogues.systems().map(|s| Entry { name: s.name.clone(), title: s.title.clone() }).collect()
+            catalogues
+                .named_systems()
+                .into_iter()
+                .map(|(name, system, _)| Entry { name, title: system.title.clone() })
+                .collect()
         }
         Catalogue::Workloads => parts::registry()
             .workloads
@@ -68,8 +72,8 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .map(|w| Entry { name: w.name().into(), title: w.title().into() })
             .collect(),
         Catalogue::Published => catalogues
-            .published_values()
-            .map(|p| Entry { name: p.id.clone(), title: format!("{} {}", p.value, p.unit) })
+            .all_published()
+            .map(|p| Entry { name: p.id.clone(), title: format!("{} {}", p.printed, p.unit) })
             .collect(),
     })
 }

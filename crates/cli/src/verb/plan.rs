@@ -3,21 +3,16 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::NeedState;
-use crosstalk_study::plan::Plan;
 use serde_json::json;
 
 use crate::args::PlanArgs;
 use crate::out::Out;
-use crate::parts;
 use crate::verb::run::prepare;
 
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ready = prepare(&args.study)?;
     let plan = &ready.plan;
-    let budget = plan.looks.last().copied().unwrap_or(0);
-    let first = plan.looks.first().copied().unwrap_or(0);
-    let block = plan.seconds();
+    let time = plan.seconds();
     out.say(&format!("{}: {}", plan.study, ready.study.title));
     for experiment in &plan.experiments {
         out.say(&format!("\n{} ({} cells; reports {})", experiment.name, experiment.cells.len(), names(&experiment.metrics)));
@@ -28,13 +23,12 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     out.say(&format!(
         "\nOne block (every cell once): about {}. Looks after {} blocks: between {} and {}.",
-        duration(block),
+        duration(time.block),
         plan.looks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        duration(block * first as f64),
-        duration(block * budget as f64),
+        duration(time.least),
+        duration(time.most),
     ));
-    let missing = missing(plan);
-    for warning in plan.warnings.iter().chain(&missing) {
+    for warning in &plan.warnings {
         out.say(&format!("cannot be done here: {warning}"));
     }
     out.tell(&json!({
@@ -47,34 +41,14 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             "metrics": e.metrics,
             "cells": e.cells.iter().map(|c| &c.levels).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "seconds_a_block": block,
+        "seconds": { "block": time.block, "least": time.least, "most": time.most },
         "warnings": plan.warnings,
-        "missing": missing,
     }));
     Ok(ExitCode::SUCCESS)
 }
 
 fn names(metrics: &[crosstalk_core::record::Metric]) -> String {
     metrics.iter().map(|m| m.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// What the plan's workloads need and this host has not.
-fn missing(plan: &Plan) -> Vec<String> {
-    let registry = parts::registry();
-    let mut kinds: Vec<&str> = plan.cells().flat_map(|c| c.scene.work.values().map(|w| w.kind.as_str())).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
-        .iter()
-        .filter_map(|kind| registry.workload(kind).ok())
-        .flat_map(|workload| workload.needs())
-        .filter_map(|need| match need.state {
-            NeedState::Missing { consequence, remedy } => {
-                Some(format!("{} is missing: {consequence}; try: {remedy}", need.what))
-            }
-            NeedState::Found { .. } => None,
-        })
-        .collect()
 }
 
 /// Seconds as people say them.

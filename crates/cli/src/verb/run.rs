@@ -11,7 +11,7 @@ use crosstalk_core::Fault;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_lab::Lab;
-use crosstalk_study::plan::PlanOptions;
+use crosstalk_study::{PlanOptions, setting};
 use crosstalk_study::samples::Run;
 
 use crate::args::{HowArgs, RunArgs, StudyArgs};
@@ -59,19 +59,6 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         ..PlanOptions::default()
     };
     Resolved::new(study, catalogues, options)
-}
-
-fn setting(text: &str) -> Result<(String, Value), Fault> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() && !value.is_empty() => {
-            let words: Vec<_> = value.split(',').map(Value::from_word).collect();
-            let value = if words.len() == 1 { words[0].clone() } else { Value::List(words) };
-            Ok((key.to_string(), value))
-        }
-        _ => Err(Fault::usage(format!("expected KEY=VALUE, found `{text}`"))
-            .at("--set")
-            .remedy("write for example --set graph.slaves=1,6")),
-    }
 }
 
 fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault> {

@@ -42,8 +42,8 @@ fn find(name: &str) -> Result<(&'static str, String, Value), Fault> {
         return Ok(("workload", text, json!({ "title": workload.title(), "parameters": parameters })));
     }
     if let Some(value) = catalogues.published(name) {
-        let text = format!("{}: {} {}\n{}", value.id, value.value, value.unit, value.note);
-        return Ok(("published", text, json!({ "value": value.value, "unit": value.unit, "note": value.note })));
+        let text = format!("{}: {} {}\n{}", value.id, value.printed, value.unit, value.note);
+        return Ok(("published", text, json!({ "value": value.value, "printed": value.printed, "unit": value.unit, "note": value.note })));
     }
     let names: Vec<String> = crosstalk_study::bundled_studies()
         .iter()
