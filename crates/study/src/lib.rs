@@ -4,6 +4,7 @@
 
 pub mod bundled;
 pub mod catalogue;
+pub mod command;
 pub mod emulate;
 pub mod file;
 pub mod findings;
@@ -13,6 +14,8 @@ pub mod predicate;
 pub mod published;
 pub mod resolve;
 pub mod samples;
+pub mod schema;
+pub mod write;
 pub mod written;
 
 mod check;
@@ -23,8 +26,11 @@ mod substitute;
 
 pub use bundled::{bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
+pub use command::command_study;
 pub use emulate::emulation;
 pub use parse::parse;
 pub use plan::PlanOptions;
 pub use plan::make::plan;
 pub use resolve::{resolve, setting};
+pub use schema::{fabric_schema, study_schema, system_schema};
+pub use write::to_toml;
