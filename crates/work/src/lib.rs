@@ -1,1 +1,4 @@
 //! The workloads: probes, applications, tools.
+#![forbid(unsafe_code)]
+
+pub mod app;
