@@ -1,10 +1,15 @@
 //! Graph analytics: PageRank with GraphX's semantics on one master and N slaves.
 
 pub mod build;
+pub mod config;
 pub mod edge_list;
 pub mod exchange;
+pub mod mass;
 pub mod partition;
 pub mod ranked_bits;
+pub mod ranks;
+#[cfg(test)]
+mod reference;
 pub mod rmat;
 pub mod sample;
 pub mod shard;
