@@ -8,7 +8,9 @@ fn main() {
     let mut ch = s.open(0, 1).unwrap();
     let mut v = vec![];
     let mut x = 0u64;
-    while ch.next(&mut v).unwrap() { x ^= v[0].source as u64; }
+    while ch.next(&mut v).unwrap() {
+        x ^= v[0].source as u64;
+    }
     eprintln!("gen {:?} {x}", t.elapsed());
     let t = Instant::now();
     let (shard, _) = build(&s, e, 1, &mut Alone).unwrap();

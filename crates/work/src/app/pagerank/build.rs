@@ -41,6 +41,17 @@ pub fn build(
     Ok((Shard { rows, out_degree, offsets, columns, slots, supplies }, sampled))
 }
 
+/// How many exchanges [`build`] makes among so many parts.
+pub fn exchanges(extent: Extent, parts: usize) -> u64 {
+    // Both passes' rounds; one to agree on the sample, one to order shares.
+    2 * rounds(extent, parts) + 2
+}
+
+/// How many chunks the busiest part makes or reads.
+fn rounds(extent: Extent, parts: usize) -> u64 {
+    extent.chunks.div_ceil(parts as u64)
+}
+
 /// Edges by place, while they are counted.
 struct Degrees {
     into: Vec<u32>,
@@ -141,7 +152,7 @@ fn deal(
     let parts = exchange.parts();
     let mut chunks = source.open(exchange.part(), parts)?;
     let mut edges = Vec::new();
-    for _ in 0..extent.chunks.div_ceil(parts as u64) {
+    for _ in 0..rounds(extent, parts) {
         chunks.next(&mut edges)?;
         let mut outgoing: Vec<Vec<u8>> = (0..parts).map(|_| Vec::new()).collect();
         edges.iter().for_each(|edge| pack(edge, &mut outgoing));
@@ -199,10 +210,8 @@ fn order(
     rows: &RankedBits,
     exchange: &mut dyn Exchange,
 ) -> Result<Vec<Vec<u32>>, Fault> {
-    let outgoing = wanted
-        .into_iter()
-        .map(|places| places.into_iter().flat_map(u32::to_le_bytes).collect())
-        .collect();
+    let outgoing =
+        wanted.into_iter().map(|places| places.into_iter().flat_map(u32::to_le_bytes).collect()).collect();
     exchange
         .exchange(outgoing)?
         .into_iter()

@@ -133,7 +133,9 @@ mod tests {
 
     #[test]
     fn bad_values_are_named() {
-        assert!(refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1"));
+        assert!(
+            refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
+        );
         assert!(refusal("slaves", 5000).contains("at most 4096"));
         assert!(refusal("scale", 29).starts_with("parameter `scale`: expected at most 28, found 29"));
         assert!(refusal("iterations", 0).contains("at least 1"));

@@ -244,9 +244,8 @@ mod tests {
         let whole = read(file.path(), 0, 1).expect("reads");
         assert!(whole.len() >= 3, "{} blocks", whole.len());
         for step in [2, 3, 7] {
-            let mut shares: Vec<_> = (0..step)
-                .map(|first| read(file.path(), first, step).expect("reads").into_iter())
-                .collect();
+            let mut shares: Vec<_> =
+                (0..step).map(|first| read(file.path(), first, step).expect("reads").into_iter()).collect();
             let dealt: Vec<_> = (0..whole.len()).filter_map(|k| shares[k % step as usize].next()).collect();
             assert_eq!(dealt, whole);
             assert!(shares.iter_mut().all(|share| share.next().is_none()));
@@ -256,7 +255,9 @@ mod tests {
     #[test]
     fn bad_lines_are_named() {
         assert!(refusal("1 2\n3 x\n").starts_with("FILE:2: expected a vertex id, found `x`"));
-        assert!(refusal("1 2\n\n# c\n17\n").starts_with("FILE:4: expected a source and a target, found `17`"));
+        assert!(
+            refusal("1 2\n\n# c\n17\n").starts_with("FILE:4: expected a source and a target, found `17`")
+        );
         assert!(refusal("1 -2\n").starts_with("FILE:1: expected a vertex id, found `-2`"));
         let large = refusal("1 2\n1 2\n1 2\n0 268435456\n");
         assert!(large.starts_with("FILE:4: the vertex id 268435456 is too large"), "{large}");
