@@ -1,1 +1,5 @@
 //! The workloads: probes, applications, tools.
+#![forbid(unsafe_code)]
+
+pub mod app;
+pub mod probe;

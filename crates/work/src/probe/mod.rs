@@ -1,0 +1,3 @@
+//! Probes: one question about the machine or the network each.
+
+pub mod stream;
