@@ -73,7 +73,7 @@ impl Listener {
                 links[peer] = Some(link);
             }
         }
-        Rank::new(part, Mesh::new(links, patience))
+        Ok(Rank::new(part, Mesh::new(links, patience)))
     }
 
     /// Waits a moment for a caller; `None` when none came or a stranger did.
