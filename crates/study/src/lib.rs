@@ -2,7 +2,29 @@
 //! samples into findings. Pure: no clock, no operating system.
 #![forbid(unsafe_code)]
 
+pub mod bundled;
+pub mod catalogue;
+pub mod emulate;
 pub mod file;
 pub mod findings;
+pub mod parse;
 pub mod plan;
+pub mod predicate;
+pub mod published;
+pub mod resolve;
 pub mod samples;
+pub mod written;
+
+mod check;
+mod csv;
+mod factor;
+mod read;
+mod substitute;
+
+pub use bundled::{bundled_studies, bundled_study};
+pub use catalogue::Catalogues;
+pub use emulate::emulation;
+pub use parse::parse;
+pub use plan::PlanOptions;
+pub use plan::make::plan;
+pub use resolve::{resolve, setting};
