@@ -10,18 +10,27 @@
 #![forbid(unsafe_code)]
 
 mod interval;
+mod rank_sum;
 mod signed_rank;
 mod special;
 
+pub mod bootstrap;
+pub mod correlation;
 pub mod equivalence;
 pub mod family;
 pub mod looks;
 pub mod noise;
+pub mod order;
 pub mod paired;
+pub mod peak;
 pub mod proportion;
 pub mod quantile;
 pub mod question;
 pub mod rng;
+pub mod threshold;
+pub mod trend;
+pub mod unpaired;
 pub mod verdict;
+pub mod warmup;
 
 pub use interval::Interval;
