@@ -22,8 +22,7 @@ pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> 
         .map(|(index, bytes)| (index + 1, bytes))
         .filter(|(_, bytes)| bytes.as_ref().map_or(true, |b| !b.trim_ascii().is_empty()))
         .map(|(number, bytes)| {
-            let bytes =
-                bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
+            let bytes = bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
             serde_json::from_slice(&bytes).map_err(|e| {
                 Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {e}"))
                     .at(format!("journal.ndjson:{number}"))
@@ -76,7 +75,9 @@ impl Reading {
                     self.run.metrics.push(metric);
                 }
             }
-            Line::Attempt { attempt, experiment, levels, block, turn, status, reason, fidelity, at, .. } => {
+            Line::Attempt {
+                attempt, experiment, levels, block, turn, status, reason, fidelity, at, ..
+            } => {
                 self.clock(at);
                 self.attempt(Attempt {
                     id: attempt,

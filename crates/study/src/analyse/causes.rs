@@ -28,7 +28,13 @@ type Place = (usize, usize);
 
 /// Cause → share of the change of `metric` (in seconds) from cell `base` to
 /// cell `other`, over `blocks`. Empty where the parts are not known.
-pub fn shares(view: &View, metric: &str, base: usize, other: usize, blocks: &[usize]) -> BTreeMap<String, f64> {
+pub fn shares(
+    view: &View,
+    metric: &str,
+    base: usize,
+    other: usize,
+    blocks: &[usize],
+) -> BTreeMap<String, f64> {
     let data = view.data;
     let pair = [(view.index, base), (view.index, other)];
     if data.metric(view.index, metric).unit != "s" {
@@ -40,7 +46,8 @@ pub fn shares(view: &View, metric: &str, base: usize, other: usize, blocks: &[us
         .iter()
         .filter_map(|block| {
             let change = whole[1].get(block)? - whole[0].get(block)?;
-            let (before, after) = (parts(data, pair[0], *block, &node)?, parts(data, pair[1], *block, &node)?);
+            let (before, after) =
+                (parts(data, pair[0], *block, &node)?, parts(data, pair[1], *block, &node)?);
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             let at = |parts: &BTreeMap<String, f64>, name: &str| parts.get(name).copied().unwrap_or(0.0);
             let each = names.into_iter().map(|name| (name.clone(), at(&after, name) - at(&before, name)));
@@ -84,7 +91,12 @@ pub fn busiest(data: &Data, cells: &[Place]) -> Option<String> {
 }
 
 /// Part → seconds, of one node in one block. `None` where it has none.
-pub fn parts(data: &Data, (experiment, cell): Place, block: usize, node: &str) -> Option<BTreeMap<String, f64>> {
+pub fn parts(
+    data: &Data,
+    (experiment, cell): Place,
+    block: usize,
+    node: &str,
+) -> Option<BTreeMap<String, f64>> {
     let attempt = data.experiments[experiment].cells[cell].last.get(&block)?;
     let names: BTreeSet<&str> = attempt
         .readings

@@ -90,9 +90,11 @@ impl<'a> Data<'a> {
     /// A metric's declaration: the plan's, else the journal's.
     pub fn metric(&self, experiment: usize, name: &str) -> Metric {
         let planned = self.experiments[experiment].planned.metrics.iter();
-        planned.chain(&self.run.metrics).find(|m| m.name == name).cloned().unwrap_or_else(|| {
-            Metric::new(name, "", Better::Neither)
-        })
+        planned
+            .chain(&self.run.metrics)
+            .find(|m| m.name == name)
+            .cloned()
+            .unwrap_or_else(|| Metric::new(name, "", Better::Neither))
     }
 
     /// What a cell showed of a metric, block by block.

@@ -51,10 +51,15 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
     };
     let (above, below) = (groups(of), groups(to));
     let pairs: Vec<_> = above.iter().filter_map(|(key, of)| Some((of, below.get(key)?))).collect();
+    if pairs.is_empty() {
+        let lacking = if above.is_empty() { level::with(at, of) } else { level::with(at, to) };
+        return Datum::not_planned(&lacking);
+    }
     let units: Vec<&Unit> = pairs.iter().flat_map(|(of, to)| of.iter().chain(to.iter())).collect();
     let mut datum = gather(view, metric, &units);
     let logs = |units: &[Unit]| mean_of_logs(view, metric, units);
-    let parts: Vec<_> = pairs.iter().map(|(of, to)| combine(&[logs(of), logs(to)], |v| v[0] - v[1])).collect();
+    let parts: Vec<_> =
+        pairs.iter().map(|(of, to)| combine(&[logs(of), logs(to)], |v| v[0] - v[1])).collect();
     datum.values = combine(&parts, mean);
     datum.explain();
     datum
@@ -64,11 +69,17 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
 /// of logs where `logs`, else of the values themselves.
 pub fn level_of(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
     let units = view.units(at);
+    if units.is_empty() {
+        return Datum::not_planned(at);
+    }
     let mut datum = gather(view, metric, &units.iter().collect::<Vec<_>>());
     datum.values = if logs {
         mean_of_logs(view, metric, &units)
     } else {
-        combine(&units.iter().map(|unit| view.values(unit, metric).as_ref().clone()).collect::<Vec<_>>(), mean)
+        combine(
+            &units.iter().map(|unit| view.values(unit, metric).as_ref().clone()).collect::<Vec<_>>(),
+            mean,
+        )
     };
     datum.explain();
     datum
@@ -130,7 +141,9 @@ fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
             format!("has no usable `{metric}` in {} of {counted} blocks", counted - values.len())
         }
         () if flat > 0 => {
-            format!("has `{metric}` at or below zero in {flat} of {counted} blocks, of which there is no ratio")
+            format!(
+                "has `{metric}` at or below zero in {flat} of {counted} blocks, of which there is no ratio"
+            )
         }
         () => return None,
     };
@@ -138,14 +151,16 @@ fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
 }
 
 impl Datum {
+    /// Of cells that the plan does not have.
+    pub fn not_planned(at: &Levels) -> Self {
+        let missing = vec![format!("this run has no cell at {}", level::text(at))];
+        Datum { missing, ..Datum::default() }
+    }
+
     /// Says so when nothing is left, whatever the reasons were.
     fn explain(&mut self) {
         if self.values.is_empty() && self.missing.is_empty() {
-            self.missing.push(if self.run {
-                "no block has all of its cells".to_string()
-            } else {
-                "the plan has no such cells".to_string()
-            });
+            self.missing.push("no block has all of its cells".into());
         }
     }
 }

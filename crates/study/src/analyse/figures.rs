@@ -132,7 +132,11 @@ impl Drawing<'_> {
         let numbers = levels.iter().map(|l| level::number(l).map(|(n, _)| n));
         let wanted = if self.logarithmic("x") { Scale::Log } else { Scale::Linear };
         let fits = |n: Option<f64>| n.is_some_and(|n| wanted == Scale::Linear || n > 0.0);
-        if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) { wanted } else { Scale::Category }
+        if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) {
+            wanted
+        } else {
+            Scale::Category
+        }
     }
 
     fn logarithmic(&self, axis: &str) -> bool {

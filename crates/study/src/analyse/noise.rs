@@ -12,11 +12,16 @@ use super::datum::{Datum, log_ratio};
 use super::select::View;
 
 /// The factor that makes no difference.
-pub const FACTOR: &str = "aa";
+const FACTOR: &str = "aa";
 
 /// Differences up to 1 % are none: paired A/A runs of virtual clusters on
 /// shared machines show about as much. A measured floor above it takes its place.
 pub const MARGIN: f64 = 0.01;
+
+/// Whether an experiment is an A/A measurement.
+pub fn measures(view: &View) -> bool {
+    view.written.factors.contains_key(FACTOR)
+}
 
 /// Equal cells' log ratios of a metric, by block.
 pub struct Noise {

@@ -36,7 +36,11 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// The view of a planned experiment.
-    pub fn new(data: &'a Data<'a>, experiments: &'a BTreeMap<String, Experiment>, name: &str) -> Option<Self> {
+    pub fn new(
+        data: &'a Data<'a>,
+        experiments: &'a BTreeMap<String, Experiment>,
+        name: &str,
+    ) -> Option<Self> {
         let written = experiments.get(name)?;
         let (index, _) = data.experiment(name)?;
         Some(View { data, written, index })
@@ -102,7 +106,7 @@ impl<'a> View<'a> {
 }
 
 /// In each block the value of the variant that is best in the blocks of the other half.
-fn at_the_best(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
+pub fn at_the_best(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
     let blocks: BTreeSet<usize> = variants.iter().flat_map(|v| v.keys().copied()).collect();
     let half = |parity: usize| blocks.iter().copied().skip(parity).step_by(2).collect::<Vec<_>>();
     let mut chosen = ByBlock::new();
@@ -113,10 +117,8 @@ fn at_the_best(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
             let mean = seen.iter().sum::<f64>() / seen.len() as f64;
             (!seen.is_empty()).then_some(if lower { mean } else { -mean })
         };
-        let best = variants
-            .iter()
-            .filter_map(|v| Some((score(v)?, v)))
-            .min_by(|(a, _), (b, _)| a.total_cmp(b));
+        let best =
+            variants.iter().filter_map(|v| Some((score(v)?, v))).min_by(|(a, _), (b, _)| a.total_cmp(b));
         if let Some((_, variant)) = best {
             chosen.extend(half(parity).iter().filter_map(|b| Some((*b, *variant.get(b)?))));
         }

@@ -44,27 +44,20 @@ pub enum Expected {
 
 impl Expected {
     /// What a claim expects: its predicate, else the side of `neutral` on which
-    /// the published value lies. `None` where it states neither.
+    /// the published value lies (equality where that is no number, or published).
+    /// `None` where it states neither.
     pub fn of(expect: Option<Predicate>, published: Option<f64>, neutral: f64) -> Option<Self> {
         match (expect, published) {
             (Some(predicate), _) => Some(Expected::Side(predicate)),
-            (None, Some(p)) if p > neutral => {
-                Some(Expected::Side(Predicate { relation: Relation::Above, bound: neutral }))
-            }
-            (None, Some(p)) if p < neutral => {
-                Some(Expected::Side(Predicate { relation: Relation::Below, bound: neutral }))
-            }
+            (None, Some(p)) if p > neutral => Some(Expected::side(Relation::Above, neutral)),
+            (None, Some(p)) if p < neutral => Some(Expected::side(Relation::Below, neutral)),
             (None, Some(p)) => Some(Expected::Equal(p)),
             (None, None) => None,
         }
     }
 
-    /// The number that it is set against.
-    pub fn bound(self) -> f64 {
-        match self {
-            Expected::Side(predicate) => predicate.bound,
-            Expected::Equal(value) => value,
-        }
+    fn side(relation: Relation, bound: f64) -> Self {
+        Expected::Side(Predicate { relation, bound })
     }
 }
 

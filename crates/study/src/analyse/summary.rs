@@ -10,6 +10,7 @@
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Observation, Reading};
 use crosstalk_stats::quantile;
+use crosstalk_stats::warmup::{self, Warmup};
 
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
@@ -61,6 +62,18 @@ fn at_quantile(histogram: &Histogram, q: f64) -> Option<f64> {
     let needed = quantile::samples_needed(q, ERROR)?;
     // A median of few values is still the best single guess of a run's centre.
     (q == MEDIAN || histogram.count() >= needed).then(|| histogram.quantile(q)).flatten()
+}
+
+/// The median after warm-up; of the whole where none can be told.
+fn steady_median(series: &[f64]) -> Option<f64> {
+    let from = match warmup::detect(series) {
+        Warmup::SteadyFrom(index) => index,
+        Warmup::NotReached | Warmup::Unknown => 0,
+    };
+    let mut steady = series[from..].to_vec();
+    steady.sort_unstable_by(f64::total_cmp);
+    let n = steady.len();
+    (n > 0).then(|| 0.5 * (steady[(n - 1) / 2] + steady[n / 2]))
 }
 
 fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
