@@ -66,8 +66,9 @@ impl Catalogues {
                 .remedy("add for example [network.ethernet] with within and across"));
         }
         if !(system.node.speed.is_finite() && system.node.speed > 0.0) {
-            return Err(Fault::usage(format!("expected a speed above zero, found {}", system.node.speed))
-                .at(place));
+            return Err(
+                Fault::usage(format!("expected a speed above zero, found {}", system.node.speed)).at(place)
+            );
         }
         self.systems.insert(system.name.clone(), system);
         Ok(())
@@ -88,9 +89,7 @@ impl Catalogues {
     /// # Errors
     /// A usage fault with the nearest name.
     pub fn find_fabric(&self, name: &str) -> Result<&Fabric, Fault> {
-        self.fabrics
-            .get(name)
-            .ok_or_else(|| unknown("fabric", name, self.fabrics.keys().map(String::as_str)))
+        self.fabrics.get(name).ok_or_else(|| unknown("fabric", name, self.fabrics.keys().map(String::as_str)))
     }
 
     /// The system and its network that a study calls `name`: `NAME` where the
@@ -114,7 +113,9 @@ impl Catalogues {
         };
         self.systems
             .values()
-            .flat_map(|system| system.network.iter().map(move |(name, network)| (of(system, name), system, network)))
+            .flat_map(|system| {
+                system.network.iter().map(move |(name, network)| (of(system, name), system, network))
+            })
             .collect()
     }
 

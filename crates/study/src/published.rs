@@ -79,7 +79,9 @@ pub fn parse_published(text: &str, place: &str) -> Result<Vec<PublishedValue>, F
             Fault::usage(format!("expected {} fields, found {found}", COLUMNS.len())).at(at.clone())
         })?;
         if let Some(first) = lines.insert(fields[0].clone(), row.line) {
-            return Err(Fault::usage(format!("id `{}` is given twice, first on line {first}", fields[0])).at(at));
+            return Err(
+                Fault::usage(format!("id `{}` is given twice, first on line {first}", fields[0])).at(at)
+            );
         }
         values.push(value(fields));
     }

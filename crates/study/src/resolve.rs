@@ -119,7 +119,8 @@ fn everything(study: &Study) -> Vec<(String, Target)> {
             all.push((factor.clone(), target));
         }
         for (part, spec) in &experiment.work {
-            let free = spec.params.0.iter().filter(|(_, value)| crate::substitute::factors_in(value).is_empty());
+            let free =
+                spec.params.0.iter().filter(|(_, value)| crate::substitute::factors_in(value).is_empty());
             for (param, _) in free {
                 let target =
                     Target::Param { experiment: name.clone(), part: part.clone(), param: param.clone() };
@@ -164,11 +165,18 @@ fn set_levels(study: &mut Study, experiment: &str, factor: &str, value: &Value) 
     Ok(())
 }
 
-fn set_param(study: &mut Study, experiment: &str, part: &str, param: &str, value: &Value) -> Result<(), Fault> {
+fn set_param(
+    study: &mut Study,
+    experiment: &str,
+    part: &str,
+    param: &str,
+    value: &Value,
+) -> Result<(), Fault> {
     let Some(spec) = study.experiment.get_mut(experiment).and_then(|e| e.work.get_mut(part)) else {
         return Ok(());
     };
-    if let Some(factor) = spec.params.get(param).and_then(|old| crate::substitute::factors_in(old).pop().map(String::from))
+    if let Some(factor) =
+        spec.params.get(param).and_then(|old| crate::substitute::factors_in(old).pop().map(String::from))
     {
         return Err(Fault::usage(format!("`{param}` takes the level of factor `{factor}`"))
             .remedy(format!("set the factor: --set {experiment}.{factor}={value}")));

@@ -22,7 +22,9 @@ pub(crate) fn substitute(value: &Value, levels: &Levels) -> Value {
     match value {
         Value::Text(text) => match reference(text) {
             Some(name) => levels.get(name).unwrap_or(value).clone(),
-            None => Value::Text(text.strip_prefix('$').filter(|rest| rest.starts_with('$')).unwrap_or(text).into()),
+            None => Value::Text(
+                text.strip_prefix('$').filter(|rest| rest.starts_with('$')).unwrap_or(text).into(),
+            ),
         },
         Value::List(items) => Value::List(items.iter().map(|item| substitute(item, levels)).collect()),
         other => other.clone(),

@@ -39,10 +39,18 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
 
 /// Every `$name` in `value` is a factor.
 fn known(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
-    factors_in(value).into_iter().find(|name| !experiment.factors.contains_key(*name)).map_or(Ok(()), |name| {
-        let candidates: Vec<String> = experiment.factors.keys().map(|factor| format!("${factor}")).collect();
-        Err(unknown("factor", &format!("${name}"), candidates.iter().map(String::as_str).collect::<Vec<_>>()))
-    })
+    factors_in(value).into_iter().find(|name| !experiment.factors.contains_key(*name)).map_or(
+        Ok(()),
+        |name| {
+            let candidates: Vec<String> =
+                experiment.factors.keys().map(|factor| format!("${factor}")).collect();
+            Err(unknown(
+                "factor",
+                &format!("${name}"),
+                candidates.iter().map(String::as_str).collect::<Vec<_>>(),
+            ))
+        },
+    )
 }
 
 /// Levels come from exactly one place, and none comes twice.
@@ -67,7 +75,8 @@ fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
     let path = format!("experiment.{experiment}.factors.{factor}.from");
     let mut seen = vec![experiment];
     let mut waiting: Vec<&str> = taken_from(&study.experiment[experiment].factors[factor]).collect();
-    if let Some(from) = study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
+    if let Some(from) =
+        study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
     {
         let earlier = super::find(study, &from.experiment, &format!("{path}.experiment"))?;
         super::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;

@@ -45,7 +45,14 @@ pub fn plan(
     if options.quick && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
-    Ok(Plan { study: study.name.clone(), seed: study.seed, quick: options.quick, looks, experiments, warnings })
+    Ok(Plan {
+        study: study.name.clone(),
+        seed: study.seed,
+        quick: options.quick,
+        looks,
+        experiments,
+        warnings,
+    })
 }
 
 /// One experiment with its cells, or why it must wait for them. `whole` is the
@@ -120,7 +127,9 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String
     let mut remarks: Vec<String> = cells::idle_factors(experiment)
         .into_iter()
         .map(|factor| {
-            format!("experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene")
+            format!(
+                "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"
+            )
         })
         .collect();
     if let Some(compare) = &experiment.compare {

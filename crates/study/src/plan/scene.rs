@@ -118,7 +118,8 @@ impl Maker<'_> {
     fn place(&self, conditions: &BTreeMap<String, Value>, asked: &Asked) -> Result<Place, Fault> {
         let kinds: Vec<&str> = asked.work.values().map(|work| work.kind.as_str()).collect();
         let kinds = kinds.join(" and ");
-        let given = |name: &str| conditions.get(name).map(|value| (value, self.at(&format!("conditions.{name}"))));
+        let given =
+            |name: &str| conditions.get(name).map(|value| (value, self.at(&format!("conditions.{name}"))));
         match asked.timing {
             Timing::Virtual => {
                 if let Some((_, at)) = given("fabric") {
