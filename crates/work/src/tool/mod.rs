@@ -1,1 +1,3 @@
-//! x
+//! Programs of others, run as workloads.
+
+pub mod command;

@@ -33,7 +33,7 @@ pub struct Spec {
 impl Spec {
     /// From a workload's parameters: `transport` (`tcp`, `udp`), `size` (64 KiB over
     /// TCP, 1,400 B over UDP; one or a list), `duration` (2 s), `bytes`, `rate`
-    /// (UDP only), `interval` (100 ms), `pin` (`none`; `"0,1"`).
+    /// (UDP only), `interval` (10 ms), `pin` (`none`; `"0,1"`).
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
@@ -45,7 +45,7 @@ impl Spec {
         let sizes = sizes(params, default)?;
         sizes.iter().try_for_each(|size| transport.carries(*size))?;
         let bytes = params.get("bytes").map(|_| params.size("bytes", Bytes(1))).transpose()?;
-        let interval = positive("interval", params.seconds("interval", Seconds(0.1))?)?;
+        let interval = positive("interval", params.seconds("interval", Seconds(0.01))?)?;
         let duration = duration(params, Seconds(2.0))?;
         if duration.0 / interval.0 > 1e5 {
             return Err(Fault::usage("expected at most 100,000 intervals").at("parameter `interval`"));
