@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod peer;
 pub mod probe;
+pub mod tool;
