@@ -66,7 +66,7 @@ impl Ready {
     fn lead(&self, listener: &TcpListener, until: &Until) -> Result<Account, Fault> {
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
-        while let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
+        if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
             let node = format!("node {}", index + 1);
             return Err(match lines[index].hear(until)? {
                 Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
@@ -97,22 +97,16 @@ impl Ready {
 
     fn run_until_told(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
         let mut program = self.start()?;
-        loop {
-            match self.watch(&mut program, line, until)? {
-                Event::Ended => {
-                    // Looked at here: what comes after was asked for by node 0.
-                    let said = program.last_words();
-                    let account = program.end()?;
-                    judge(&self.argv[0], account.status, &said)?;
-                    told(&mut line[0], until)?;
-                    return Ok(account);
-                }
-                Event::Stirred(_) => {
-                    told(&mut line[0], until)?;
-                    return program.end();
-                }
-            }
+        if self.watch(&mut program, line, until)? == Event::Ended {
+            // Judged now: what comes after the word from node 0 was asked for.
+            let said = program.last_words();
+            let account = program.end()?;
+            judge(&self.argv[0], account.status, &said)?;
+            told(&mut line[0], until)?;
+            return Ok(account);
         }
+        told(&mut line[0], until)?;
+        program.end()
     }
 
     /// Watches; a deadline becomes a fault that says what the program said last.
