@@ -58,7 +58,7 @@ commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt end
     Report(ReportArgs),
     /// Tell what this host can do, what is missing, and the command that mends it.
     #[command(after_help = "Example:\n  crosstalk doctor")]
-    Doctor(DoctorArgs),
+    Doctor,
     /// Undo what earlier runs have left behind.
     #[command(after_help = "Example:\n  crosstalk clean")]
     Clean,
@@ -192,13 +192,6 @@ pub struct ReportArgs {
     /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
     #[arg(long)]
     pub gate: bool,
-}
-
-#[derive(Args)]
-pub struct DoctorArgs {
-    /// Also prove the instruments: closed forms, clocks, cleaning up.
-    #[arg(long)]
-    pub prove: bool,
 }
 
 #[derive(Args)]

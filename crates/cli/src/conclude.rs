@@ -25,7 +25,7 @@ pub struct Resolved {
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
         let study = crosstalk_study::resolve(&study, &options)?;
-        let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry())?;
+        let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan })
     }
 
@@ -52,8 +52,7 @@ impl Resolved {
 /// Analyses what was measured, writes the reports, says the deciding sentence.
 pub fn conclude(dir: &RunDir, resolved: &Resolved, gate: bool, out: &Out) -> Result<ExitCode, Fault> {
     let run = dir.read()?;
-    let findings =
-        crosstalk_study::analyse::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
+    let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
     let json = serde_json::to_string_pretty(&findings)
         .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
     dir.write("findings.json", &json)?;

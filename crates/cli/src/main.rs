@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => verb::show::main(&args, &out),
         Verb::Probe(args) => verb::probe::main(args, &out),
         Verb::Report(args) => verb::report::main(&args, &out),
-        Verb::Doctor(args) => verb::doctor::main(&args, &out),
+        Verb::Doctor => verb::doctor::main(&out),
         Verb::Clean => verb::clean::main(&out),
         Verb::Agent => verb::agent::main(),
         Verb::Hold(args) => verb::agent::hold(args),

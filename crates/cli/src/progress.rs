@@ -51,7 +51,9 @@ impl Progress for Bar {
     fn event(&mut self, event: Event) {
         match event {
             Event::Preparing { what } => self.bar.set_message(what),
-            Event::Began { seconds_to_look, seconds_to_end, .. } => self.left = left(seconds_to_look, seconds_to_end),
+            Event::Began { seconds_to_look, seconds_to_end, .. } => {
+                self.left = left(seconds_to_look, seconds_to_end)
+            }
             Event::Attempt { experiment, levels, .. } => {
                 self.bar.set_message(format!("{} · {experiment} {}", self.left, words(&levels)));
             }
@@ -87,7 +89,10 @@ impl Progress for Plain {
     fn event(&mut self, event: Event) {
         match event {
             Event::Began { cells, blocks, seconds_to_look, seconds_to_end } => {
-                eprintln!("{cells} cells, at most {blocks} blocks; {}", left(seconds_to_look, seconds_to_end));
+                eprintln!(
+                    "{cells} cells, at most {blocks} blocks; {}",
+                    left(seconds_to_look, seconds_to_end)
+                );
             }
             Event::Ended { status: Status::Failed, reason, experiment, levels, .. } => {
                 eprintln!("{experiment} {} failed: {}", words(&levels), reason.unwrap_or_default());
@@ -95,7 +100,11 @@ impl Progress for Plain {
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
                 if self.said.elapsed() >= PLAIN_EVERY {
                     self.said = Instant::now();
-                    eprintln!("{done}/{} attempts; {}", done + until_look, left(seconds_to_look, seconds_to_end));
+                    eprintln!(
+                        "{done}/{} attempts; {}",
+                        done + until_look,
+                        left(seconds_to_look, seconds_to_end)
+                    );
                 }
             }
             Event::Look { blocks, why, .. } => eprintln!("after {blocks} blocks: {why}"),

@@ -81,9 +81,9 @@ fn listen(input: impl Read + Send + 'static, cancelled: Arc<AtomicBool>) -> Rece
             if matches!(message, None | Some(Err(_) | Ok(ToAgent::Cancel | ToAgent::Bye))) {
                 cancelled.store(true, Ordering::SeqCst);
             }
-            match message {
-                Some(message) if sender.send(message).is_ok() => {}
-                _ => break,
+            let Some(message) = message else { break };
+            if sender.send(message).is_err() {
+                break;
             }
         }
     });
@@ -128,7 +128,9 @@ impl Output {
     fn done(&mut self, result: Result<Option<Fidelity>, Fault>) -> Result<(), Fault> {
         self.say(&FromAgent::Done(match result {
             Ok(fidelity) => Outcome::Finished { fidelity },
-            Err(fault) if fault.kind == FaultKind::Interrupted => Outcome::Failed { reason: "cancelled".into() },
+            Err(fault) if fault.kind == FaultKind::Interrupted => {
+                Outcome::Failed { reason: "cancelled".into() }
+            }
             Err(fault) => Outcome::Failed { reason: fault.to_string() },
         }))
     }

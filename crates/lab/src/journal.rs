@@ -1,11 +1,13 @@
 //! The journal: one JSON object a line, on the disk before the next is measured.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
+use crosstalk_study::journal::{lines, read_journal};
+use crosstalk_study::samples::Run;
 
 /// A journal open for writing at its end.
 pub struct Journal {
@@ -63,24 +65,11 @@ impl Journal {
     }
 }
 
-/// The lines of a journal. A last line that was not written whole is left out.
-pub fn read(path: &Path) -> Result<Vec<Line>, Fault> {
+/// What a journal tells. A line that cannot be read is left out and reported in
+/// the run; the last line of a run that was killed may be one.
+pub fn read(path: &Path) -> Result<Run, Fault> {
     let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
-    let mut reader = BufReader::new(file);
-    let mut lines = Vec::new();
-    let mut text = Vec::new();
-    for number in 1.. {
-        text.clear();
-        reader.read_until(b'\n', &mut text).map_err(|e| cannot("read", path, &e))?;
-        if text.last() != Some(&b'\n') {
-            break;
-        }
-        let line = serde_json::from_slice(&text).map_err(|e| {
-            Fault::usage(format!("not a line of a journal: {e}")).at(format!("{}:{number}", path.display()))
-        })?;
-        lines.push(line);
-    }
-    Ok(lines)
+    read_journal(lines(BufReader::new(file))).map_err(|f| f.at(path.display().to_string()))
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -110,10 +99,11 @@ mod tests {
         drop(journal);
         let text = std::fs::read(&path).expect("reads");
         std::fs::write(&path, &text[..text.len() - 5]).expect("cuts");
-        assert_eq!(read(&path).expect("reads"), [end("a")]);
         let mut journal = Journal::reopen(&path).expect("reopens");
         journal.write(&end("c")).expect("writes");
-        assert_eq!(read(&path).expect("reads"), [end("a"), end("c")]);
+        let text = std::fs::read(&path).expect("reads");
+        let kept: Vec<Line> = lines(text.as_slice()).collect::<Result<_, _>>().expect("whole lines");
+        assert_eq!(kept, [end("a"), end("c")]);
     }
 
     #[test]

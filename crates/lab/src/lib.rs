@@ -11,9 +11,11 @@ mod attempt;
 mod blocks;
 pub mod clock;
 pub mod journal;
+mod once;
 pub mod progress;
 pub mod rundir;
 mod runner;
 mod troupe;
 
+pub use once::once;
 pub use runner::{Ending, Lab, run};

@@ -42,7 +42,10 @@ impl RunDir {
         if path.join("journal.ndjson").exists() {
             return Err(Fault::usage("this directory holds a run already")
                 .at(path.display().to_string())
-                .remedy(format!("go on with it by `crosstalk resume {}`, or name another --out", path.display())));
+                .remedy(format!(
+                    "go on with it by `crosstalk resume {}`, or name another --out",
+                    path.display()
+                )));
         }
         fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
         Ok(RunDir(path.to_path_buf()))
@@ -100,9 +103,7 @@ impl RunDir {
 
     /// The run so far, with what is known of its nodes.
     pub fn read(&self) -> Result<Run, Fault> {
-        let lines = journal::read(&self.journal())?;
-        let mut run = crosstalk_study::analyse::read_journal(lines)
-            .map_err(|f| f.at(self.journal().display().to_string()))?;
+        let mut run = journal::read(&self.journal())?;
         if self.0.join("provenance.json").exists() {
             let conditions = self.conditions()?;
             run.provenance = conditions.before;
@@ -113,8 +114,11 @@ impl RunDir {
 
     fn conditions(&self) -> Result<Conditions, Fault> {
         serde_json::from_str(&self.text("provenance.json")?).map_err(|e| {
-            Fault::usage(format!("not a provenance file: {e}"))
-                .at(self.0.join("provenance.json").display().to_string())
+            Fault::usage(format!("not a provenance file: {e}")).at(self
+                .0
+                .join("provenance.json")
+                .display()
+                .to_string())
         })
     }
 
@@ -176,7 +180,9 @@ fn unchanged(
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
     let fault = Fault::environment(format!("cannot {what} it: {error}")).at(path.display().to_string());
     match error.kind() {
-        std::io::ErrorKind::StorageFull => fault.remedy("free some room on that disk; nothing written so far is lost"),
+        std::io::ErrorKind::StorageFull => {
+            fault.remedy("free some room on that disk; nothing written so far is lost")
+        }
         std::io::ErrorKind::PermissionDenied => fault.remedy("name a directory of your own with --out"),
         _ => fault,
     }

@@ -1,7 +1,7 @@
 //! The run itself: blocks of attempts, a look now and then, until the data
 //! suffice or the budget ends.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
@@ -11,7 +11,7 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
-use crosstalk_study::plan::{Cell, Place, Plan};
+use crosstalk_study::plan::{Cell, Plan};
 use crosstalk_study::samples::Run;
 
 use crate::attempt::{Ended, Given, perform};
@@ -63,7 +63,8 @@ pub struct Ending {
 /// Runs the plan, going on where `before` ended (an empty run begins it).
 pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
     let resuming = !before.attempts.is_empty() || !before.metrics.is_empty();
-    let journal = if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
+    let journal =
+        if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
     let mut runner = Runner {
         lab,
         journal,
@@ -74,7 +75,7 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
     };
     runner.open(resuming)?;
     runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
-    let nodes = lab.plan.cells().map(|cell| nodes_of(&cell.scene.place)).max().unwrap_or(0);
+    let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
     let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
     let seats: Vec<_> = (0..nodes).map(|node| (0, node)).collect();
     let facts = troupe.facts(&seats)?;
@@ -94,12 +95,6 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
         lab.dir.record_after(&troupe.facts(&seats)?)?;
     }
     Ok(ending)
-}
-
-fn nodes_of(place: &Place) -> usize {
-    match place {
-        Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
-    }
 }
 
 struct Runner<'a> {
@@ -250,12 +245,16 @@ impl Runner<'_> {
         };
         let began = Instant::now();
         let journal = &mut self.journal;
-        let mut keep = |reading: Reading, at: f64, n: u64| {
-            journal.write(&Line::Sample { attempt: id, reading, at, n })
-        };
+        let mut keep =
+            |reading: Reading, at: f64, n: u64| journal.write(&Line::Sample { attempt: id, reading, at, n });
         let ended = perform(troupe, &planned.scene, &given, &mut keep)?;
         let seconds = began.elapsed().as_secs_f64();
-        self.journal.write(&line(ended.status, ended.reason.clone(), ended.fidelity.clone(), lab.clock.now()))?;
+        self.journal.write(&line(
+            ended.status,
+            ended.reason.clone(),
+            ended.fidelity.clone(),
+            lab.clock.now(),
+        ))?;
         if ended.status == Status::Finished {
             self.book.took(cell, seconds);
         }
@@ -276,7 +275,7 @@ impl Runner<'_> {
     }
 
     fn emulation(&self, cell: &Cell) -> Result<Option<Emulation>, Fault> {
-        crosstalk_study::catalogue::emulation(self.lab.catalogues, &cell.scene.place)
+        crosstalk_study::emulation(self.lab.catalogues, &cell.scene.place)
     }
 
     /// Blocks from `block` on until the next look.
@@ -308,7 +307,8 @@ impl Runner<'_> {
             return Ok(None);
         };
         let run = self.lab.dir.read()?;
-        let decision = crosstalk_study::analyse::decide(self.lab.study, self.lab.plan, &run, look);
+        let decision =
+            crosstalk_study::decide(self.lab.study, self.lab.catalogues, self.lab.plan, &run, look);
         self.journal.write(&Line::Decision {
             look,
             blocks,
@@ -324,9 +324,4 @@ impl Runner<'_> {
 fn describe(cell: &Cell) -> String {
     let parts: Vec<_> = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
     parts.join(", ")
-}
-
-/// Whether the user has interrupted.
-pub fn is_interrupted(flag: &AtomicBool) -> bool {
-    flag.load(Ordering::SeqCst)
 }

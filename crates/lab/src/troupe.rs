@@ -71,10 +71,10 @@ impl Troupe {
         }
         self.collect(&fresh, "answer a greeting", |message| match message {
             FromAgent::Hello { protocol: PROTOCOL, .. } => Ok(Some(())),
-            FromAgent::Hello { protocol, version } => {
-                Err(Fault::environment(format!("the agent is crosstalk {version} and speaks protocol {protocol}"))
-                    .remedy("use the same version of crosstalk on every node"))
-            }
+            FromAgent::Hello { protocol, version } => Err(Fault::environment(format!(
+                "the agent is crosstalk {version} and speaks protocol {protocol}"
+            ))
+            .remedy("use the same version of crosstalk on every node")),
             _ => Ok(None),
         })
         .map(drop)

@@ -110,3 +110,12 @@ impl Plan {
         self.experiments.iter().flat_map(|experiment| &experiment.cells)
     }
 }
+
+impl Place {
+    /// How many nodes it has.
+    pub fn nodes(&self) -> usize {
+        match self {
+            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
+        }
+    }
+}

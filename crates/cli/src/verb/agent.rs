@@ -9,7 +9,12 @@ use crate::{parts, signal};
 
 pub fn main() -> Result<ExitCode, Fault> {
     signal::leave_to_the_runner()?;
-    crosstalk_lab::agent::serve(&parts::registry(), crosstalk_host::facts::provenance, std::io::stdin(), std::io::stdout())?;
+    crosstalk_lab::agent::serve(
+        &parts::registry(),
+        crosstalk_host::facts::provenance,
+        std::io::stdin(),
+        std::io::stdout(),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

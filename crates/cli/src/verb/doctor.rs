@@ -8,11 +8,10 @@ use crosstalk_core::testbed::Testbed;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::json;
 
-use crate::args::DoctorArgs;
 use crate::out::Out;
 use crate::parts;
 
-pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
+pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let facts = crosstalk_host::facts::provenance();
     out.say("this host:");
     for (name, value) in &facts.fixed {
@@ -40,13 +39,10 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
             }
         }
     }
-    let proofs = if args.prove { Some(crate::prove::all(out)?) } else { None };
     out.tell(&json!({
         "result": "doctor",
         "facts": facts,
         "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
-        "proofs": proofs,
     }));
-    let failed = proofs.is_some_and(|proofs| proofs.iter().any(|p| !p.held));
-    Ok(if failed { ExitCode::from(4) } else { ExitCode::SUCCESS })
+    Ok(ExitCode::SUCCESS)
 }

@@ -57,15 +57,16 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .collect::<Result<_, Fault>>()?,
         Catalogue::Fabrics => catalogues
             .fabrics()
-            .map(|f| Entry { name: f.name.clone(), title: format!("{} ({})", f.title, human(f.rate.0, "bit/s")) })
+            .map(|f| Entry {
+                name: f.name.clone(),
+                title: format!("{} ({})", f.title, human(f.rate.0, "bit/s")),
+            })
             .collect(),
-        Catalogue::Systems => {
-            catalogues
-                .named_systems()
-                .into_iter()
-                .map(|(name, system, _)| Entry { name, title: system.title.clone() })
-                .collect()
-        }
+        Catalogue::Systems => catalogues
+            .named_systems()
+            .into_iter()
+            .map(|(name, system, _)| Entry { name, title: system.title.clone() })
+            .collect(),
         Catalogue::Workloads => parts::registry()
             .workloads
             .iter()

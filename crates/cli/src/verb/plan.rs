@@ -15,7 +15,12 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let time = plan.seconds();
     out.say(&format!("{}: {}", plan.study, ready.study.title));
     for experiment in &plan.experiments {
-        out.say(&format!("\n{} ({} cells; reports {})", experiment.name, experiment.cells.len(), names(&experiment.metrics)));
+        out.say(&format!(
+            "\n{} ({} cells; reports {})",
+            experiment.name,
+            experiment.cells.len(),
+            names(&experiment.metrics)
+        ));
         for cell in &experiment.cells {
             let levels: Vec<_> = cell.levels.iter().map(|(f, l)| format!("{f} = {l}")).collect();
             out.say(&format!("  {}", levels.join(", ")));

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crosstalk_core::Fault;
 use crosstalk_core::record::Status;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Value;
-use crosstalk_core::Fault;
+use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::rundir::RunDir;
-use crosstalk_lab::Lab;
-use crosstalk_study::{PlanOptions, setting};
 use crosstalk_study::samples::Run;
+use crosstalk_study::{PlanOptions, setting};
 
 use crate::args::{HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Resolved, conclude};
@@ -70,9 +70,11 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .vary
         .iter()
         .map(|text| {
-            setting(text).map_err(|f| Fault { place: Some("--vary".into()), ..f }).map(|(factor, levels)| match levels {
-                Value::List(levels) => (factor, levels),
-                one => (factor, vec![one]),
+            setting(text).map_err(|f| Fault { place: Some("--vary".into()), ..f }).map(|(factor, levels)| {
+                match levels {
+                    Value::List(levels) => (factor, levels),
+                    one => (factor, vec![one]),
+                }
             })
         })
         .collect::<Result<Vec<_>, _>>()?;

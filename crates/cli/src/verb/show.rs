@@ -6,8 +6,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use serde_json::{Value, json};
 
-use crate::out::Out;
 use crate::args::ShowArgs;
+use crate::out::Out;
 use crate::{catalogue, parts};
 
 pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -43,7 +43,11 @@ fn find(name: &str) -> Result<(&'static str, String, Value), Fault> {
     }
     if let Some(value) = catalogues.published(name) {
         let text = format!("{}: {} {}\n{}", value.id, value.printed, value.unit, value.note);
-        return Ok(("published", text, json!({ "value": value.value, "printed": value.printed, "unit": value.unit, "note": value.note })));
+        return Ok((
+            "published",
+            text,
+            json!({ "value": value.value, "printed": value.printed, "unit": value.unit, "note": value.note }),
+        ));
     }
     let names: Vec<String> = crosstalk_study::bundled_studies()
         .iter()

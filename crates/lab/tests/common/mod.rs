@@ -180,8 +180,9 @@ impl Stage {
             let _ = crosstalk_lab::agent::serve(&theirs, Provenance::default, duplex.reader, duplex.writer);
         });
         let path = self.dir().join("run");
-        let dir = if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
-            .expect("a run's directory");
+        let dir =
+            if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
+                .expect("a run's directory");
         let before = if dir.journal().exists() { dir.read().expect("reads") } else { Default::default() };
         let mut events: Vec<Event> = Vec::new();
         let catalogues = Catalogues::new();
@@ -203,15 +204,13 @@ impl Stage {
     }
 
     pub fn journal(&self) -> Vec<crosstalk_core::record::Line> {
-        crosstalk_lab::journal::read(&self.dir().join("run/journal.ndjson")).expect("reads")
+        let text = std::fs::read(self.dir().join("run/journal.ndjson")).expect("reads");
+        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+        crosstalk_study::journal::lines(&text[..whole]).collect::<Result<_, _>>().expect("whole lines")
     }
 }
 
 fn registry(begun: &Count, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
-    let actor = Actor {
-        begun: Arc::clone(begun),
-        interrupt_at,
-        interrupted: Arc::clone(interrupted),
-    };
+    let actor = Actor { begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
     Registry { workloads: vec![Box::new(actor)], ..Registry::default() }
 }

@@ -39,7 +39,11 @@ fn numbers(claim: &ClaimFinding) -> String {
     };
     let mut list = String::new();
     if let Some(found) = &claim.found {
-        list += &entry("found", number::number(found.value, unit), number::interval(found, unit).unwrap_or_default());
+        list += &entry(
+            "found",
+            number::number(found.value, unit),
+            number::interval(found, unit).unwrap_or_default(),
+        );
     }
     if let Some(published) = claim.published {
         list += &entry(words::origin(Origin::Published), number::number(published, unit), String::new());

@@ -16,7 +16,10 @@ const OPEN_COMPARISONS: usize = 8;
 pub fn rests_on(findings: &Findings) -> String {
     let origin = |origin| {
         let word = words::origin(origin);
-        format!(r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#, words::origin_meaning(origin))
+        format!(
+            r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#,
+            words::origin_meaning(origin)
+        )
     };
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences = match findings.run.absences.as_slice() {
@@ -102,8 +105,12 @@ pub fn cells(cells: &[CellFinding]) -> String {
     let said = match (doubtful, cells.len()) {
         (0, 1) => "The one cell is faithful: every attempt counts.".to_string(),
         (0, n) => format!("All {n} cells are faithful: every attempt counts."),
-        (1, n) => format!("In one of {n} cells some attempts failed or were not faithful; these give no verdict."),
-        (d, n) => format!("In {d} of {n} cells some attempts failed or were not faithful; these give no verdict."),
+        (1, n) => {
+            format!("In one of {n} cells some attempts failed or were not faithful; these give no verdict.")
+        }
+        (d, n) => {
+            format!("In {d} of {n} cells some attempts failed or were not faithful; these give no verdict.")
+        }
     };
     let rows: String = cells.iter().map(cell).collect();
     let open = if doubtful > 0 && cells.len() <= 12 { r#" open="open""# } else { "" };
@@ -114,8 +121,9 @@ pub fn cells(cells: &[CellFinding]) -> String {
 
 fn cell(cell: &CellFinding) -> String {
     let counters = cell.fidelity.counters.iter();
-    let counters: Vec<String> =
-        counters.map(|(name, value)| format!("{} {}", name.replace('_', " "), number::number(*value, ""))).collect();
+    let counters: Vec<String> = counters
+        .map(|(name, value)| format!("{} {}", name.replace('_', " "), number::number(*value, "")))
+        .collect();
     let mut reasons = cell.reasons.clone();
     reasons.extend(cell.fidelity.reasons.iter().filter(|r| !cell.reasons.contains(r)).cloned());
     let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
@@ -142,11 +150,17 @@ pub fn sources(sources: &[SourceNote]) -> String {
     let said = match fitted {
         0 => "None was fitted to a published result.".to_string(),
         1 => "One was fitted to a published result: that result is calibration here, and no evidence.".into(),
-        n => format!("{n} were fitted to published results: these results are calibration here, and no evidence."),
+        n => format!(
+            "{n} were fitted to published results: these results are calibration here, and no evidence."
+        ),
     };
     let row = |source: &SourceNote| {
         let mark = if source.calibration { r#" <span class="badge aside">calibration</span>"# } else { "" };
-        format!(r#"<tr><th scope="row">{}</th><td>{}{mark}</td></tr>"#, Text(&source.what), Text(&source.text))
+        format!(
+            r#"<tr><th scope="row">{}</th><td>{}{mark}</td></tr>"#,
+            Text(&source.what),
+            Text(&source.text)
+        )
     };
     let rows: String = sources.iter().map(row).collect();
     format!(
@@ -162,7 +176,9 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
         }
         let rows: String = facts
             .iter()
-            .map(|(name, value)| format!(r#"<tr><th scope="row">{}</th><td>{}</td></tr>"#, Text(name), Text(value)))
+            .map(|(name, value)| {
+                format!(r#"<tr><th scope="row">{}</th><td>{}</td></tr>"#, Text(name), Text(value))
+            })
             .collect();
         format!(
             r#"<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table class="plain"><caption>{title}</caption><tbody>{rows}</tbody></table></div>"#

@@ -10,7 +10,8 @@ use crate::{number, words};
 /// The figure; `index` tells it from others on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
     let drawings = [WIDE, NARROW].map(|layout: Layout| {
-        draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name)).map(|drawing| (layout, drawing))
+        draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name))
+            .map(|drawing| (layout, drawing))
     });
     let [Some((_, wide)), Some((_, narrow))] = drawings else {
         return frame(figure, index, r#"<p class="nothing">There is no value to draw.</p>"#.into());
@@ -58,7 +59,8 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
         format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, shape), Text(name))
     };
     // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
-    let names: String = if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
+    let names: String =
+        if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
     let origin = |origin: &Origin| {
         let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
         format!("<li>{}{}</li>", swatch("ink", *origin, shape), words::origin(*origin))

@@ -5,8 +5,8 @@
 //! is how the tests read it.
 
 mod claims;
-mod evidence;
 pub mod escape;
+mod evidence;
 mod figure;
 mod table;
 
@@ -71,8 +71,10 @@ struct Section {
 impl Section {
     fn html(&self) -> String {
         let Section { id, title, body } = self;
-        format!(r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{}</h2>{body}</section>"#, Text(title))
-            + "\n"
+        format!(
+            r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{}</h2>{body}</section>"#,
+            Text(title)
+        ) + "\n"
     }
 }
 
@@ -104,8 +106,7 @@ fn header(findings: &Findings) -> String {
     let undecided = if headline.decided { "" } else { r#"<p class="badge open">undecided</p>"# };
     let class = if headline.text.chars().count() > 140 { " class=\"long\"" } else { "" };
     let origins = summary::origins(findings);
-    let origins: String =
-        origins.iter().map(|o| words::origin(*o)).collect::<Vec<_>>().join(", ");
+    let origins: String = origins.iter().map(|o| words::origin(*o)).collect::<Vec<_>>().join(", ");
     let origins = if origins.is_empty() { String::new() } else { format!(" · {origins}") };
     let quick = if findings.run.quick { " · quick run" } else { "" };
     format!(

@@ -18,8 +18,8 @@ use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
 
 use crate::{number, words};
 pub use palette::Palette;
-pub use svg::marker;
 pub use strip::{Strip, domain};
+pub use svg::marker;
 
 /// What a picture is drawn for. Lengths in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]

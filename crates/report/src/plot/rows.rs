@@ -142,7 +142,10 @@ impl Frame {
             marker(0, to, middle)
         } else {
             let (x, width) = (svg::px(from.min(to)), svg::px((to - from).abs()).max(0.8));
-            format!(r#"<rect class="bar"{fill} x="{x}" y="{}" width="{width}" height="{BAR}"/>"#, svg::px(middle - BAR / 2.0))
+            format!(
+                r#"<rect class="bar"{fill} x="{x}" y="{}" width="{width}" height="{BAR}"/>"#,
+                svg::px(middle - BAR / 2.0)
+            )
         };
         let ends = bar.interval.and_then(|(low, high)| Some((self.scale.edge(low)?, self.scale.edge(high)?)));
         let whisker = ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle }.lying());

@@ -119,7 +119,11 @@ impl Scale {
     /// The distance of ticks on a linear axis.
     fn step(&self, unit: &str, most: usize) -> f64 {
         let least = (self.to - self.from) / most as f64;
-        if unit == "B" { 2f64.powf(least.log2().ceil()) } else { round_above(least, &[1.0, 2.0, 2.5, 5.0, 10.0]) }
+        if unit == "B" {
+            2f64.powf(least.log2().ceil())
+        } else {
+            round_above(least, &[1.0, 2.0, 2.5, 5.0, 10.0])
+        }
     }
 
     fn inner(&self, value: f64) -> f64 {

@@ -94,8 +94,14 @@ fn widths(columns: &[Column], rows: &[Vec<String>], width: usize) -> Option<Vec<
     Some(widths)
 }
 
-fn row(cells: &[&str], columns: &[Column], widths: &[usize], paint: &dyn Fn(usize, &str) -> String) -> Vec<String> {
-    let wrapped: Vec<Vec<String>> = (0..columns.len()).map(|i| wrap(cells.get(i).unwrap_or(&""), widths[i])).collect();
+fn row(
+    cells: &[&str],
+    columns: &[Column],
+    widths: &[usize],
+    paint: &dyn Fn(usize, &str) -> String,
+) -> Vec<String> {
+    let wrapped: Vec<Vec<String>> =
+        (0..columns.len()).map(|i| wrap(cells.get(i).unwrap_or(&""), widths[i])).collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
     let line = |n: usize| {
         let cell = |i: usize| {
