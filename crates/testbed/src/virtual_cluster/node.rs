@@ -6,6 +6,7 @@ use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::{Launcher, process};
+use std::net::Ipv4Addr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use super::protocol::{Answer, ToNode};
@@ -50,10 +51,18 @@ fn make(birth: &Birth<'_>) -> Result<(Socket, Vec<String>), Fault> {
     notes.extend(pinned::pin());
     let mut netlink = Socket::open()?;
     netlink.up("lo")?;
-    netlink.veth(DEVICE, &birth.port, birth.switch)?;
-    netlink.address(DEVICE, switch::address(birth.number), PREFIX)?;
+    let address = switch::address(birth.number);
+    netlink.veth(DEVICE, hardware_address(address), &birth.port, birth.switch)?;
+    netlink.address(DEVICE, address, PREFIX)?;
     netlink.up(DEVICE)?;
     Ok((netlink, notes))
+}
+
+/// A locally administered address (IEEE 802, second bit of the first byte) that
+/// a node made anew has again, so that its peers still know it.
+fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = address.octets();
+    [0x02, 0, a, b, c, d]
 }
 
 fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(), Fault> {
