@@ -229,25 +229,13 @@ fn a_killed_holder_is_a_fault_at_once() {
     assert_nothing_runs();
 }
 
-fn network_of_the_host() -> Vec<String> {
-    ["/proc/net/dev", "/proc/net/route", "/proc/self/mounts"]
-        .map(|path| {
-            let text = fs::read_to_string(path).expect("reads");
-            // Without the counters of packets.
-            text.lines()
-                .map(|l| if path.ends_with("dev") { l.split(':').next().unwrap_or(l) } else { l })
-                .collect()
-        })
-        .into()
-}
-
 fn the_host_s_network_is_untouched() {
-    let before = network_of_the_host();
+    let before = specs::traces_on_host();
     let mut cluster = raise(3);
     cluster.shape(Link::Rate(BitRate(1e9))).expect("shapes");
-    assert_eq!(network_of_the_host(), before);
+    assert_eq!(specs::traces_on_host(), before);
     drop(cluster);
-    assert_eq!(network_of_the_host(), before);
+    assert_eq!(specs::traces_on_host(), before);
 }
 
 fn clusters_stand_side_by_side() {

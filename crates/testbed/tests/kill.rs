@@ -11,6 +11,7 @@ use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::BitRate;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -87,7 +88,8 @@ impl Trial {
 
     fn kill_owner(&mut self) {
         self.owner.kill().expect("was running");
-        self.owner.wait().expect("was ours");
+        let status = self.owner.wait().expect("was ours");
+        assert_eq!(status.signal(), Some(9), "the owner ended by itself: {status}");
     }
 
     /// Seconds until nothing is left.
@@ -113,21 +115,9 @@ fn start(verb: &str, trial: &str, folder: &Path) -> Child {
     child
 }
 
-/// What of the host a cluster could have changed.
-fn host() -> Vec<String> {
-    let names = |path: &str| {
-        let entries = fs::read_dir(path).map(|all| all.flatten().map(|e| e.file_name()).collect::<Vec<_>>());
-        let mut names = entries.unwrap_or_default();
-        names.sort();
-        format!("{names:?}")
-    };
-    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    vec![names("/sys/class/net"), names("/run/netns"), text("/proc/net/route"), text("/proc/self/mounts")]
-}
-
 fn leaves_nothing(verb: &str) {
     let kills = std::env::var("CROSSTALK_KILLS").ok().and_then(|k| k.parse().ok()).unwrap_or(8);
-    let before = host();
+    let before = specs::traces_on_host();
     let mut slowest = 0f64;
     // Moments spread evenly over the first 0.4 s, in an order without rhythm:
     // multiples of the golden ratio (a Weyl sequence).
@@ -138,7 +128,7 @@ fn leaves_nothing(verb: &str) {
         trial.kill_owner();
         slowest = slowest.max(trial.assert_nothing_left());
     }
-    assert_eq!(host(), before);
+    assert_eq!(specs::traces_on_host(), before);
     println!("{{\"owner\":\"{verb}\",\"kills\":{kills},\"slowest_seconds\":{slowest:.4}}}");
 }
 

@@ -50,3 +50,22 @@ pub fn run(specs: &[Spec]) -> ExitCode {
     }
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
+
+/// What of this machine, outside of namespaces of their own, could have been
+/// made by a cluster: its devices, its routes (10.77.0.0/16, as /proc writes
+/// it), its mounts of /proc, groups of its name. Others may change the rest meanwhile.
+pub fn traces_on_host() -> Vec<String> {
+    let lines = |path: &str| -> Vec<String> {
+        std::fs::read_to_string(path).unwrap_or_default().lines().map(String::from).collect()
+    };
+    let mut traces = lines("/proc/net/dev");
+    traces.retain(|line| ["port", "switch"].iter().any(|name| line.trim_start().starts_with(name)));
+    traces.extend(lines("/proc/net/route").into_iter().filter(|line| line.contains("00004D0A")));
+    traces.extend(lines("/proc/self/mounts").into_iter().filter(|line| line.starts_with("proc ")));
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu"] {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        traces.extend(names.filter(|name| name.contains("crosstalk")));
+    }
+    traces
+}
