@@ -269,7 +269,9 @@ fn raise_where_it_is_forbidden() -> ExitCode {
 }
 
 fn a_refusal_names_its_setting_and_what_still_works() {
-    let output = Command::new("/proc/self/exe").arg(FORBIDDEN).output().expect("starts");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new("/proc/self/exe");
+    let output = command.arg(FORBIDDEN).env("XDG_RUNTIME_DIR", folder.path()).output().expect("starts");
     let said = String::from_utf8_lossy(&output.stdout);
     for part in ["user.max_user_namespaces: ", "sudo sysctl -w user.max_user_namespaces=", "local says hello"]
     {
