@@ -1,0 +1,146 @@
+//! Two ranks against undilated truth: parameters are fitted to a real
+//! transport, then a program of mixed sizes and computing is run over that
+//! transport in real time and emulated with the parameters: within 5 %.
+//!
+//! The transport is the loopback device. Real time needs two cores for
+//! itself: where others keep them busy, the test says so and does not count.
+
+mod common;
+
+use common::{cores, emulation, fabric, pin, run};
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+use crosstalk_core::fabric::Fabric;
+use crosstalk_host::clock::thread_schedstat;
+use crosstalk_model::fit::{Measured, fit_steps};
+use std::hint::black_box;
+use std::time::Instant;
+
+const SIZES: [usize; 9] = [64, 256, 1024, 4096, 16_384, 32_768, 65_536, 131_072, 262_144];
+/// Where loopback TCP bends: one segment holds about 64 KiB.
+const BEND: u64 = 32_768;
+const TRIALS: usize = 60;
+const REPEATS: usize = 9;
+/// Share of the wall time that a rank waited for a core, beyond which real
+/// time is no truth.
+const BUSY: f64 = 0.02;
+
+/// Takes a core for the calling thread: pinned, and before all others where
+/// real-time priority is permitted.
+fn own_core(rank: usize) {
+    pin(&[cores()[rank]]);
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads the live parameter; a refusal changes nothing.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) };
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn compute(rounds: u64) {
+    black_box((0..rounds).fold(1u64, |x, i| black_box(x.wrapping_mul(6_364_136_223_846_793_005) ^ i)));
+}
+
+/// Half round trips, gaps and sends of one size, seen by rank 0; for rank 1, nothing.
+fn measure(rank: &mut Rank, size: usize) -> Result<Option<[f64; 3]>, Fault> {
+    let data = vec![1; size];
+    if rank.id() == 1 {
+        for _ in 0..TRIALS {
+            rank.recv(0, 0)?;
+            rank.send(0, 0, &data)?;
+        }
+        (0..TRIALS).try_for_each(|_| rank.recv(0, 1).map(drop))?;
+        rank.send(0, 1, &[])?;
+        return Ok(None);
+    }
+    let (mut trips, mut sends) = (Vec::new(), Vec::new());
+    for _ in 0..TRIALS {
+        let begin = Instant::now();
+        rank.send(1, 0, &data)?;
+        sends.push(begin.elapsed().as_secs_f64());
+        rank.recv(1, 0)?;
+        trips.push(begin.elapsed().as_secs_f64() / 2.0);
+    }
+    let begin = Instant::now();
+    (0..TRIALS).try_for_each(|_| rank.send(1, 1, &data))?;
+    rank.recv(1, 1)?;
+    let trip = median(trips);
+    let gap = (begin.elapsed().as_secs_f64() - trip) / TRIALS as f64;
+    Ok(Some([trip, gap, median(sends)]))
+}
+
+/// The fabric that explains what loopback does.
+fn fitted() -> Fabric {
+    let measured = run(2, None, |rank| {
+        own_core(rank.id());
+        let mut all = Measured::default();
+        for size in SIZES {
+            measure(rank, size)?;
+            if let Some([trip, gap, send]) = measure(rank, size)? {
+                all.half_round_trip.push((size as u64, trip));
+                all.gap.push((size as u64, gap));
+                all.send.push((size as u64, send));
+            }
+        }
+        Ok(all)
+    });
+    let (costs, step) = fit_steps(&measured[0], &[BEND]).expect("fits");
+    Fabric { costs, step, ..fabric(0.0, 0.0, 0.0, 1.0, 0.0) }
+}
+
+/// Each turn rank 0 hands over and computes on, rank 1 computes and answers.
+/// Returns the seconds by the rank's clock, and the share it waited for a core.
+fn program(rank: &mut Rank) -> Result<(f64, f64), Fault> {
+    own_core(rank.id());
+    let data = vec![1; SIZES[SIZES.len() - 1]];
+    let mut delay = None;
+    // The first time warms up.
+    for _ in 0..2 {
+        rank.restart_clock()?;
+        delay = thread_schedstat().map(|sched| sched.delay_ns);
+        for turn in 0..10 * SIZES.len() {
+            let (there, back) = (SIZES[turn % SIZES.len()], SIZES[(4 * turn + 2) % SIZES.len()]);
+            if rank.id() == 0 {
+                rank.send(1, 0, &data[..there])?;
+                compute(30_000);
+                rank.recv(1, 0)?;
+                compute(20_000);
+            } else {
+                rank.recv(0, 0)?;
+                compute(50_000);
+                rank.send(0, 0, &data[..back])?;
+            }
+        }
+    }
+    let time = rank.now().0;
+    let waited = thread_schedstat().zip(delay).map_or(0, |(sched, before)| sched.delay_ns - before);
+    Ok((time, waited as f64 * 1e-9 / time))
+}
+
+#[test]
+fn an_emulated_transport_takes_as_long_as_the_real_one() {
+    if cores().len() < 2 {
+        eprintln!("skipped: needs two cores, found {}", cores().len());
+        return;
+    }
+    let mut ratios = Vec::new();
+    for _ in 0..REPEATS {
+        let emulation = emulation(2, &fitted());
+        let real = run(2, None, program);
+        let emulated = run(2, Some(&emulation), program);
+        let busy = real.iter().fold(0.0, |busy, (_, share)| f64::max(busy, *share));
+        let ratio = emulated[0].0 / real[0].0;
+        eprintln!("real {:?}, emulated {:?}, ratio {ratio:.3}, busy {busy:.3}", real[0].0, emulated[0].0);
+        if busy <= BUSY {
+            ratios.push(ratio);
+        }
+    }
+    if ratios.len() < REPEATS / 2 {
+        eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
+        return;
+    }
+    let ratio = median(ratios);
+    assert!((0.95..1.05).contains(&ratio), "emulated over real: {ratio}");
+}
