@@ -2,12 +2,14 @@
 //! the wall's.
 
 use crosstalk_core::emulation::Emulation;
+use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
 use crosstalk_model::loggops::Arrival;
 use crosstalk_model::{Charge, Port, Spent, VirtualTime};
 use std::time::{Duration, Instant};
 
 use crate::meter::Meter;
+use crate::monitor::{Counted, Monitor};
 
 /// Where a rank's time went, in seconds of the clock it is told by. The three
 /// add up to the clock.
@@ -58,12 +60,11 @@ pub(crate) enum Clock {
 }
 
 pub(crate) struct Virtual {
-    pub(crate) port: Port,
-    pub(crate) meter: Meter,
+    port: Port,
+    meter: Meter,
     node: usize,
     emulation: Emulation,
-    /// CPU time charged, nanoseconds.
-    pub(crate) computed: u64,
+    monitor: Monitor,
 }
 
 pub(crate) struct Real {
@@ -80,7 +81,7 @@ impl Clock {
                 port: Port::default(),
                 node,
                 emulation: emulation.clone(),
-                computed: 0,
+                monitor: Monitor::begin(),
                 meter: Meter::calibrated(),
             })),
             None => Clock::Real(Real::new()),
@@ -92,7 +93,8 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 clock.port = Port::default();
-                clock.computed = 0;
+                clock.meter.restart();
+                clock.monitor = Monitor::begin();
             }
             Clock::Real(clock) => *clock = Real::new(),
         }
@@ -102,8 +104,7 @@ impl Clock {
     pub(crate) fn charge(&mut self, used: Use) {
         match self {
             Clock::Virtual(clock) => {
-                let cpu = clock.meter.elapsed();
-                clock.computed += cpu;
+                let cpu = clock.meter.end();
                 let time = clock.scaled(cpu, used);
                 match used {
                     Use::Compute | Use::Parallel => clock.port.compute(time),
@@ -166,7 +167,7 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 let mut spent = clock.port.spent();
-                spent.compute += clock.scaled(clock.meter.elapsed(), Use::Compute);
+                spent.compute += clock.scaled(clock.meter.so_far(), Use::Compute);
                 spent.into()
             }
             Clock::Real(clock) => {
@@ -178,6 +179,25 @@ impl Clock {
                 }
             }
         }
+    }
+
+    /// What the fidelity monitor saw; `None` in real time. `wildcards` counts
+    /// receives from any of the `ranks`.
+    pub(crate) fn fidelity(&self, wildcards: u64, ranks: usize) -> Option<Fidelity> {
+        let Clock::Virtual(clock) = self else { return None };
+        let seen = clock.meter.seen();
+        let seconds = |nanos: u64| nanos as f64 * 1e-9;
+        Some(clock.monitor.end(&Counted {
+            clock: clock.port.clock().seconds().0,
+            speed: clock.emulation.node.speed,
+            computed: seconds(seen.charged),
+            switches: seen.switches,
+            dropped: seconds(seen.dropped),
+            overhead: seconds(seen.overhead),
+            late: (clock.port.late_hand_overs(), clock.port.late_time().seconds().0),
+            wildcards,
+            ranks,
+        }))
     }
 }
 

@@ -25,15 +25,17 @@ type Pieces = Vec<Vec<u8>>;
 impl Rank<'_> {
     /// Waits until all ranks are here.
     pub fn barrier(&mut self) -> Result<(), Fault> {
-        let rounds = collective::barrier(self.id(), self.size());
-        self.operation(|rank| rank.execute(Collective::Barrier, &rounds, &mut vec![Vec::new()], None))
+        self.operation(|rank| {
+            let rounds = collective::barrier(rank.id(), rank.size());
+            rank.execute(Collective::Barrier, &rounds, &mut vec![Vec::new()], None)
+        })
     }
 
     /// Every rank gets the root's `data`.
     pub fn bcast(&mut self, root: usize, data: &mut Vec<u8>) -> Result<(), Fault> {
         self.known(root)?;
-        let rounds = collective::bcast(self.id(), self.size(), root);
         self.operation(|rank| {
+            let rounds = collective::bcast(rank.id(), rank.size(), root);
             let mut pieces = vec![std::mem::take(data)];
             rank.execute(Collective::Broadcast, &rounds, &mut pieces, None)?;
             *data = pieces.swap_remove(0);
@@ -45,8 +47,8 @@ impl Rank<'_> {
     /// element; the others' stays. All must be equally long.
     pub fn reduce(&mut self, root: usize, data: &mut [f64], op: Op) -> Result<(), Fault> {
         self.known(root)?;
-        let rounds = collective::reduce(self.id(), self.size(), root);
         self.operation(|rank| {
+            let rounds = collective::reduce(rank.id(), rank.size(), root);
             let mut pieces = vec![to_bytes(data)];
             rank.execute(Collective::Reduce, &rounds, &mut pieces, Some(op))?;
             if rank.id() == root {
@@ -59,8 +61,8 @@ impl Rank<'_> {
     /// Every rank's `data` becomes the combination of all ranks', bit for bit
     /// the same everywhere. All must be equally long.
     pub fn allreduce(&mut self, data: &mut [f64], op: Op) -> Result<(), Fault> {
-        let (count, rounds) = collective::allreduce(self.id(), self.size(), size_of_val(data) as u64);
         self.operation(|rank| {
+            let (count, rounds) = collective::allreduce(rank.id(), rank.size(), size_of_val(data) as u64);
             let length = data.len();
             let bounds = |piece: usize| piece * length / count..(piece + 1) * length / count;
             let mut pieces: Pieces = (0..count).map(|piece| to_bytes(&data[bounds(piece)])).collect();
@@ -75,8 +77,8 @@ impl Rank<'_> {
     /// The root gets every rank's `data`, by rank; the others get `None`.
     pub fn gather(&mut self, root: usize, data: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Fault> {
         self.known(root)?;
-        let rounds = collective::gather(self.id(), self.size(), root);
         self.operation(|rank| {
+            let rounds = collective::gather(rank.id(), rank.size(), root);
             let mut pieces = rank.own_piece(data);
             rank.execute(Collective::Gather, &rounds, &mut pieces, None)?;
             Ok((rank.id() == root).then_some(pieces))
@@ -87,8 +89,8 @@ impl Rank<'_> {
     /// rank; the others' `data` is not looked at.
     pub fn scatter(&mut self, root: usize, data: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
         self.known(root)?;
-        let rounds = collective::scatter(self.id(), self.size(), root);
         self.operation(|rank| {
+            let rounds = collective::scatter(rank.id(), rank.size(), root);
             let mut pieces = if rank.id() == root { rank.one_each(data)? } else { rank.own_piece(&[]) };
             rank.execute(Collective::Scatter, &rounds, &mut pieces, None)?;
             Ok(pieces.swap_remove(rank.id()))
@@ -97,8 +99,8 @@ impl Rank<'_> {
 
     /// Every rank gets every rank's `data`, by rank.
     pub fn allgather(&mut self, data: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
-        let rounds = collective::allgather(self.id(), self.size());
         self.operation(|rank| {
+            let rounds = collective::allgather(rank.id(), rank.size());
             let mut pieces = rank.own_piece(data);
             rank.execute(Collective::Allgather, &rounds, &mut pieces, None)?;
             Ok(pieces)
@@ -113,15 +115,19 @@ impl Rank<'_> {
             return Err(Fault::attempt("alltoall expects parts of equal length, found different ones")
                 .remedy("use alltoallv"));
         }
-        let rounds = collective::alltoall(self.id(), self.size(), bytes as u64);
-        self.operation(|rank| rank.exchange(data, &rounds))
+        self.operation(|rank| {
+            let rounds = collective::alltoall(rank.id(), rank.size(), bytes as u64);
+            rank.exchange(data, &rounds)
+        })
     }
 
     /// Every rank sends each rank a part, of any length, and gets one from
     /// each, by rank.
     pub fn alltoallv(&mut self, data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
-        let rounds = collective::alltoall_linear(self.id(), self.size());
-        self.operation(|rank| rank.exchange(data, &rounds))
+        self.operation(|rank| {
+            let rounds = collective::alltoall_linear(rank.id(), rank.size());
+            rank.exchange(data, &rounds)
+        })
     }
 
     fn exchange(&mut self, data: Vec<Vec<u8>>, rounds: &[Round]) -> Result<Vec<Vec<u8>>, Fault> {

@@ -24,6 +24,7 @@ mod link;
 mod listener;
 mod mesh;
 mod meter;
+mod monitor;
 mod poll;
 mod rank;
 

@@ -6,6 +6,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::units::Seconds;
 use crosstalk_model::VirtualTime;
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 
 use crate::clock::{Account, Clock, Use};
 use crate::header::{Collective, Header, Kind};
@@ -24,11 +25,13 @@ pub struct Rank<'c> {
     /// Collectives begun so far: the tag of the present one.
     collectives: u32,
     wildcards: u64,
+    /// The clock counts one thread's CPU time: a rank stays in its thread.
+    stays: PhantomData<*const ()>,
 }
 
 impl<'c> Rank<'c> {
-    pub(crate) fn new(part: &Part, mesh: Mesh<'c>) -> Result<Self, Fault> {
-        Ok(Rank {
+    pub(crate) fn new(part: &Part, mesh: Mesh<'c>) -> Self {
+        Rank {
             id: part.node,
             size: part.nodes,
             mesh,
@@ -37,7 +40,8 @@ impl<'c> Rank<'c> {
             own: VecDeque::new(),
             collectives: 0,
             wildcards: 0,
-        })
+            stays: PhantomData,
+        }
     }
 
     /// This rank's number, from 0: the node's.
@@ -107,16 +111,18 @@ impl<'c> Rank<'c> {
     pub fn restart_clock(&mut self) -> Result<(), Fault> {
         self.barrier()?;
         self.operation(|rank| rank.clock.restart());
-        self.epoch += 1;
+        self.wildcards = 0;
+        self.epoch = self.epoch.wrapping_add(1);
         Ok(())
     }
 
     /// Waits in real time until all ranks are here, and closes the
     /// connections. Returns what the fidelity monitor saw, in virtual time.
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
-        let goodbye = self.header(Kind::Goodbye, 0, 0, VirtualTime::ZERO);
-        self.mesh.close(goodbye)?;
-        Ok(None)
+        self.clock.charge(Use::Compute);
+        let seen = self.clock.fidelity(self.wildcards, self.size);
+        self.mesh.close()?;
+        Ok(seen)
     }
 
     /// Where every operation passes: it is outside of the program's computing.
@@ -142,7 +148,8 @@ impl<'c> Rank<'c> {
             self.own.push_back(Message { kind, tag, head, epoch: self.epoch, body: data.to_vec() });
             return Ok(());
         }
-        let header = self.header(kind, tag, data.len(), head);
+        let header =
+            Header { length: data.len() as u64, head, epoch: self.epoch, ..Header::bare(kind, self.id, tag) };
         self.mesh.send(to, header, data)
     }
 
@@ -187,11 +194,6 @@ impl<'c> Rank<'c> {
             })
             .collect();
         self.clock.receive(&arrivals)
-    }
-
-    fn header(&self, kind: Kind, tag: u32, length: usize, head: VirtualTime) -> Header {
-        let source = self.id as u32;
-        Header { kind, source, tag, length: length as u64, head, epoch: self.epoch, number: 0, key: 0 }
     }
 
     pub(crate) fn known(&self, peer: usize) -> Result<(), Fault> {

@@ -75,7 +75,8 @@ pub fn ranks(nodes: usize, emulation: Option<&Emulation>, deadline: f64) -> Vec<
         .collect()
 }
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+/// For ranks that nobody cancels.
+pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Runs `program` on every rank; its results by rank.
 pub fn try_run<R: Send>(

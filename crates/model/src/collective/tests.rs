@@ -75,16 +75,17 @@ fn barrier_hears_of_every_rank() {
     for size in SIZES {
         let mut heard: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
         let all = programs(size, |rank| barrier(rank, size));
-        for round in 0..all[0].len() {
+        let rounds = size.next_power_of_two().trailing_zeros() as usize;
+        assert!(all.iter().all(|program| program.len() == rounds));
+        (0..rounds).for_each(|round| {
             let before = heard.clone();
-            for rank in 0..size {
+            for (rank, mine) in heard.iter_mut().enumerate() {
                 let from = all[rank][round].receives[0].from;
                 assert_eq!(all[from][round].sends[0].to, rank);
-                heard[rank].iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
+                mine.iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
             }
-        }
+        });
         assert!(heard.iter().flatten().all(|heard| *heard), "size {size}");
-        assert_eq!(all[0].len() as u32, size.next_power_of_two().trailing_zeros());
     }
 }
 
