@@ -5,6 +5,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
 };
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -16,7 +17,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 
 use super::tail::Tail;
-use super::tree::{MARK, Process, Queueing, members};
+use super::tree::{MARK, Queueing, members, orphans};
 use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
 
@@ -47,6 +48,7 @@ pub struct Program {
     started: Duration,
     ended: Option<Instant>,
     queueing: Queueing,
+    others: BTreeSet<i32>,
     stdout: Tail,
     stderr: Tail,
     reaped: bool,
@@ -112,6 +114,7 @@ impl Program {
             started,
             ended: None,
             queueing: Queueing::default(),
+            others: BTreeSet::new(),
             stdout: tail::<ChildStdout>(stdout),
             stderr: tail::<ChildStderr>(stderr),
             reaped: false,
@@ -126,7 +129,7 @@ impl Program {
                 return Ok(Event::Stirred(index));
             }
             if self.ended.is_none() {
-                self.queueing.look(self.pid);
+                self.look();
                 if self.wait_a_tick(lines, until) {
                     self.ended = Some(Instant::now());
                     return Ok(Event::Ended);
@@ -135,6 +138,14 @@ impl Program {
                 wait_for_any(lines, until.left().min(TICK));
             }
         }
+    }
+
+    /// Notes how long the program's threads queued, and who belongs to it: who
+    /// ends as an orphan between two looks without having been seen stays a
+    /// zombie, uncounted, until this process ends.
+    fn look(&mut self) {
+        self.others.extend(self.queueing.look(self.pid));
+        self.others.extend(orphans(&self.mark).into_iter().map(Pid::as_raw_pid));
     }
 
     /// Sleeps until something happens, a while at most. Whether the program ended.
@@ -190,10 +201,10 @@ impl Program {
                 if alive.is_empty() && self.ended.is_some() {
                     return used;
                 }
-                for process in alive {
-                    if !told.contains(&process.pid) {
-                        let _ = kill_process(process.pid, signal);
-                        told.push(process.pid);
+                for pid in alive {
+                    if !told.contains(&pid) {
+                        let _ = kill_process(pid, signal);
+                        told.push(pid);
                     }
                 }
                 thread::sleep(Duration::from_millis(5));
@@ -203,15 +214,20 @@ impl Program {
     }
 
     /// Takes note of orphans that ended. Which processes are still alive.
-    fn reap_others(&self, used: &mut Vec<wait4::ResourceUsage>) -> Vec<Process> {
-        let (dead, alive): (Vec<_>, Vec<_>) =
-            members(self.pid, &self.mark).into_iter().partition(|process| process.zombie);
-        for process in dead.iter().filter(|p| p.ours && p.pid != self.pid) {
-            if let Ok(Some(usage)) = try_wait4_pid(process.pid.as_raw_pid().cast_unsigned()) {
+    fn reap_others(&mut self, used: &mut Vec<wait4::ResourceUsage>) -> Vec<Pid> {
+        let seen = members(self.pid, &self.mark);
+        self.others.extend(seen.iter().map(|process| process.pid.as_raw_pid()));
+        self.others.remove(&self.pid.as_raw_pid());
+        // The kernel refuses those that are not children of this process.
+        let reap = |pid: &i32| try_wait4_pid(pid.cast_unsigned()).ok().flatten();
+        self.others.retain(|pid| match reap(pid) {
+            Some(usage) => {
                 used.push(usage.rusage);
+                false
             }
-        }
-        alive
+            None => true,
+        });
+        seen.into_iter().filter(|process| !process.zombie).map(|process| process.pid).collect()
     }
 }
 
