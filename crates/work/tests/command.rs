@@ -17,19 +17,8 @@ use tempfile::TempDir;
 mod scene;
 
 fn argv(words: &[&str]) -> Params {
-    Params::default().with("argv", "x").with_words(words)
-}
-
-trait WithWords {
-    fn with_words(self, words: &[&str]) -> Self;
-}
-
-impl WithWords for Params {
-    fn with_words(mut self, words: &[&str]) -> Self {
-        let words = words.iter().map(|w| Value::Text((*w).to_string())).collect();
-        self.0.insert("argv".to_string(), Value::List(words));
-        self
-    }
+    let words = words.iter().map(|w| Value::from(*w)).collect();
+    Params([("argv".to_string(), Value::List(words))].into())
 }
 
 fn shell(script: &str) -> Params {
@@ -263,6 +252,18 @@ fn cancelled_it_ends_soon() {
         assert!(begin.elapsed() < Duration::from_secs(3), "took {:?}", begin.elapsed());
         assert!(outcomes.iter().all(|o| o.as_ref().is_err_and(|f| f.kind == FaultKind::Interrupted)));
     });
+}
+
+#[test]
+fn what_it_wrote_is_kept_where_that_is_asked_for() {
+    let directory = scratch();
+    let log = directory.path().join("log");
+    let params =
+        shell("echo to $CROSSTALK_NODE; echo err >&2; sleep 0.2").with("log", log.to_str().expect("is text"));
+    scene::finished(play(&params, 2, 20.0));
+    let read = |name: &str| fs::read_to_string(log.join(name)).expect("is kept");
+    assert_eq!((read("node-0.out").trim(), read("node-0.err").trim()), ("to 0", "err"));
+    assert_eq!(read("node-1.out").trim(), "to 1");
 }
 
 #[test]

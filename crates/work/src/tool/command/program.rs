@@ -128,14 +128,10 @@ impl Program {
             if let Some(index) = lines.iter().position(Line::stirs) {
                 return Ok(Event::Stirred(index));
             }
-            if self.ended.is_none() {
-                self.look();
-                if self.wait_a_tick(lines, until) {
-                    self.ended = Some(Instant::now());
-                    return Ok(Event::Ended);
-                }
-            } else {
-                wait_for_any(lines, until.left().min(TICK));
+            self.look();
+            if self.wait_a_tick(lines, until) {
+                self.ended = Some(Instant::now());
+                return Ok(Event::Ended);
             }
         }
     }
@@ -150,16 +146,24 @@ impl Program {
 
     /// Sleeps until something happens, a while at most. Whether the program ended.
     fn wait_a_tick(&self, lines: &[Line], until: &Until) -> bool {
+        let wait = until.left().min(TICK);
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
         fds.push(PollFd::new(&self.fd, PollFlags::IN));
-        sleep_on(&mut fds, until.left().min(TICK));
+        // An interruption is a short sleep: the caller looks again.
+        let _ = poll(&mut fds, Some(&wait));
         fds.last().is_some_and(|fd| !fd.revents().is_empty())
     }
 
-    /// The last it wrote to its standard error, else to its standard output.
+    /// The last it wrote to its standard error, else to its standard output, in lines.
     pub fn last_words(&self) -> String {
         let said = self.stderr.last_lines();
         if said.is_empty() { self.stdout.last_lines() } else { said }
+    }
+
+    /// The last it wrote: to its standard output, to its standard error.
+    pub fn output(&self) -> [(&'static str, Vec<u8>); 2] {
+        [("out", self.stdout.kept()), ("err", self.stderr.kept())]
     }
 
     /// How long it runs, or ran.
@@ -190,9 +194,8 @@ impl Program {
         let mut used = Vec::new();
         for (signal, patience) in [(Signal::TERM, GRACE), (Signal::KILL, DEATH)] {
             let deadline = Instant::now() + patience;
+            // Each is told once: many programs take a second SIGTERM for impatience.
             let mut told: Vec<Pid> = Vec::new();
-            // ESRCH, here and below: it ended meanwhile.
-            let _ = kill_process_group(self.pid, signal);
             while Instant::now() < deadline {
                 let alive = self.reap_others(&mut used);
                 if self.ended.is_none() && is_readable(&self.fd, Duration::ZERO) {
@@ -203,6 +206,7 @@ impl Program {
                 }
                 for pid in alive {
                     if !told.contains(&pid) {
+                        // ESRCH: it ended meanwhile.
                         let _ = kill_process(pid, signal);
                         told.push(pid);
                     }
@@ -210,6 +214,8 @@ impl Program {
                 thread::sleep(Duration::from_millis(5));
             }
         }
+        // Should proc(5) not have shown them all.
+        let _ = kill_process_group(self.pid, Signal::KILL);
         used
     }
 
@@ -245,17 +251,6 @@ fn tail<S: std::io::Read + Send + 'static>(stream: Option<S>) -> Tail {
         Some(stream) => Tail::of(stream),
         None => Tail::of(std::io::empty()),
     }
-}
-
-fn wait_for_any(lines: &[Line], wait: Duration) {
-    let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
-    sleep_on(&mut fds, wait);
-}
-
-fn sleep_on(fds: &mut [PollFd<'_>], wait: Duration) {
-    let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-    // An interruption is a short sleep: the caller looks again.
-    let _ = poll(fds, Some(&wait));
 }
 
 fn refused(program: &str, e: &std::io::Error) -> Fault {
