@@ -1,6 +1,6 @@
 //! The workloads: probes, applications, tools.
 #![forbid(unsafe_code)]
 
-pub mod peer;
+mod peer;
 pub mod probe;
 pub mod tool;
