@@ -115,6 +115,31 @@ fn when_node_0_ends_the_others_are_asked_to_end() {
 }
 
 #[test]
+fn a_daemon_that_a_node_starts_serves_until_node_0_ends() {
+    let directory = scratch();
+    let path = directory.path().display();
+    // Node 1 starts a daemon and ends; node 0 looks for it half a second later.
+    let script = format!(
+        "if [ $CROSSTALK_NODE = 1 ]; then setsid sh -c 'echo $$ > {path}/daemon; exec sleep 65' & exit 0; fi
+         sleep 0.5; kill -0 $(cat {path}/daemon)"
+    );
+    scene::finished(play(&shell(&script), 2, 20.0));
+    assert!(has_gone(&directory.path().join("daemon")), "the daemon is still there");
+}
+
+#[test]
+fn who_fails_because_node_0_has_ended_does_not_fail_the_attempt() {
+    let directory = scratch();
+    let path = directory.path().display();
+    // Node 1 fails as soon as node 0 is about to end, as one that lost its peer does.
+    let script = format!(
+        "if [ $CROSSTALK_NODE = 0 ]; then sleep 0.2; touch {path}/over; sleep 0.1; exit 0; fi
+         while [ ! -e {path}/over ]; do sleep 0.01; done; exit 1"
+    );
+    scene::finished(play(&shell(&script), 2, 20.0));
+}
+
+#[test]
 fn who_does_not_listen_is_killed_two_seconds_later() {
     let script = "if [ $CROSSTALK_NODE = 0 ]; then sleep 0.2; exit 0; fi
                   trap '' TERM; while true; do sleep 0.05; done";

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
@@ -19,6 +20,9 @@ use super::gathering::{Word, gather, join};
 use super::program::{Account, Event, Program};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
+
+/// How long node 0's word that it is over may take to come.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 /// A node that knows what to run and waits for the others.
 struct Ready {
@@ -100,15 +104,18 @@ impl Ready {
 
     fn run_until_told(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
         let mut program = self.start()?;
-        if self.watch(&mut program, line, until)? == Event::Ended {
-            // Judged now: what comes after the word from node 0 was asked for.
-            let account = self.end(&mut program)?;
-            judge(&self.argv[0], account.status, || program.last_words())?;
-            told(&mut line[0], until)?;
-            return Ok(account);
+        let ended = self.watch(&mut program, line, until)? == Event::Ended;
+        // One that ended badly may have lost node 0's, which ended well: the word
+        // of that is then on its way. What one that ended well left running (a
+        // daemon that it started) goes on until the word comes.
+        let failed = ended && !program.ended_well();
+        let word = told(&mut line[0], &if failed { until.within(ON_ITS_WAY) } else { *until });
+        let account = self.end(&mut program)?;
+        match word {
+            Err(_) if failed => judge(&self.argv[0], account.status, || program.last_words())?,
+            word => word?,
         }
-        told(&mut line[0], until)?;
-        self.end(&mut program)
+        Ok(account)
     }
 
     /// Ends the program, and keeps what it wrote where that was asked for.

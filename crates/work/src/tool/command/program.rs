@@ -3,7 +3,8 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, waitid,
 };
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -153,6 +154,13 @@ impl Program {
         // An interruption is a short sleep: the caller looks again.
         let _ = poll(&mut fds, Some(&wait));
         fds.last().is_some_and(|fd| !fd.revents().is_empty())
+    }
+
+    /// Whether it ended, and with exit code 0. Leaves it to be reaped.
+    pub fn ended_well(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.pid), look).ok().flatten();
+        status.and_then(|status| status.exit_status()) == Some(0)
     }
 
     /// The last it wrote to its standard error, else to its standard output, in lines.
