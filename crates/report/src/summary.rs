@@ -44,7 +44,9 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
     facts.push(match run.noise_floor {
-        Some(floor) => fact("Noise floor", format!("equal cells differed by up to {}", number::number(floor, "%"))),
+        Some(floor) => {
+            fact("Noise floor", format!("equal cells differed by up to {}", number::number(floor, "%")))
+        }
         None => fact("Noise floor", "not measured: no equal cells were compared (A/A)"),
     });
     if let Some(least) = run.detectable {

@@ -122,7 +122,9 @@ pub fn origin(origin: Origin) -> &'static str {
 pub fn origin_meaning(origin: Origin) -> &'static str {
     match origin {
         Origin::Measured => "taken on the real thing",
-        Origin::Emulated => "taken on a virtual cluster: real work and messages, time kept by a model of the network",
+        Origin::Emulated => {
+            "taken on a virtual cluster: real work and messages, time kept by a model of the network"
+        }
         Origin::Simulated => "made by a simulator",
         Origin::Predicted => "made by a model fitted to measurements",
         Origin::Computed => "follows from other numbers",

@@ -24,9 +24,23 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+/// Text to be read: escaped like [`Text`], and a number is kept on the line of its unit.
+pub struct Prose<'a>(pub &'a str);
+
+impl fmt::Display for Prose<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Text(&self.0.replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×").replace("± ", "±\u{a0}")).fmt(f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(Prose("<5 %> of 1.26 ×").to_string(), "&lt;5\u{a0}%&gt; of 1.26\u{a0}×");
+    }
 
     #[test]
     fn markup_in_names_is_shown_not_run() {

@@ -3,14 +3,15 @@
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
 use crate::{number, words};
 
 /// The figure; `index` tells it from others on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
     let drawings = [WIDE, NARROW].map(|layout: Layout| {
-        draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name)).map(|drawing| (layout, drawing))
+        draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name))
+            .map(|drawing| (layout, drawing))
     });
     let [Some((_, wide)), Some((_, narrow))] = drawings else {
         return frame(figure, index, r#"<p class="nothing">There is no value to draw.</p>"#.into());
@@ -33,8 +34,8 @@ pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
 fn frame(figure: &Figure, index: usize, plot: String) -> String {
     format!(
         r#"<figure id="figure-{index}"><h3>{}</h3>{plot}<figcaption>{}</figcaption>{}</figure>"#,
-        Text(&figure.title),
-        Text(&figure.caption),
+        Prose(&figure.title),
+        Prose(&figure.caption),
         values(figure)
     ) + "\n"
 }
@@ -58,7 +59,8 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
         format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, shape), Text(name))
     };
     // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
-    let names: String = if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
+    let names: String =
+        if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
     let origin = |origin: &Origin| {
         let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
         format!("<li>{}{}</li>", swatch("ink", *origin, shape), words::origin(*origin))
@@ -78,7 +80,12 @@ fn swatch(colour: &str, origin: Origin, marker: Option<usize>) -> String {
             plot::marker(shape, 15.0, 6.0)
         ),
         None => format!(
-            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/></g></svg>"#
+            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/>{}</g></svg>"#,
+            if origin == Origin::Published {
+                r#"<path class="hatch" d="M3 11L10 1M8 11L15 1M1 7L5 1"/>"#
+            } else {
+                ""
+            }
         ),
     }
 }

@@ -27,7 +27,8 @@ pub fn text(words: &str) -> String {
     let chars: Vec<char> = words.chars().collect();
     let mut out = String::new();
     for (i, c) in chars.iter().enumerate() {
-        let inside_word = |j: Option<usize>| j.and_then(|j| chars.get(j)).is_some_and(|c| c.is_alphanumeric());
+        let inside_word =
+            |j: Option<usize>| j.and_then(|j| chars.get(j)).is_some_and(|c| c.is_alphanumeric());
         match c {
             // An underscore within a word is no markup: `run_time` stays legible.
             '_' if inside_word(i.checked_sub(1)) && inside_word(Some(i + 1)) => out.push('_'),
@@ -41,7 +42,7 @@ pub fn text(words: &str) -> String {
             ' '..='~' => out.push(*c),
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => out.push('?'),
-            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), |p| text(p)),
+            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), text),
         }
     }
     out

@@ -32,7 +32,8 @@ fn pivot(figure: &Figure) -> String {
     places.sort_by_key(|place| first.iter().position(|name| *name == place.0));
 
     let column = |(name, origin): &(&str, Origin)| text(&format!("{name}, {}", words::origin(*origin)));
-    let head: Vec<String> = std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
+    let head: Vec<String> =
+        std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
     let right: Vec<bool> = std::iter::once(false).chain(columns.iter().map(|_| true)).collect();
     let rows: Vec<Vec<String>> = places
         .iter()
@@ -48,7 +49,8 @@ fn pivot(figure: &Figure) -> String {
 /// The values of one column at one place; more than one where two series share a name.
 fn values(figure: &Figure, column: &(&str, Origin), place: &str, group: &str) -> String {
     let own = |s: &&Series| s.name == column.0 && s.origin == column.1 && s.group == group;
-    let here = figure.series.iter().filter(own).flat_map(|s| &s.points).filter(|p| across(p, &figure.x) == place);
+    let here =
+        figure.series.iter().filter(own).flat_map(|s| &s.points).filter(|p| across(p, &figure.x) == place);
     let words: Vec<String> = here.map(|p| text(&number::estimate(&p.y, &figure.y.unit))).collect();
     words.join("; ")
 }

@@ -39,7 +39,8 @@ pub fn markdown(findings: &Findings) -> String {
 /// A table of ready cells. `right` says which columns are numbers.
 fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule: Vec<String> = right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();
+    let rule: Vec<String> =
+        right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();
     line(head) + &line(&rule) + &rows.iter().map(|row| line(row)).collect::<String>() + "\n"
 }
 
@@ -58,7 +59,8 @@ fn facts(facts: &[Fact]) -> String {
 fn rests_on(findings: &Findings) -> String {
     let origin = |o: Origin| format!("- **{}**: {}\n", words::origin(o), text(words::origin_meaning(o)));
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
-    let absences: String = findings.run.absences.iter().map(|a| format!("- Not here: {}\n", text(a))).collect();
+    let absences: String =
+        findings.run.absences.iter().map(|a| format!("- Not here: {}\n", text(a))).collect();
     let facts = facts(&summary::rests_on(&findings.run));
     format!("{origins}{facts}{absences}\n{}", comparisons(&findings.comparisons))
 }
@@ -111,9 +113,11 @@ fn claims(claims: &[ClaimFinding]) -> String {
 
 fn table(table: &Table) -> String {
     let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
-    let head: Vec<String> = (0..width).map(|i| table.columns.get(i).map_or(String::new(), |c| text(c))).collect();
-    let right: Vec<bool> =
-        (0..width).map(|i| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. })))).collect();
+    let head: Vec<String> =
+        (0..width).map(|i| table.columns.get(i).map_or(String::new(), |c| text(c))).collect();
+    let right: Vec<bool> = (0..width)
+        .map(|i| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. }))))
+        .collect();
     let cell = |cell: Option<&TableCell>| match cell {
         None => String::new(),
         Some(TableCell::Text(words)) => text(words),

@@ -31,7 +31,13 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
                         (false, _) => name.to_string(),
                     };
                     let value = number::number(point.y.value, &figure.y.unit);
-                    rows.push(Row { heading: heading.take(), label, quiet: published, value, bars: vec![bar] });
+                    rows.push(Row {
+                        heading: heading.take(),
+                        label,
+                        quiet: published,
+                        value,
+                        bars: vec![bar],
+                    });
                 }
             }
         }

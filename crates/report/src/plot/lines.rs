@@ -21,7 +21,8 @@ const BOTTOM: f64 = 46.0;
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
     let plot = Plot::of(figure, palette, layout);
     let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
-    let drawn: usize = figure.series.iter().map(|s| s.points.iter().filter_map(|p| plot.place(p)).count()).sum();
+    let drawn: usize =
+        figure.series.iter().map(|s| s.points.iter().filter_map(|p| plot.place(p)).count()).sum();
     if drawn == 0 {
         return None;
     }
@@ -60,7 +61,10 @@ impl<'a> Plot<'a> {
         });
         let up = Scale::around(values, log, true).padded(0.02).rounded(&figure.y.unit, TICKS_UP);
         let up = up.onto(layout.height - BOTTOM, TOP);
-        let widest = axes::ticks(&up, &figure.y.unit, TICKS_UP).iter().map(|t| svg::width(&t.label)).fold(12.0, f64::max);
+        let widest = axes::ticks(&up, &figure.y.unit, TICKS_UP)
+            .iter()
+            .map(|t| svg::width(&t.label))
+            .fold(12.0, f64::max);
         let left = (widest + 10.0).min(layout.width / 3.0);
         let right = layout.width - layout.names.max(14.0);
         let log = figure.x.scale == Kind::Log;
@@ -83,7 +87,9 @@ impl<'a> Plot<'a> {
     /// The pixels of a point, if it has a place.
     fn place(&self, point: &Point) -> Option<(f64, f64)> {
         let x = match &self.across {
-            Across::Names(names) => self.slot(names.iter().position(|n| *n == across(point, &self.figure.x))?, names.len()),
+            Across::Names(names) => {
+                self.slot(names.iter().position(|n| *n == across(point, &self.figure.x))?, names.len())
+            }
             Across::Numbers(scale) => scale.at(point.x?)?,
         };
         Some((x, self.up.at(point.y.value)?))
@@ -103,7 +109,13 @@ impl<'a> Plot<'a> {
             line("axis", self.left, bottom, self.right, bottom),
             axes::below(&self.ticks_across(), bottom, self.layout.width),
             text("label", "start", 0.0, 14.0, &svg::fitted(&self.figure.y.label, room)),
-            text("label", "middle", middle, self.layout.height - 6.0, &svg::fitted(&self.figure.x.label, self.right - self.left)),
+            text(
+                "label",
+                "middle",
+                middle,
+                self.layout.height - 6.0,
+                &svg::fitted(&self.figure.x.label, self.right - self.left),
+            ),
         ]
         .concat()
     }
@@ -113,12 +125,20 @@ impl<'a> Plot<'a> {
         match &self.across {
             Across::Names(names) => {
                 let room = ((self.right - self.left) / names.len() as f64 - 10.0).max(48.0);
-                let tick = |(i, name): (usize, &String)| Tick { at: self.slot(i, names.len()), label: svg::fitted(name, room) };
+                let tick = |(i, name): (usize, &String)| Tick {
+                    at: self.slot(i, names.len()),
+                    label: svg::fitted(name, room),
+                };
                 names.iter().enumerate().map(tick).collect()
             }
             Across::Numbers(scale) => {
                 let mut own: Vec<Tick> = points(self.figure)
-                    .filter_map(|p| Some(Tick { at: scale.at(p.x?)?, label: svg::fitted(&across(p, &self.figure.x), 90.0) }))
+                    .filter_map(|p| {
+                        Some(Tick {
+                            at: scale.at(p.x?)?,
+                            label: svg::fitted(&across(p, &self.figure.x), 90.0),
+                        })
+                    })
                     .collect();
                 own.sort_by(|a, b| a.at.total_cmp(&b.at));
                 own.dedup_by(|a, b| a.at == b.at);
@@ -140,8 +160,10 @@ impl<'a> Plot<'a> {
             };
             path += &format!("{pen}{} {}", svg::px(x), svg::px(y));
             pen = 'L';
-            let ends = point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
-            let whisker = ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x }.upright());
+            let ends =
+                point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
+            let whisker =
+                ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
             let shape = whisker + &marker(self.palette.index(&series.name), x, y);
             marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
         }
@@ -153,7 +175,8 @@ impl<'a> Plot<'a> {
     fn names(&self) -> Option<String> {
         let mut ends: Vec<(&str, f64, f64)> = Vec::new();
         let own = |series: &&Series| series.origin != Origin::Published;
-        let ordered = self.figure.series.iter().filter(own).chain(self.figure.series.iter().filter(|s| !own(s)));
+        let ordered =
+            self.figure.series.iter().filter(own).chain(self.figure.series.iter().filter(|s| !own(s)));
         for series in ordered {
             let end = series.points.iter().rev().find_map(|p| self.place(p));
             if let Some((x, y)) = end.filter(|_| !ends.iter().any(|(name, ..)| *name == series.name)) {

@@ -18,8 +18,8 @@ use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
 
 use crate::{number, words};
 pub use palette::Palette;
-pub use svg::marker;
 pub use strip::{Strip, domain};
+pub use svg::marker;
 
 /// What a picture is drawn for. Lengths in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,16 +81,17 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         group => format!("{group}: {}", series.name),
     };
     let behind = number::behind(point.y.n, series.origin == Origin::Published);
-    let mut lines = vec![
+    let mut origin = words::origin(series.origin).to_string();
+    if !behind.is_empty() {
+        origin += ", ";
+        origin += &behind;
+    }
+    let lines = [
         name,
         [figure.x.label.as_str(), &across(point, &figure.x)].join(" ").trim().to_string(),
         number::estimate(&point.y, &figure.y.unit),
-        words::origin(series.origin).to_string(),
+        origin,
     ];
-    if !behind.is_empty() {
-        lines[3] += ", ";
-        lines[3] += &behind;
-    }
     lines.join("\n")
 }
 

@@ -29,7 +29,8 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
             }
             let name = if one || group.is_empty() { category } else { *group };
             let published = *origin == Origin::Published;
-            let label = if published { format!("{name}, {}", words::origin(*origin)) } else { name.to_string() };
+            let label =
+                if published { format!("{name}, {}", words::origin(*origin)) } else { name.to_string() };
             rows.push(Row { heading: heading.take(), label, quiet: published, value: String::new(), bars });
         }
     }

@@ -52,11 +52,7 @@ pub fn text(class: &str, anchor: &str, x: f64, y: f64, words: &str) -> String {
 
 /// A datum: its shape, and the words shown when it is pointed at.
 pub fn mark(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
-    format!(
-        r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#,
-        words::origin(origin),
-        Text(tip)
-    )
+    format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, words::origin(origin), Text(tip))
 }
 
 /// A whisker from `low` to `high` across the other axis at `at`; caps where the interval ends on the axis.
@@ -67,16 +63,18 @@ pub struct Whisker {
     pub high: f64,
     /// Pixel on the other axis.
     pub at: f64,
+    /// Half the length of the caps, in pixels.
+    pub cap: f64,
 }
 
 impl Whisker {
     /// Drawn upright.
     pub fn upright(&self) -> String {
-        let Whisker { low, high, at } = *self;
+        let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{l} {a}H{r}M{x} {a}V{b}M{l} {b}H{r}"/>"#,
-            l = px(at - 3.0),
-            r = px(at + 3.0),
+            l = px(at - cap),
+            r = px(at + cap),
             x = px(at),
             a = px(low),
             b = px(high)
@@ -85,11 +83,11 @@ impl Whisker {
 
     /// Drawn lying.
     pub fn lying(&self) -> String {
-        let Whisker { low, high, at } = *self;
+        let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{a} {t}V{b}M{a} {y}H{c}M{c} {t}V{b}"/>"#,
-            t = px(at - 3.5),
-            b = px(at + 3.5),
+            t = px(at - cap),
+            b = px(at + cap),
             y = px(at),
             a = px(low),
             c = px(high)
@@ -102,7 +100,9 @@ pub fn marker(shape: usize, x: f64, y: f64) -> String {
     let (x, y) = (px(x), px(y));
     match shape % 5 {
         0 => format!(r#"<circle class="dot" cx="{x}" cy="{y}" r="3.6"/>"#),
-        1 => format!(r#"<rect class="dot" x="{}" y="{}" width="6.6" height="6.6"/>"#, px(x - 3.3), px(y - 3.3)),
+        1 => {
+            format!(r#"<rect class="dot" x="{}" y="{}" width="6.6" height="6.6"/>"#, px(x - 3.3), px(y - 3.3))
+        }
         2 => format!(r#"<path class="dot" d="M{x} {}l4.2 7.4h-8.4z"/>"#, px(y - 4.6)),
         3 => format!(r#"<path class="dot" d="M{x} {}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"/>"#, px(y - 4.6)),
         _ => format!(r#"<path class="dot" d="M{x} {}l4.2 -7.4h-8.4z"/>"#, px(y + 4.6)),
@@ -110,7 +110,14 @@ pub fn marker(shape: usize, x: f64, y: f64) -> String {
 }
 
 /// The whole picture. `id` must be unique on the page.
-pub fn picture(id: &str, class: &str, size: (f64, f64), title: &str, description: &str, inside: &str) -> String {
+pub fn picture(
+    id: &str,
+    class: &str,
+    size: (f64, f64),
+    title: &str,
+    description: &str,
+    inside: &str,
+) -> String {
     let (w, h) = (px(size.0), px(size.1));
     format!(
         r#"<svg id="{id}" class="plot {class}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>{inside}</svg>"#,

@@ -18,16 +18,20 @@ const MOST_ROWS: usize = 12;
 /// The report in lines of at most `width` columns (20 at least), with ANSI colours or without.
 pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     let page = Page { width: width.max(NARROWEST), colour };
-    let parts = [
+    let mut parts = vec![
         page.headline(findings),
         page.rests_on(findings),
         page.comparisons(&findings.comparisons),
         page.claims(&findings.claims),
-        findings.tables.iter().flat_map(|t| page.table(t)).collect(),
-        page.warnings(&findings.warnings),
-        page.elsewhere(findings),
     ];
-    parts.into_iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n") + "\n").collect::<Vec<_>>().join("\n")
+    parts.extend(findings.tables.iter().map(|table| page.table(table)));
+    parts.extend([page.warnings(&findings.warnings), page.elsewhere(findings)]);
+    parts
+        .into_iter()
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n") + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 struct Page {
@@ -147,14 +151,19 @@ impl Page {
         lines.push(String::new());
         let occurs = |v: &_| claims.iter().any(|c| c.verdict == *v);
         for verdict in words::CLAIM_VERDICTS.into_iter().filter(occurs).map(words::claim) {
-            lines.extend(self.item(&format!("{} ", verdict.mark), &format!("{}: {}", verdict.word, verdict.meaning), Ink::Faint));
+            lines.extend(self.item(
+                &format!("{} ", verdict.mark),
+                &format!("{}: {}", verdict.word, verdict.meaning),
+                Ink::Faint,
+            ));
         }
         lines
     }
 
     fn table(&self, table: &Table) -> Vec<String> {
         let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
-        let numeric = |i: usize| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. })));
+        let numeric =
+            |i: usize| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. })));
         let heads: Vec<(&str, bool)> =
             (0..width).map(|i| (table.columns.get(i).map_or("", String::as_str), numeric(i))).collect();
         let cell = |cell: Option<&TableCell>| match cell {
@@ -170,7 +179,6 @@ impl Page {
         let mut lines = self.title(&table.title);
         lines.extend(self.grid(&heads, &rows, &|row, _| if row.is_none() { Ink::Faint } else { Ink::Plain }));
         lines.extend(self.more(table.rows.len() - shown.len(), "rows"));
-        lines.push(String::new());
         lines
     }
 
@@ -184,23 +192,37 @@ impl Page {
 
     /// What a terminal does not show.
     fn elsewhere(&self, findings: &Findings) -> Vec<String> {
-        let drawn = findings.figures.iter().filter(|f| {
-            plot::draw(f, &plot::Palette::default(), &plot::WIDE, "count").is_some()
-        });
+        let drawn = findings
+            .figures
+            .iter()
+            .filter(|f| plot::draw(f, &plot::Palette::default(), &plot::WIDE, "count").is_some());
         let count = match drawn.count() {
             0 => return Vec::new(),
             1 => "One figure is".to_string(),
             n => format!("{n} figures are"),
         };
-        self.item("", &format!("{count} in the report for the browser, with sources and provenance."), Ink::Faint)
+        self.item(
+            "",
+            &format!("{count} in the report for the browser, with sources and provenance."),
+            Ink::Faint,
+        )
     }
 
     fn more(&self, n: usize, what: &str) -> Vec<String> {
-        if n == 0 { Vec::new() } else { self.item("", &format!("… and {n} more {what} in the report"), Ink::Faint) }
+        if n == 0 {
+            Vec::new()
+        } else {
+            self.item("", &format!("… and {n} more {what} in the report"), Ink::Faint)
+        }
     }
 
     /// A table where it fits; else every row as a list of its cells.
-    fn grid(&self, heads: &[(&str, bool)], rows: &[Vec<String>], ink: &dyn Fn(Option<usize>, usize) -> Ink) -> Vec<String> {
+    fn grid(
+        &self,
+        heads: &[(&str, bool)],
+        rows: &[Vec<String>],
+        ink: &dyn Fn(Option<usize>, usize) -> Ink,
+    ) -> Vec<String> {
         let columns: Vec<Column> =
             heads.iter().map(|(head, right)| Column { head: clean(head), right: *right }).collect();
         let paint = |row: Option<usize>, column: usize, text: &str| self.paint(ink(row, column), text);
