@@ -39,7 +39,12 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
 pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     let blocks = number::behind(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
-    let mut facts = vec![fact("Blocks", [blocks.as_str(), run.ended.as_str()].join("; "))];
+    let ended = match run.ended.as_str() {
+        "" => blocks,
+        ended if ended.contains(&blocks) => ended.to_string(),
+        ended => format!("{blocks}; {ended}"),
+    };
+    let mut facts = vec![fact("Ended", ended)];
     if run.quick {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }

@@ -124,7 +124,7 @@ impl Frame {
             out += &text(class, "end", self.left - 6.0, middle + 4.0, &row.label);
         }
         // Within a stack, whiskers must not hide the parts.
-        let cap = if row.bars.len() > 1 { 1.5 } else { 3.5 };
+        let cap = if row.bars.len() > 1 { 0.0 } else { 3.5 };
         out += &row.bars.iter().map(|bar| self.bar(bar, middle, cap, id)).collect::<String>();
         let ends = row.bars.iter().flat_map(|bar| [Some(bar.to), Some(bar.from), bar.interval.map(|i| i.1)]);
         let furthest = ends.flatten().filter_map(|v| self.scale.edge(v)).fold(self.left, f64::max);
