@@ -13,6 +13,7 @@ pub mod name;
 pub mod need;
 pub mod provenance;
 pub mod record;
+pub mod registry;
 pub mod scene;
 pub mod system;
 pub mod testbed;

@@ -1,5 +1,15 @@
 //! What will be run: every cell, in which order, until when.
 
+mod cells;
+pub mod make;
+mod metrics;
+pub mod options;
+mod order;
+mod scene;
+
+pub use options::PlanOptions;
+pub use order::WallTime;
+
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::record::Metric;
 use crosstalk_core::testbed::Link;
@@ -30,8 +40,12 @@ pub struct PlannedExperiment {
     pub name: String,
     /// What its workloads report; the first is decided on.
     pub metrics: Vec<Metric>,
+    /// Factors that are costly to change: their levels are grouped within a block.
+    pub hard: Vec<String>,
     /// Every combination of levels that is not excluded.
     pub cells: Vec<Cell>,
+    /// Why there are no cells yet: a factor waits for an earlier experiment's result.
+    pub pending: Option<String>,
 }
 
 /// One combination of levels and the scene it stands for.
@@ -88,4 +102,20 @@ pub enum Place {
         /// Nodes.
         nodes: usize,
     },
+}
+
+impl Plan {
+    /// Every cell of every experiment.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+}
+
+impl Place {
+    /// How many nodes it has.
+    pub fn nodes(&self) -> usize {
+        match self {
+            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
+        }
+    }
 }

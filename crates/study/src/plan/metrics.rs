@@ -1,0 +1,111 @@
+//! Names of metrics in claims, figures and tables against what is reported,
+//! and ids of published values against the catalogue.
+
+use super::PlannedExperiment;
+use crate::catalogue::Catalogues;
+use crate::file::{Claim, DrawAs, Published, Study};
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_core::record::Metric;
+
+/// Every metric that the study names is reported by the experiment it is
+/// looked for in. Experiments that are not planned are not checked.
+pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), Fault> {
+    for (name, claim) in &study.claim {
+        for (key, metric) in named(claim) {
+            reported(study, planned, &claim.experiment, metric, &format!("claim.{name}.{key}"))?;
+        }
+    }
+    for (name, experiment) in &study.experiment {
+        if let Some(metric) = experiment.compare.as_ref().and_then(|compare| compare.metric.as_ref()) {
+            reported(study, planned, name, metric, &format!("experiment.{name}.compare.metric"))?;
+        }
+        for (factor, spec) in &experiment.factors {
+            if let Some(from) = spec.detail().and_then(|spec| spec.from.as_ref()) {
+                let path = format!("experiment.{name}.factors.{factor}.from.metric");
+                reported(study, planned, &from.experiment, &from.metric, &path)?;
+            }
+        }
+    }
+    for (name, figure) in &study.figure {
+        let path = format!("figure.{name}.metric");
+        match figure.kind {
+            DrawAs::Split => parts(study, planned, &figure.experiment, &figure.metric, &path)?,
+            _ => reported(study, planned, &figure.experiment, &figure.metric, &path)?,
+        }
+    }
+    for (name, table) in &study.table {
+        reported(study, planned, &table.experiment, &table.metric, &format!("table.{name}.metric"))?;
+    }
+    Ok(())
+}
+
+/// The metrics that a claim names, with their keys.
+fn named(claim: &Claim) -> Vec<(&'static str, &str)> {
+    let mut names = Vec::new();
+    names.extend(claim.ratio.as_ref().map(|ratio| ("ratio.metric", ratio.metric.as_str())));
+    names.extend(claim.trend.as_ref().map(|trend| ("trend.metric", trend.metric.as_str())));
+    names.extend(claim.order.as_ref().map(|order| ("order.metric", order.metric.as_str())));
+    names.extend(claim.peak.as_ref().map(|peak| ("peak.metric", peak.metric.as_str())));
+    names.extend(claim.threshold.as_ref().map(|threshold| ("threshold.metric", threshold.metric.as_str())));
+    if let Some(correlation) = &claim.correlation {
+        names.push(("correlation.x", &correlation.x));
+        names.push(("correlation.y", &correlation.y));
+    }
+    names
+}
+
+/// The metrics of an experiment, where it is planned and they are known.
+fn metrics<'a>(planned: &'a [PlannedExperiment], experiment: &str) -> Option<&'a [Metric]> {
+    let found = planned.iter().find(|planned| planned.name == experiment)?;
+    (!found.metrics.is_empty()).then_some(found.metrics.as_slice())
+}
+
+fn reported(
+    study: &Study,
+    planned: &[PlannedExperiment],
+    experiment: &str,
+    metric: &str,
+    path: &str,
+) -> Result<(), Fault> {
+    let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    if metrics.iter().any(|known| known.name == metric) {
+        return Ok(());
+    }
+    Err(unknown("metric", metric, metrics.iter().map(|known| known.name.as_str())).at(study.written.at(path)))
+}
+
+/// At least one metric begins with the prefix of a split.
+fn parts(
+    study: &Study,
+    planned: &[PlannedExperiment],
+    experiment: &str,
+    prefix: &str,
+    path: &str,
+) -> Result<(), Fault> {
+    let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    if metrics.iter().any(|known| known.name.starts_with(&format!("{prefix}_"))) {
+        return Ok(());
+    }
+    let known: Vec<&str> = metrics.iter().map(|known| known.name.as_str()).collect();
+    Err(Fault::usage(format!("no metric of experiment `{experiment}` is a part of `{prefix}`"))
+        .at(study.written.at(path))
+        .remedy(format!("its metrics are {}", known.join(", "))))
+}
+
+/// Every id of a published value is in the catalogue.
+pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fault> {
+    for (name, claim) in &study.claim {
+        let Some(Published::Id(id)) = &claim.published else { continue };
+        if catalogues.published(id).is_none() {
+            let ids: Vec<&str> = catalogues.all_published().map(|value| value.id.as_str()).collect();
+            let fault = Fault::usage(format!("unknown published value `{id}`"))
+                .at(study.written.at(&format!("claim.{name}.published")));
+            return Err(match crosstalk_core::name::nearest(id, ids) {
+                Some(near) => fault.remedy(format!("did you mean `{near}`?")),
+                None => fault.remedy("see `crosstalk list` for the ids"),
+            });
+        }
+    }
+    Ok(())
+}

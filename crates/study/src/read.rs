@@ -1,0 +1,53 @@
+//! Reads a TOML file into its type, with faults that name file, line, and the
+//! nearest valid name.
+
+use crate::written::LineIndex;
+use crosstalk_core::Fault;
+use crosstalk_core::name::nearest;
+use serde::de::DeserializeOwned;
+
+/// Reads `text`, which stands at `place`.
+pub(crate) fn read<T: DeserializeOwned>(text: &str, place: &str) -> Result<T, Fault> {
+    toml::from_str(text).map_err(|error| explain(&error, text, place))
+}
+
+/// A reader's error as a fault with its line.
+pub(crate) fn explain(error: &toml::de::Error, text: &str, place: &str) -> Fault {
+    let place = match error.span() {
+        Some(span) => format!("{place}:{}", LineIndex::of(text).line(span.start)),
+        None => place.to_string(),
+    };
+    said(error.message()).at(place)
+}
+
+/// What the reader says, in our words.
+fn said(message: &str) -> Fault {
+    // A quantity's fault comes as text with its remedy on a line of its own.
+    let (message, remedy) = match message.split_once("\n  try: ") {
+        Some((message, remedy)) => (message, Some(remedy.to_string())),
+        None => (message, None),
+    };
+    let fault = match message.split_once("data did not match any variant of untagged enum ") {
+        Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
+        Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(message.replace('\n', "; "))),
+    };
+    match remedy {
+        Some(remedy) => fault.remedy(remedy),
+        None => fault,
+    }
+}
+
+/// "unknown field `X`, expected one of `a`, `b`" with the nearest of them.
+fn unknown(message: &str) -> Option<Fault> {
+    let rest = message.strip_prefix("unknown ")?;
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    let kind = if rest.starts_with("variant") { "value" } else { "key" };
+    let name = quoted.next()?;
+    let valid: Vec<&str> = quoted.collect();
+    let fault = Fault::usage(format!("unknown {kind} `{name}`"));
+    Some(match nearest(name, valid.iter().copied()) {
+        Some(near) => fault.remedy(format!("did you mean `{near}`?")),
+        None => fault.remedy(format!("one of: {}", valid.join(", "))),
+    })
+}
