@@ -37,7 +37,7 @@ pub fn text(words: &str) -> String {
                 out.push(*c);
             }
             '<' => out += "&lt;",
-            '>' => out += "&gt;",
+            '>' if i == 0 => out += "&gt;",
             '&' => out += "&amp;",
             ' '..='~' => out.push(*c),
             c if c.is_whitespace() => out.push(' '),

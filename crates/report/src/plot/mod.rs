@@ -88,7 +88,7 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     }
     let lines = [
         name,
-        [figure.x.label.as_str(), &across(point, &figure.x)].join(" ").trim().to_string(),
+        [figure.x.label.as_str(), &across(point, &figure.x)].join(": ").trim_start_matches(": ").to_string(),
         number::estimate(&point.y, &figure.y.unit),
         origin,
     ];
