@@ -11,6 +11,8 @@ use crate::{number, words};
 
 /// Comparisons shown without asking.
 const OPEN_COMPARISONS: usize = 8;
+/// Warnings shown without asking.
+const OPEN_WARNINGS: usize = 12;
 
 /// Where the numbers come from, how the run ended, what was compared.
 pub fn rests_on(findings: &Findings) -> String {
@@ -102,8 +104,18 @@ pub fn warnings(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let items: String = warnings.iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
-    format!(r#"<ul class="warnings">{items}</ul>"#)
+    let items: Vec<String> =
+        summary::alike(warnings).iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
+    let (open, more) = items.split_at(items.len().min(OPEN_WARNINGS));
+    let mut out = format!(r#"<ul class="warnings">{}</ul>"#, open.concat());
+    if !more.is_empty() {
+        out += &format!(
+            r#"<details><summary>{} more</summary><ul class="warnings">{}</ul></details>"#,
+            more.len(),
+            more.concat()
+        );
+    }
+    out
 }
 
 /// Attempts, doubts and counters of every cell; open where something is in doubt.
@@ -130,12 +142,7 @@ pub fn cells(cells: &[CellFinding]) -> String {
 }
 
 fn cell(cell: &CellFinding) -> String {
-    let counters = cell.fidelity.counters.iter();
-    let counters: Vec<String> = counters
-        .map(|(name, value)| format!("{} {}", name.replace('_', " "), number::number(*value, "")))
-        .collect();
-    let mut reasons = cell.reasons.clone();
-    reasons.extend(cell.fidelity.reasons.iter().filter(|r| !cell.reasons.contains(r)).cloned());
+    let reasons = summary::reasons(cell);
     let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
     let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
     format!(
@@ -147,7 +154,7 @@ fn cell(cell: &CellFinding) -> String {
         cell.failed,
         doubt(cell.unfaithful),
         cell.unfaithful,
-        Text(&counters.join(", ")),
+        Prose(&summary::counters(cell)),
     )
 }
 

@@ -143,7 +143,7 @@ fn links(findings: &Findings) -> String {
     let link = |id: &str, n: usize, words: String| {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
-    let warnings = findings.warnings.len();
+    let warnings = summary::alike(&findings.warnings).len();
     let items = [
         link("claims", findings.claims.len(), count(findings.claims.len(), "claim", "claims")),
         link("figures", findings.figures.len(), count(findings.figures.len(), "figure", "figures")),

@@ -186,8 +186,12 @@ impl Page {
         if warnings.is_empty() {
             return Vec::new();
         }
-        let items = warnings.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open)));
-        self.title("Before you believe it").into_iter().chain(items).collect()
+        let warnings = summary::alike(warnings);
+        let shown = &warnings[..warnings.len().min(MOST_ROWS)];
+        let mut lines = self.title("Before you believe it");
+        lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
+        lines.extend(self.more(warnings.len() - shown.len(), "warnings"));
+        lines
     }
 
     /// What a terminal does not show.
