@@ -4,7 +4,7 @@
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Table, TableCell};
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::{number, words};
 
 /// The table with its title and caption.
@@ -15,7 +15,7 @@ pub fn table(table: &Table) -> String {
     let body: String = table.rows.iter().map(|row| body(row, &origins)).collect();
     format!(
         r#"<div class="table"><h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div><p class="caption">{}</p></div>"#,
-        Text(&table.caption),
+        Prose(&table.caption),
         title = Text(&table.title),
     ) + "\n"
 }
@@ -43,7 +43,7 @@ fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {
 fn body(row: &[TableCell], origins: &[Option<Origin>]) -> String {
     let cell = |(column, cell): (usize, &TableCell)| match cell {
         TableCell::Text(text) if column == 0 => format!(r#"<th scope="row">{}</th>"#, Text(text)),
-        TableCell::Text(text) => format!("<td>{}</td>", Text(text)),
+        TableCell::Text(text) => format!("<td>{}</td>", Prose(text)),
         TableCell::Number { estimate, unit, origin } => {
             let ends = number::interval(estimate, unit);
             let ends = ends.map_or(String::new(), |e| format!(r#" <span class="ends">{}</span>"#, Text(&e)));

@@ -37,12 +37,12 @@ pub fn text(words: &str) -> String {
                 out.push(*c);
             }
             '<' => out += "&lt;",
-            '>' => out += "&gt;",
+            '>' if i == 0 => out += "&gt;",
             '&' => out += "&amp;",
             ' '..='~' => out.push(*c),
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => out.push('?'),
-            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), |p| text(p)),
+            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), text),
         }
     }
     out

@@ -162,7 +162,8 @@ impl<'a> Plot<'a> {
             pen = 'L';
             let ends =
                 point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
-            let whisker = ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x }.upright());
+            let whisker =
+                ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
             let shape = whisker + &marker(self.palette.index(&series.name), x, y);
             marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
         }

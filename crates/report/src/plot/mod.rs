@@ -81,16 +81,17 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         group => format!("{group}: {}", series.name),
     };
     let behind = number::behind(point.y.n, series.origin == Origin::Published);
-    let mut lines = vec![
-        name,
-        [figure.x.label.as_str(), &across(point, &figure.x)].join(" ").trim().to_string(),
-        number::estimate(&point.y, &figure.y.unit),
-        words::origin(series.origin).to_string(),
-    ];
+    let mut origin = words::origin(series.origin).to_string();
     if !behind.is_empty() {
-        lines[3] += ", ";
-        lines[3] += &behind;
+        origin += ", ";
+        origin += &behind;
     }
+    let lines = [
+        name,
+        [figure.x.label.as_str(), &across(point, &figure.x)].join(": ").trim_start_matches(": ").to_string(),
+        number::estimate(&point.y, &figure.y.unit),
+        origin,
+    ];
     lines.join("\n")
 }
 

@@ -37,12 +37,11 @@ impl Scale {
             (low, high) = (low.min(0.0), high.max(0.0));
         }
         let magnitude = low.abs().max(high.abs());
-        if high - low <= magnitude * 1e-9 {
-            (low, high) = match (log, magnitude < 1.0 / LARGEST) {
-                (true, _) => (low / 2.0, high * 2.0),
-                (false, true) => (0.0, 1.0),
-                (false, false) => (low - magnitude / 2.0, high + magnitude / 2.0),
-            };
+        if !log && magnitude < 1.0 / LARGEST {
+            (low, high) = (0.0, 1.0);
+        } else if high - low <= magnitude * 1e-9 {
+            (low, high) =
+                if log { (low / 2.0, high * 2.0) } else { (low - magnitude / 2.0, high + magnitude / 2.0) };
         }
         Scale { from: low, to: high, log, start: 0.0, end: 1.0 }
     }
@@ -109,11 +108,13 @@ impl Scale {
     /// Round values on the axis, about `most` of them.
     pub fn ticks(&self, unit: &str, most: usize) -> Vec<f64> {
         let most = most.max(2);
-        match (self.log, unit) {
+        let mut ticks = match (self.log, unit) {
             (true, "B") => self.powers(2.0, most),
             (true, _) => self.decades(most),
             (false, _) => self.steps(self.step(unit, most)),
-        }
+        };
+        ticks.retain(|tick| drawable(*tick, self.log));
+        ticks
     }
 
     /// The distance of ticks on a linear axis.
@@ -213,6 +214,8 @@ mod tests {
         assert_eq!((empty.from, empty.to), (0.0, 1.0));
         let one = Scale::around([8.0, f64::NAN].into_iter(), true, false);
         assert_eq!((one.from, one.to), (4.0, 16.0));
+        let least = Scale::around([0.0, 5e-324].into_iter(), false, true);
+        assert_eq!((least.from, least.to), (0.0, 1.0));
     }
 
     proptest! {
