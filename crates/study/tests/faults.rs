@@ -224,7 +224,10 @@ fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     assert!(fault.message.contains("as fast as the kernel goes"), "{fault}");
 
     let system = include_str!("../../../systems/moonshot.toml");
+    let empty = system.replace("count = 45", "count = 0");
+    let fault = catalogues.system("s", &empty, "s.toml").expect_err("no room");
+    assert!(fault.message.contains("one node a board"), "{fault}");
     let still = system.replace("speed = 0.065", "speed = 0");
     let fault = catalogues.system("s", &still, "s.toml").expect_err("stands still");
-    assert!(fault.message.contains("a speed above zero"), "{fault}");
+    assert_eq!(fault.to_string(), "s.toml:2: expected a speed above zero, found 0");
 }
