@@ -2,6 +2,7 @@
 
 use crate::bundled;
 use crate::parse::stem;
+use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
 use crate::written::Written;
@@ -121,6 +122,29 @@ impl Catalogues {
         self.published.get(id)
     }
 
+    /// The catalogue files that a plan rests on, as path and text: what a run
+    /// keeps, so that it can be gone on with and analysed whatever has become of
+    /// the catalogues since.
+    pub fn used_by(&self, plan: &Plan) -> Vec<(String, String)> {
+        let mut files = BTreeMap::new();
+        for cell in plan.cells() {
+            let fabrics = match &cell.scene.place {
+                Place::Real { fabric, .. } => vec![fabric.clone()],
+                Place::Virtual { system, .. } => {
+                    let Ok((system, network)) = self.find_system(system) else { continue };
+                    files.insert(format!("systems/{}.toml", system.name), written(system));
+                    vec![network.within.clone(), network.across.clone()]
+                }
+            };
+            for name in fabrics {
+                if let Some(fabric) = self.fabrics.get(&name) {
+                    files.insert(format!("fabrics/{name}.toml"), written(fabric));
+                }
+            }
+        }
+        files.into_iter().collect()
+    }
+
     /// Every fabric, by name.
     pub fn fabrics(&self) -> impl Iterator<Item = &Fabric> {
         self.fabrics.values()
@@ -150,4 +174,9 @@ fn possible(system: &System) -> Result<(), Fault> {
         return Err(Fault::usage("expected at least one core a node, one node a board and one board"));
     }
     Ok(())
+}
+
+/// A catalogue entry as TOML.
+fn written(entry: &impl serde::Serialize) -> String {
+    toml::to_string(entry).expect("catalogue entries were read from TOML")
 }

@@ -2,12 +2,14 @@
 //! samples into findings. Pure: no clock, no operating system.
 #![forbid(unsafe_code)]
 
+pub mod analyse;
 pub mod bundled;
 pub mod catalogue;
 pub mod command;
 pub mod emulate;
 pub mod file;
 pub mod findings;
+pub mod journal;
 pub mod parse;
 pub mod plan;
 pub mod predicate;
@@ -24,10 +26,12 @@ mod factor;
 mod read;
 mod substitute;
 
+pub use analyse::{Decision, analyse, decide};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;
 pub use emulate::emulation;
+pub use journal::read_journal;
 pub use parse::parse;
 pub use plan::PlanOptions;
 pub use plan::make::plan;

@@ -1,0 +1,100 @@
+//! Do two quantities rise together? Spearman's rank correlation.
+//!
+//! Over the cells of a study: one coefficient a block ([`by_block`]), and the
+//! median over blocks against a number ([`crate::threshold::Threshold`]), which
+//! needs no distribution and never takes cells that share a block for
+//! independent. Over independent pairs (for example published and found values,
+//! one pair a claim): Fisher's z with the variance for ranks ([`interval`]).
+
+use crate::Interval;
+use crate::special::normal_quantile;
+
+/// Spearman's coefficient of each block: `x[c][b]` and `y[c][b]` are the two
+/// quantities of cell c in block b. A block that lacks a cell has none.
+pub fn by_block(x: &[Vec<Option<f64>>], y: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+    let blocks = x.iter().chain(y).map(Vec::len).min().unwrap_or(0);
+    let row = |of: &[Vec<Option<f64>>], block: usize| -> Option<Vec<f64>> {
+        of.iter().map(|cell| cell[block]).collect()
+    };
+    (0..blocks).map(|block| spearman(&row(x, block)?, &row(y, block)?)).collect()
+}
+
+/// Spearman's coefficient, ties with their mean rank. `None` for fewer than
+/// three pairs, unequal lengths, values that are not finite, or when one side is
+/// constant.
+pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
+    if x.len() != y.len() || x.len() < 3 || !x.iter().chain(y).all(|v| v.is_finite()) {
+        return None;
+    }
+    let centre = (x.len() as f64 + 1.0) / 2.0;
+    let (x, y) = (ranks(x), ranks(y));
+    let joint = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - centre) * (b - centre)).sum::<f64>();
+    let scale = (joint(&x, &x) * joint(&y, &y)).sqrt();
+    (scale > 0.0).then(|| (joint(&x, &y) / scale).clamp(-1.0, 1.0))
+}
+
+/// Spearman's coefficient of independent pairs with its interval at two-sided
+/// error `alpha`: tanh(atanh ρ ± z·√((1 + ρ²/2)/(n − 3))) (Fisher 1921; Bonett &
+/// Wright 2000). `None` for fewer than five pairs or where [`spearman`] is.
+pub fn interval(x: &[f64], y: &[f64], alpha: f64) -> Option<Interval> {
+    let rho = spearman(x, y).filter(|_| x.len() >= 5 && alpha > 0.0 && alpha < 1.0)?;
+    let n = x.len() as f64;
+    // A perfect order of n pairs does not make the true coefficient exactly 1.
+    let z = rho.clamp(-1.0 + 1.0 / (n * n), 1.0 - 1.0 / (n * n)).atanh();
+    let half = normal_quantile(1.0 - alpha / 2.0) * ((1.0 + rho * rho / 2.0) / (n - 3.0)).sqrt();
+    let end = |z: f64| z.tanh();
+    Some(Interval { point: rho, low: end(z - half).min(rho), high: end(z + half).max(rho), count: x.len() })
+}
+
+/// Ranks from 1, ties with their mean rank.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let below = |v: f64| values.iter().filter(|other| **other < v).count() as f64;
+    let equal = |v: f64| values.iter().filter(|other| **other == v).count() as f64;
+    values.iter().map(|v| below(*v) + (equal(*v) + 1.0) / 2.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn perfect_and_reversed_orders_are_the_ends() {
+        let x = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(spearman(&x, &[1.0, 8.0, 27.0, 64.0]), Some(1.0));
+        assert_eq!(spearman(&x, &[4.0, 3.0, 2.0, 1.0]), Some(-1.0));
+        assert_eq!(spearman(&x, &[5.0; 4]), None);
+        assert_eq!(spearman(&x, &[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn ties_share_their_mean_rank() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0]), [3.5, 1.0, 3.5, 2.0]);
+    }
+
+    #[test]
+    fn without_ties_it_is_the_formula_of_rank_differences() {
+        let (x, y) = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 1.0, 4.0, 3.0, 5.0]);
+        let expected = 1.0 - 6.0 * 4.0 / (5.0 * 24.0);
+        assert!((spearman(&x, &y).expect("five pairs") - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_coefficient_a_block() {
+        let x = [vec![Some(1.0), Some(1.0)], vec![Some(2.0), None], vec![Some(3.0), Some(3.0)]];
+        assert_eq!(by_block(&x, &x), [Some(1.0), None]);
+    }
+
+    #[test]
+    fn independent_pairs_rarely_seem_correlated() {
+        let mut rng = Rng::seeded(81);
+        let covered = (0..1_000)
+            .filter(|_| {
+                let x: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
+                let y: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
+                interval(&x, &y, 0.05).expect("20 pairs suffice").covers(0.0)
+            })
+            .count();
+        assert!(covered >= 930, "{covered} of 1,000");
+    }
+}

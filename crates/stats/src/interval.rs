@@ -1,0 +1,70 @@
+//! A number with the range that the data allow for it.
+
+/// A point with its confidence interval, on the scale of the values it was
+/// made from (log scale for log ratios: see [`Interval::exp`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The best single guess.
+    pub point: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How many values stand behind it: blocks, or samples.
+    pub count: usize,
+}
+
+impl Interval {
+    /// From logs to ratios.
+    #[must_use]
+    pub fn exp(self) -> Self {
+        Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
+    }
+
+    /// The interval of the opposite quantity: base over other instead of other
+    /// over base, on the log scale.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Interval { point: -self.point, low: -self.high, high: -self.low, ..self }
+    }
+
+    /// Whether `value` is among those that the data allow; the ends count.
+    pub fn covers(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// What this interval and an `earlier` one of the same quantity both allow,
+    /// with this one's point moved inside. `None` where they contradict.
+    #[must_use]
+    pub fn within(self, earlier: &Interval) -> Option<Self> {
+        let (low, high) = (self.low.max(earlier.low), self.high.min(earlier.high));
+        (low <= high).then(|| Interval { point: self.point.clamp(low, high), low, high, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOGS: Interval = Interval { point: 0.0, low: -1.0, high: 2.0, count: 9 };
+
+    #[test]
+    fn logs_become_ratios() {
+        let ratio = LOGS.exp();
+        assert_eq!((ratio.point, ratio.count), (1.0, 9));
+        assert!((ratio.high.ln() - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_opposite_ratio_swaps_the_ends() {
+        assert_eq!((LOGS.negated().low, LOGS.negated().high), (-2.0, 1.0));
+    }
+
+    #[test]
+    fn two_intervals_allow_what_both_allow() {
+        let later = Interval { point: 1.8, low: 0.5, high: 3.0, count: 12 };
+        let both = later.within(&LOGS).expect("they overlap");
+        assert_eq!((both.low, both.point, both.high, both.count), (0.5, 1.8, 2.0, 12));
+        assert_eq!(Interval { low: 2.5, ..later }.within(&LOGS), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! Do cells stand in a given order? A claim about the smallest of its steps.
+//!
+//! The order stands when every step is shown to lie above the margin, each at
+//! the full level (an intersection–union test needs no correction: Berger 1982);
+//! it is refuted when some step is shown to lie below −margin, at the level
+//! divided by the number of steps (Bonferroni). Both are read from one interval,
+//! that of the smallest step. A smallest step within the margin means that the
+//! order does not stand clearly, though it is not reversed either.
+
+use crate::Interval;
+use crate::family::{Answer, Question};
+use crate::paired;
+use crate::question::{first, read};
+
+/// An order of cells, as its steps: log ratios by block, each expected above zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// Step → block → log ratio of the later cell over the earlier.
+    pub steps: Vec<Vec<Option<f64>>>,
+    /// What every step must exceed, ≥ 0, on the log scale.
+    pub margin: f64,
+}
+
+impl Order {
+    /// That `cells` (each its log metric by block) ascend in the order given.
+    pub fn ascending(cells: &[Vec<Option<f64>>], margin: f64) -> Self {
+        let steps = cells.windows(2).map(|pair| difference(&pair[1], &pair[0])).collect();
+        Order { steps, margin }
+    }
+}
+
+impl Question for Order {
+    fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
+        let steps: Vec<Vec<f64>> = self.steps.iter().map(|step| first(step, blocks)).collect();
+        read(smallest(&steps, tail), self.margin.into(), earlier)
+    }
+}
+
+/// The interval of the smallest of several paired quantities, with `tail` on
+/// each side. Its upper end is infinite where `tail` divided by their number
+/// cannot be reached. `None` without quantities, or where `tail` itself cannot
+/// be reached for each.
+pub fn smallest(steps: &[Vec<f64>], tail: f64) -> Option<Interval> {
+    let each: Option<Vec<Interval>> = steps.iter().map(|step| paired::with_tails(step, tail)).collect();
+    let each = each?;
+    let shared = tail / steps.len().max(1) as f64;
+    let high = |step: &Vec<f64>| paired::with_tails(step, shared).map_or(f64::INFINITY, |i| i.high);
+    Some(Interval {
+        point: each.iter().map(|i| i.point).reduce(f64::min)?,
+        low: each.iter().map(|i| i.low).reduce(f64::min)?,
+        high: steps.iter().map(high).reduce(f64::min)?,
+        count: each.iter().map(|i| i.count).min()?,
+    })
+}
+
+/// `a` − `b` in those blocks that have both.
+pub(crate) fn difference(a: &[Option<f64>], b: &[Option<f64>]) -> Vec<Option<f64>> {
+    a.iter().zip(b).map(|(a, b)| Some((*a)? - (*b)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use crate::verdict::Side;
+
+    fn cells(means: &[f64], rng: &mut Rng) -> Vec<Vec<Option<f64>>> {
+        means.iter().map(|mean| (0..16).map(|_| Some(mean + 0.02 * rng.normal())).collect()).collect()
+    }
+
+    fn side(means: &[f64], tail: f64) -> Option<Side> {
+        let order = Order::ascending(&cells(means, &mut Rng::seeded(51)), 0.01);
+        order.answer(16, tail, None).side
+    }
+
+    #[test]
+    fn an_order_stands_falls_or_stays_open() {
+        assert_eq!(side(&[0.0, 0.1, 0.3], 0.01), Some(Side::Above));
+        assert_eq!(side(&[0.0, 0.3, 0.1], 0.01), Some(Side::Below));
+        assert_eq!(side(&[0.0, 0.1, 0.115], 0.01), None);
+        assert_eq!(side(&[0.0, 0.1, 0.3], 1e-6), None, "a level that 16 blocks cannot reach");
+    }
+
+    #[test]
+    fn one_cell_is_no_order() {
+        assert_eq!(side(&[0.0], 0.01), None);
+    }
+
+    #[test]
+    fn equal_cells_are_rarely_called_ordered_or_reversed() {
+        let mut rng = Rng::seeded(52);
+        let wrong = (0..500)
+            .filter(|_| {
+                let mut order = Order::ascending(&cells(&[0.0; 4], &mut rng), 0.0);
+                order.margin = 0.0;
+                order.answer(16, 0.025, None).side.is_some()
+            })
+            .count();
+        assert!(wrong <= 25, "{wrong} of 500");
+    }
+}

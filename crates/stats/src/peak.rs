@@ -1,0 +1,98 @@
+//! Which level has the largest value?
+//!
+//! The confidence set holds every level that no other is shown to beat. The true
+//! peak is left out only if some other level is falsely shown above it, so each
+//! of a level's tests runs at the error divided by their number (Bonferroni; the
+//! set in Hsu's "multiple comparisons with the best", 1984, without its normal
+//! model). A claim that the peak is at one level is a claim about its smallest
+//! lead over the others: an [`Order`] of another shape.
+
+use crate::order::{Order, difference};
+use crate::paired;
+use crate::question::first;
+
+/// The claim that level `claimed` exceeds all other `levels` (each its log metric
+/// by block) by more than `margin`. `None` when there is no such level, or no other.
+pub fn claim(levels: &[Vec<Option<f64>>], claimed: usize, margin: f64) -> Option<Order> {
+    let top = levels.get(claimed)?;
+    let steps: Vec<_> = others(levels.len(), claimed).map(|other| difference(top, &levels[other])).collect();
+    (!steps.is_empty()).then_some(Order { steps, margin })
+}
+
+/// The levels that may be the peak after all their blocks, at error `alpha`:
+/// ascending, all of them where the data cannot tell.
+pub fn confidence_set(levels: &[Vec<Option<f64>>], alpha: f64) -> Vec<usize> {
+    let tests = levels.len().saturating_sub(1).max(1);
+    let beats = |a: usize, b: usize| {
+        let lead = difference(&levels[a], &levels[b]);
+        paired::p_above(&first(&lead, lead.len()), 0.0) <= alpha / tests as f64
+    };
+    (0..levels.len())
+        .filter(|level| !others(levels.len(), *level).any(|other| beats(other, *level)))
+        .collect()
+}
+
+/// The level with the largest value in most blocks' sense: the one whose
+/// smallest Hodges–Lehmann lead over the others is largest. `None` without data.
+pub fn point(levels: &[Vec<Option<f64>>]) -> Option<usize> {
+    let smallest_lead = |level: usize| {
+        others(levels.len(), level)
+            .map(|other| {
+                let lead = difference(&levels[level], &levels[other]);
+                paired::point(&first(&lead, lead.len())).unwrap_or(f64::NEG_INFINITY)
+            })
+            .fold(f64::INFINITY, f64::min)
+    };
+    (0..levels.len())
+        .map(|level| (level, smallest_lead(level)))
+        .filter(|(_, lead)| *lead > f64::NEG_INFINITY)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(level, _)| level)
+}
+
+fn others(count: usize, level: usize) -> impl Iterator<Item = usize> {
+    (0..count).filter(move |other| *other != level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::Question;
+    use crate::rng::Rng;
+    use crate::verdict::Side;
+
+    fn levels(means: &[f64], rng: &mut Rng) -> Vec<Vec<Option<f64>>> {
+        let drift: Vec<f64> = (0..16).map(|_| rng.normal()).collect();
+        means
+            .iter()
+            .map(|mean| drift.iter().map(|d| Some(mean + d + 0.02 * rng.normal())).collect())
+            .collect()
+    }
+
+    #[test]
+    fn a_clear_peak_is_alone_in_its_set() {
+        let levels = levels(&[0.0, 0.2, 0.5, 0.1], &mut Rng::seeded(61));
+        assert_eq!(confidence_set(&levels, 0.05), [2]);
+        assert_eq!(point(&levels), Some(2));
+        let side = |claimed| claim(&levels, claimed, 0.0).expect("a level").answer(16, 0.01, None).side;
+        assert_eq!(side(2), Some(Side::Above));
+        assert_eq!(side(1), Some(Side::Below));
+    }
+
+    #[test]
+    fn levels_that_cannot_be_told_apart_stay_in_the_set() {
+        let levels = levels(&[0.0, 0.5, 0.501], &mut Rng::seeded(62));
+        assert_eq!(confidence_set(&levels, 0.05), [1, 2]);
+        assert!(claim(&levels, 3, 0.0).is_none());
+        assert_eq!(point(&[]), None);
+    }
+
+    #[test]
+    fn the_true_peak_is_rarely_left_out() {
+        let mut rng = Rng::seeded(63);
+        let lost = (0..500)
+            .filter(|_| !confidence_set(&levels(&[0.0, 0.0, 0.0, 0.0], &mut rng), 0.05).contains(&0))
+            .count();
+        assert!(lost <= 37, "{lost} of 500 (5 % are 25)");
+    }
+}

@@ -1,0 +1,180 @@
+//! What a study can ask of paired blocks, ready for [`crate::family::conclude`].
+//!
+//! Data come by block, `None` where an attempt of the pair failed or is not
+//! faithful; "the first n blocks" then are those with an index below n.
+
+use crate::family::{Answer, Question};
+use crate::verdict::{Margin, Side, size};
+use crate::{Interval, noise, paired};
+
+/// Where does one quantity stand? A log ratio of two cells, a slope, a
+/// correlation's per-block values: whatever is one number a block and symmetric
+/// about the truth.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparison<'a> {
+    /// The number of each block.
+    pub by_block: &'a [Option<f64>],
+    /// The margin stated beforehand, on the scale of the numbers.
+    pub margin: Margin,
+    /// Log ratios of two equal cells by block, where the A/A floor counts as
+    /// margin too; empty where it does not. Of the same study or an earlier one.
+    pub noise: &'a [Option<f64>],
+    /// The published value and its margin, where the size is asked as well.
+    pub published: Option<Published>,
+}
+
+/// A published size, on the scale of the numbers (log for ratios).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Published {
+    /// The published value.
+    pub value: f64,
+    /// How far from it still agrees.
+    pub margin: f64,
+}
+
+impl<'a> Comparison<'a> {
+    /// A comparison against a stated `margin` alone.
+    pub fn new(by_block: &'a [Option<f64>], margin: impl Into<Margin>) -> Self {
+        Comparison { by_block, margin: margin.into(), noise: &[], published: None }
+    }
+
+    /// Counts the A/A floor as margin where it is larger.
+    #[must_use]
+    pub fn above_noise(self, noise: &'a [Option<f64>]) -> Self {
+        Comparison { noise, ..self }
+    }
+
+    /// Asks whether the size agrees with a published `value` ± `margin`, too.
+    #[must_use]
+    pub fn against(self, value: f64, margin: f64) -> Self {
+        Comparison { published: Some(Published { value, margin }), ..self }
+    }
+
+    /// The margin that holds after `blocks` blocks; `None` while the floor is unknown.
+    pub fn margin_at(&self, blocks: usize) -> Option<Margin> {
+        if self.noise.is_empty() {
+            return Some(self.margin);
+        }
+        noise::floor(&first(self.noise, blocks), noise::FLOOR_ERROR).map(|floor| self.margin.at_least(floor))
+    }
+}
+
+impl Question for Comparison<'_> {
+    fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
+        let Some(margin) = self.margin_at(blocks) else {
+            return earlier.copied().unwrap_or_default();
+        };
+        let now = paired::with_tails(&first(self.by_block, blocks), tail);
+        let mut answer = read(now, margin, earlier);
+        answer.frees &= self.noise.is_empty() && self.published.is_none();
+        if let Some(published) = self.published {
+            answer.size = answer.interval.and_then(|i| size(&i, published.value, published.margin));
+            answer.settled &= answer.size.is_some();
+        }
+        answer
+    }
+}
+
+/// What the interval of `now` says against `margin`, together with all `earlier`
+/// looks: what all of them allow (repeated confidence intervals, Jennison &
+/// Turnbull 1989). What was found stays found. Where looks contradict each other,
+/// which the error allows for, the latest stands alone and the finding is given up.
+pub(crate) fn read(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
+    let Some(now) = now else { return earlier.copied().unwrap_or_default() };
+    let before = earlier.and_then(|answer| answer.interval);
+    let joint = before.map_or(Some(now), |before| now.within(&before));
+    let found = joint.and(earlier).and_then(|answer| Some((answer.side?, answer.margin)));
+    let interval = joint.unwrap_or(now);
+    let side = found.map_or_else(|| Side::of(&interval, margin), |(side, _)| Some(side));
+    Answer {
+        interval: Some(interval),
+        side,
+        margin: found.map_or(margin, |(_, margin)| margin),
+        size: None,
+        settled: side.is_some(),
+        frees: matches!(side, Some(Side::Above | Side::Below)),
+    }
+}
+
+/// The numbers of the first `blocks` blocks that have one.
+pub(crate) fn first(by_block: &[Option<f64>], blocks: usize) -> Vec<f64> {
+    by_block.iter().take(blocks).flatten().copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family::{Conclusions, conclude};
+    use crate::looks::Looks;
+    use crate::verdict::{Better, Verdict};
+
+    fn blocks(value: f64, count: usize) -> Vec<Option<f64>> {
+        (0..count).map(|i| Some(value + 0.001 * (i % 3) as f64)).collect()
+    }
+
+    fn judge(questions: &[&dyn Question], blocks: usize) -> Conclusions {
+        conclude(&Looks::new(&[12, 24, 48], 0.05).expect("valid"), blocks, questions)
+    }
+
+    #[test]
+    fn a_clear_difference_is_found_at_the_first_look() {
+        let slower = blocks(0.3, 12);
+        let found = judge(&[&Comparison::new(&slower, 0.02)], 12);
+        assert_eq!(found.of[0].settled_at, Some(1));
+        assert_eq!(Verdict::of(found.of[0].answer.side, Better::Lower), Verdict::Worse);
+    }
+
+    #[test]
+    fn failed_blocks_count_for_nothing() {
+        let mut slower = blocks(0.3, 12);
+        slower[3..].fill(None);
+        let found = judge(&[&Comparison::new(&slower, 0.02)], 12);
+        assert_eq!(found.of[0].answer, Answer::default());
+    }
+
+    #[test]
+    fn the_floor_counts_as_margin_where_it_is_larger() {
+        let (slower, quiet, loud) = (blocks(0.03, 12), blocks(0.0, 12), blocks(0.05, 12));
+        let side = |noise| {
+            let ask = Comparison::new(&slower, 0.01).above_noise(noise);
+            judge(&[&ask], 12).of[0].answer.side
+        };
+        assert_eq!(side(quiet.as_slice()), Some(Side::Above));
+        assert_eq!(side(loud.as_slice()), Some(Side::Within));
+        assert_eq!(side([None; 12].as_slice()), None, "an unknown floor gives no verdict");
+    }
+
+    #[test]
+    fn a_size_must_be_decided_too() {
+        let found = blocks(0.25, 12);
+        let ask = |published| {
+            let found = judge(&[&Comparison::new(&found, 0.01).against(published, 0.05)], 12);
+            (found.of[0].answer.size, found.settled())
+        };
+        assert_eq!(ask(0.24), (Some(true), true));
+        assert_eq!(ask(0.50), (Some(false), true));
+        assert_eq!(ask(0.2005), (None, false));
+    }
+
+    #[test]
+    fn later_looks_narrow_what_earlier_ones_found() {
+        let mut values = blocks(0.3, 12);
+        values.extend((0..12).map(|i| Some(if i % 2 == 0 { 0.25 } else { 0.35 })));
+        let (early, late) = (
+            judge(&[&Comparison::new(&values, 0.0)], 12).of[0].answer.interval.expect("12 blocks"),
+            judge(&[&Comparison::new(&values, 0.0)], 24).of[0].answer.interval.expect("24 blocks"),
+        );
+        assert!(early.low <= late.low && late.high <= early.high, "{early:?} {late:?}");
+        assert_eq!(late.count, 24);
+    }
+
+    #[test]
+    fn looks_that_contradict_each_other_give_up_the_finding() {
+        let mut values = blocks(0.3, 12);
+        values.extend(blocks(-0.3, 36));
+        let early = judge(&[&Comparison::new(&values, 0.0)], 12);
+        assert_eq!(early.of[0].answer.side, Some(Side::Above));
+        let late = judge(&[&Comparison::new(&values, 0.0)], 48);
+        assert_ne!(late.of[0].answer.side, Some(Side::Above));
+    }
+}

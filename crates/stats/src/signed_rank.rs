@@ -1,0 +1,105 @@
+//! The null distribution of Wilcoxon's signed-rank statistic.
+//!
+//! T is the sum of those ranks 1 … n whose value lies above the centre. When
+//! the values are symmetric about the centre, each rank counts or not with
+//! probability ½ (Wilcoxon 1945). Exact up to [`EXACT`] values by dynamic
+//! programming, beyond by the normal approximation with continuity correction.
+
+use crate::special::{normal_cdf, normal_quantile};
+use std::sync::OnceLock;
+
+/// Up to how many values the distribution is exact.
+pub const EXACT: usize = 100;
+
+static TABLES: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
+
+/// The largest value that T can take.
+pub fn largest(n: usize) -> usize {
+    n * (n + 1) / 2
+}
+
+/// P(T ≤ `t`) for `n` values.
+pub fn cdf(n: usize, t: usize) -> f64 {
+    if n <= EXACT {
+        return table(n)[t.min(largest(n))];
+    }
+    let (mean, deviation) = moments(n);
+    normal_cdf((t as f64 + 0.5 - mean) / deviation)
+}
+
+/// The largest c with P(T ≤ c) ≤ `tail`; `None` where even T = 0 is likelier.
+pub fn critical(n: usize, tail: f64) -> Option<usize> {
+    if n <= EXACT {
+        return table(n).partition_point(|p| *p <= tail).checked_sub(1);
+    }
+    let (mean, deviation) = moments(n);
+    let start = (mean + deviation * normal_quantile(tail.clamp(1e-300, 0.5)) + 1.0).max(0.0) as usize;
+    (0..=start).rev().find(|t| cdf(n, *t) <= tail)
+}
+
+fn moments(n: usize) -> (f64, f64) {
+    let n = n as f64;
+    (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
+}
+
+/// P(T ≤ t) by t, computed once.
+fn table(n: usize) -> &'static [f64] {
+    TABLES[n].get_or_init(|| {
+        let mut p = vec![0.0; largest(n) + 1];
+        p[0] = 1.0;
+        for rank in 1..=n {
+            for t in (0..=largest(rank)).rev() {
+                let with = if t >= rank { p[t - rank] } else { 0.0 };
+                p[t] = 0.5 * (p[t] + with);
+            }
+        }
+        let mut sum = 0.0;
+        p.iter()
+            .map(|probability| {
+                sum += probability;
+                sum
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_values_have_eight_equally_likely_signs() {
+        let counts = [1, 2, 3, 5, 6, 7, 8];
+        for (t, count) in counts.iter().enumerate() {
+            assert_eq!(cdf(3, t), f64::from(*count) / 8.0);
+        }
+    }
+
+    #[test]
+    fn critical_values_are_those_of_the_printed_tables() {
+        // Two-sided 5 %: Wilcoxon & Wilcox (1964).
+        for (n, c) in [(6, 0), (8, 3), (10, 8), (12, 13), (20, 52), (25, 89), (50, 434)] {
+            assert_eq!(critical(n, 0.025), Some(c), "n = {n}");
+        }
+    }
+
+    #[test]
+    fn too_few_values_reach_no_level() {
+        assert_eq!(critical(5, 0.025), None);
+        assert_eq!(critical(0, 0.025), None);
+    }
+
+    #[test]
+    fn the_approximation_meets_the_exact_values_where_they_end() {
+        let (mean, deviation) = moments(EXACT);
+        for tail in [0.001, 0.01, 0.025] {
+            let c = critical(EXACT, tail).expect("reachable");
+            let approximate = normal_cdf((c as f64 + 0.5 - mean) / deviation);
+            let excess = approximate / cdf(EXACT, c);
+            assert!((0.99..1.15).contains(&excess), "{tail}: {excess}, should err towards caution");
+        }
+        let (below, above) =
+            (critical(EXACT, 0.01).expect("exact"), critical(EXACT + 1, 0.01).expect("normal"));
+        assert!(above > below && above - below < 60);
+    }
+}
