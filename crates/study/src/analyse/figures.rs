@@ -114,14 +114,15 @@ impl Drawing<'_> {
         let units = self.view.units(at);
         let &[cell] = units.first()?.cells.as_slice() else { return None };
         let place = (self.view.index, cell);
-        let node = causes::busiest(self.view.data, &[place])?;
+        let prefix = format!("{}_", self.spec.metric);
+        let node = causes::busiest(self.view.data, &[place], &prefix)?;
         let mut by_part: BTreeMap<String, ByBlock> = BTreeMap::new();
         for (block, _) in self.view.data.experiments[place.0].cells[cell].counted() {
-            for (part, seconds) in causes::parts(self.view.data, place, block, &node)? {
+            for (part, seconds) in causes::parts(self.view.data, place, block, &node, &prefix)? {
                 by_part.entry(part).or_default().insert(block, seconds);
             }
         }
-        let from = by_part.keys().next().map(|part| format!("{}{part}", causes::PREFIX))?;
+        let from = by_part.keys().next().map(|part| format!("{prefix}{part}"))?;
         let origin = self.view.data.origins(place.0, &[cell], &from).last().copied()?;
         let parts = by_part.into_iter().filter_map(|(part, values)| Some((part, estimate::of(&values)?)));
         Some((parts.collect(), at.clone(), origin))
