@@ -98,16 +98,17 @@ impl Histogram {
     }
 }
 
-/// On the wire: occupied buckets only, by their smallest value.
+/// On the wire: occupied buckets only, by their smallest value. The keys are
+/// text, as in all JSON: inside a tagged line serde reads no numbers from them.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     precision_bits: u32,
-    counts: BTreeMap<u64, u64>,
+    counts: BTreeMap<String, u64>,
 }
 
 impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let counts = self.buckets().map(|(low, _, n)| (low, n)).collect();
+        let counts = self.buckets().map(|(low, _, n)| (low.to_string(), n)).collect();
         Sparse { precision_bits: BITS, counts }.serialize(s)
     }
 }
@@ -120,6 +121,7 @@ impl<'de> Deserialize<'de> for Histogram {
         }
         let mut histogram = Histogram::default();
         for (low, n) in sparse.counts {
+            let low = low.parse().map_err(|_| serde::de::Error::custom("a bucket's value is no number"))?;
             let slot = &mut histogram.counts[bucket(low)];
             *slot = slot.saturating_add(n);
             histogram.total = histogram.total.saturating_add(n);
