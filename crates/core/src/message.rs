@@ -36,7 +36,7 @@ pub struct Part {
     pub emulation: Option<Emulation>,
     /// Give up after this long.
     pub deadline: Seconds,
-    /// The same for all nodes of an attempt, different between attempts.
+    /// Seed of generated inputs: the same in every attempt of a run, so that cells compare like with like.
     pub seed: u64,
 }
 

@@ -1,1 +1,23 @@
 //! One Linux machine: facts, namespaces, links, clocks, the undo ledger.
+//!
+//! Everything here speaks to the kernel directly (system calls, netlink, `/proc`):
+//! no `ip`, `tc`, `ethtool` or `unshare` has to be installed. This is one of the
+//! few rooms with `unsafe`; each block states why it is sound.
+
+pub mod clock;
+pub mod cpu;
+pub mod ethtool;
+pub mod facts;
+pub mod launcher;
+pub mod ledger;
+pub mod namespace;
+pub mod netlink;
+pub mod packet;
+pub mod process;
+pub mod refusal;
+pub mod sysctl;
+
+mod errno;
+
+pub use launcher::Launcher;
+pub use ledger::{Ledger, reaper_main};

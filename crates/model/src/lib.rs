@@ -1,1 +1,13 @@
-//! Collective algorithms as steps, LogGOPS costs, fitting.
+//! What messages cost, without a machine: virtual time, the LogGOPS rules of a
+//! link, collective algorithms as steps, a small simulator of those steps, and
+//! the fitting of a fabric's parameters to measured times.
+//!
+//! Pure: no clock, no operating system, the same answer every time.
+#![forbid(unsafe_code)]
+
+pub mod collective;
+pub mod loggops;
+pub mod time;
+
+pub use loggops::{Charge, Port, Spent};
+pub use time::VirtualTime;

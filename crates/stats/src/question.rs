@@ -4,7 +4,7 @@
 //! faithful; "the first n blocks" then are those with an index below n.
 
 use crate::family::{Answer, Question};
-use crate::verdict::{Side, size};
+use crate::verdict::{Margin, Side, size};
 use crate::{Interval, noise, paired};
 
 /// Where does one quantity stand? A log ratio of two cells, a slope, a
@@ -14,10 +14,10 @@ use crate::{Interval, noise, paired};
 pub struct Comparison<'a> {
     /// The number of each block.
     pub by_block: &'a [Option<f64>],
-    /// The margin stated beforehand, ≥ 0, on the scale of the numbers.
-    pub margin: f64,
+    /// The margin stated beforehand, on the scale of the numbers.
+    pub margin: Margin,
     /// Log ratios of two equal cells by block, where the A/A floor counts as
-    /// margin too; empty where it does not.
+    /// margin too; empty where it does not. Of the same study or an earlier one.
     pub noise: &'a [Option<f64>],
     /// The published value and its margin, where the size is asked as well.
     pub published: Option<Published>,
@@ -34,8 +34,8 @@ pub struct Published {
 
 impl<'a> Comparison<'a> {
     /// A comparison against a stated `margin` alone.
-    pub fn new(by_block: &'a [Option<f64>], margin: f64) -> Self {
-        Comparison { by_block, margin, noise: &[], published: None }
+    pub fn new(by_block: &'a [Option<f64>], margin: impl Into<Margin>) -> Self {
+        Comparison { by_block, margin: margin.into(), noise: &[], published: None }
     }
 
     /// Counts the A/A floor as margin where it is larger.
@@ -51,11 +51,11 @@ impl<'a> Comparison<'a> {
     }
 
     /// The margin that holds after `blocks` blocks; `None` while the floor is unknown.
-    pub fn margin_at(&self, blocks: usize) -> Option<f64> {
+    pub fn margin_at(&self, blocks: usize) -> Option<Margin> {
         if self.noise.is_empty() {
             return Some(self.margin);
         }
-        noise::floor(&first(self.noise, blocks), noise::FLOOR_ERROR).map(|floor| floor.max(self.margin))
+        noise::floor(&first(self.noise, blocks), noise::FLOOR_ERROR).map(|floor| self.margin.at_least(floor))
     }
 }
 
@@ -79,7 +79,7 @@ impl Question for Comparison<'_> {
 /// looks: what all of them allow (repeated confidence intervals, Jennison &
 /// Turnbull 1989). What was found stays found. Where looks contradict each other,
 /// which the error allows for, the latest stands alone and the finding is given up.
-pub(crate) fn read(now: Option<Interval>, margin: f64, earlier: Option<&Answer>) -> Answer {
+pub(crate) fn read(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
     let Some(now) = now else { return earlier.copied().unwrap_or_default() };
     let before = earlier.and_then(|answer| answer.interval);
     let joint = before.map_or(Some(now), |before| now.within(&before));

@@ -2,6 +2,7 @@
 
 use crate::bundled;
 use crate::parse::stem;
+use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
 use crosstalk_core::Fault;
@@ -124,6 +125,29 @@ impl Catalogues {
         self.published.get(id)
     }
 
+    /// The catalogue files that a plan rests on, as path and text: what a run
+    /// keeps, so that it can be gone on with and analysed whatever has become of
+    /// the catalogues since.
+    pub fn used_by(&self, plan: &Plan) -> Vec<(String, String)> {
+        let mut files = BTreeMap::new();
+        for cell in plan.cells() {
+            let fabrics = match &cell.scene.place {
+                Place::Real { fabric, .. } => vec![fabric.clone()],
+                Place::Virtual { system, .. } => {
+                    let Ok((system, network)) = self.find_system(system) else { continue };
+                    files.insert(format!("systems/{}.toml", system.name), written(system));
+                    vec![network.within.clone(), network.across.clone()]
+                }
+            };
+            for name in fabrics {
+                if let Some(fabric) = self.fabrics.get(&name) {
+                    files.insert(format!("fabrics/{name}.toml"), written(fabric));
+                }
+            }
+        }
+        files.into_iter().collect()
+    }
+
     /// Every fabric, by name.
     pub fn fabrics(&self) -> impl Iterator<Item = &Fabric> {
         self.fabrics.values()
@@ -142,3 +166,8 @@ impl Catalogues {
 
 /// The name that stands for links as fast as the kernel goes.
 pub const NO_FABRIC: &str = "none";
+
+/// A catalogue entry as TOML.
+fn written(entry: &impl serde::Serialize) -> String {
+    toml::to_string(entry).expect("catalogue entries were read from TOML")
+}

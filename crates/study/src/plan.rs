@@ -103,3 +103,19 @@ pub enum Place {
         nodes: usize,
     },
 }
+
+impl Plan {
+    /// Every cell of every experiment.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+}
+
+impl Place {
+    /// How many nodes it has.
+    pub fn nodes(&self) -> usize {
+        match self {
+            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
+        }
+    }
+}

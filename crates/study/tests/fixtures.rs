@@ -24,12 +24,20 @@ fn studies() -> Vec<(&'static str, &'static str)> {
 
 /// A plan as a person would compare it.
 fn described(plan: &Plan) -> String {
-    let mut text = format!("{}: seed {}, looks {:?}, quick {}\n", plan.study, plan.seed, plan.looks, plan.quick);
+    let mut text =
+        format!("{}: seed {}, looks {:?}, quick {}\n", plan.study, plan.seed, plan.looks, plan.quick);
     for experiment in &plan.experiments {
         let metrics: Vec<&str> = experiment.metrics.iter().map(|metric| metric.name.as_str()).collect();
-        let _ = writeln!(text, "\n{}: {} cells, metrics {}", experiment.name, experiment.cells.len(), metrics.join(" "));
+        let _ = writeln!(
+            text,
+            "\n{}: {} cells, metrics {}",
+            experiment.name,
+            experiment.cells.len(),
+            metrics.join(" ")
+        );
         for cell in &experiment.cells {
-            let levels: Vec<String> = cell.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
+            let levels: Vec<String> =
+                cell.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
             let _ = writeln!(text, "  {} @ {:?}", levels.join(" "), cell.scene.place);
         }
     }
@@ -81,7 +89,8 @@ fn every_study_survives_writing() {
     for (name, text) in studies() {
         let study = parse(text, &format!("{name}.toml")).expect("reads");
         let written = to_toml(&study);
-        let read = parse(&written, "written.toml").unwrap_or_else(|fault| panic!("{name}: {fault}\n{written}"));
+        let read =
+            parse(&written, "written.toml").unwrap_or_else(|fault| panic!("{name}: {fault}\n{written}"));
         assert_eq!(read, study, "{name}");
     }
 }
@@ -109,5 +118,9 @@ fn an_earlier_result_completes_a_pending_experiment() {
 fn what_the_host_lacks_is_a_warning_with_its_remedy() {
     let study = parse(FIXTURES[3].1, "volunteer.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
-    assert!(plan.warnings.iter().any(|warning| warning.contains("apt install boinc-client")), "{:?}", plan.warnings);
+    assert!(
+        plan.warnings.iter().any(|warning| warning.contains("apt install boinc-client")),
+        "{:?}",
+        plan.warnings
+    );
 }

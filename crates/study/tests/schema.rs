@@ -8,7 +8,8 @@ use std::path::PathBuf;
 fn the_published_schemas_are_up_to_date() {
     let schemas = [("study", study_schema()), ("fabric", fabric_schema()), ("system", system_schema())];
     for (name, schema) in schemas {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
+        let path =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
         let found = serde_json::to_string_pretty(&schema).expect("writes") + "\n";
         if std::env::var_os("CROSSTALK_REWRITE").is_some() {
             std::fs::write(&path, &found).expect("writes");

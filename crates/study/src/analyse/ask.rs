@@ -36,7 +36,7 @@ impl Question for Ask {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         match self {
             Ask::Paired { by_block, margin, noise, size } => {
-                let comparison = Comparison { by_block, margin: *margin, noise, published: *size };
+                let comparison = Comparison { by_block, margin: (*margin).into(), noise, published: *size };
                 comparison.answer(blocks, tail, earlier)
             }
             Ask::Lone { by_block, margin, size } => {
@@ -54,7 +54,7 @@ fn within(answer: Answer, margin: f64, published: Option<Published>) -> Answer {
     let found = published.zip(answer.interval).and_then(|(p, i)| size(&i, p.value, p.margin));
     Answer {
         side,
-        margin,
+        margin: margin.into(),
         size: found,
         settled: side.is_some() && (published.is_none() || found.is_some()),
         frees: answer.frees && published.is_none() && margin == 0.0,

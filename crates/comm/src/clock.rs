@@ -1,0 +1,230 @@
+//! A rank's clock: virtual, advanced by CPU time and the fabric's costs; or
+//! the wall's.
+
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::units::Seconds;
+use crosstalk_model::loggops::Arrival;
+use crosstalk_model::{Charge, Port, Spent, VirtualTime};
+use std::time::{Duration, Instant};
+
+use crate::meter::Meter;
+use crate::monitor::{Counted, Monitor};
+
+/// Where a rank's time went, in seconds of the clock it is told by. The three
+/// add up to the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Account {
+    /// Computing.
+    pub compute: Seconds,
+    /// Waiting for messages. In real time: all time spent in communication.
+    pub wait: Seconds,
+    /// Turning data into messages and back, the CPU's part of communication
+    /// (o and O) included.
+    pub serialise: Seconds,
+}
+
+impl Account {
+    /// The clock.
+    pub fn total(&self) -> Seconds {
+        Seconds(self.compute.0 + self.wait.0 + self.serialise.0)
+    }
+}
+
+impl From<Spent> for Account {
+    fn from(spent: Spent) -> Self {
+        Account {
+            compute: spent.compute.seconds(),
+            wait: spent.wait.seconds(),
+            serialise: spent.serialise.seconds(),
+        }
+    }
+}
+
+/// What the time between two operations was used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Computing on one core.
+    Compute,
+    /// Computing on all cores of the node, which is assumed to scale ideally.
+    Parallel,
+    /// Turning data into bytes or back, on one core.
+    Serialise,
+}
+
+/// A rank's clock. Time runs in windows between operations: each is charged
+/// when an operation begins, and a new one begins when it is over.
+pub(crate) enum Clock {
+    Virtual(Box<Virtual>),
+    Real(Real),
+}
+
+pub(crate) struct Virtual {
+    port: Port,
+    meter: Meter,
+    node: usize,
+    emulation: Emulation,
+    monitor: Monitor,
+}
+
+pub(crate) struct Real {
+    since: Instant,
+    compute: Duration,
+    wait: Duration,
+    serialise: Duration,
+}
+
+impl Clock {
+    pub(crate) fn new(node: usize, emulation: Option<&Emulation>) -> Self {
+        match emulation {
+            Some(emulation) => Clock::Virtual(Box::new(Virtual {
+                port: Port::default(),
+                node,
+                emulation: emulation.clone(),
+                monitor: Monitor::begin(),
+                meter: Meter::calibrated(),
+            })),
+            None => Clock::Real(Real::new()),
+        }
+    }
+
+    /// Sets the clock and its account to zero.
+    pub(crate) fn restart(&mut self) {
+        match self {
+            Clock::Virtual(clock) => {
+                clock.port = Port::default();
+                clock.meter.restart();
+                clock.monitor = Monitor::begin();
+            }
+            Clock::Real(clock) => *clock = Real::new(),
+        }
+    }
+
+    /// Ends the window, and charges it.
+    pub(crate) fn charge(&mut self, used: Use) {
+        match self {
+            Clock::Virtual(clock) => {
+                let cpu = clock.meter.end();
+                let time = clock.scaled(cpu, used);
+                match used {
+                    Use::Compute | Use::Parallel => clock.port.compute(time),
+                    Use::Serialise => clock.port.serialise(time),
+                }
+            }
+            Clock::Real(clock) => {
+                let spent = clock.lap();
+                match used {
+                    Use::Compute | Use::Parallel => clock.compute += spent,
+                    Use::Serialise => clock.serialise += spent,
+                }
+            }
+        }
+    }
+
+    /// Begins the next window. What passed since the last one ended was
+    /// communication.
+    pub(crate) fn resume(&mut self) {
+        match self {
+            Clock::Virtual(clock) => clock.meter.begin(),
+            Clock::Real(clock) => {
+                let spent = clock.lap();
+                clock.wait += spent;
+            }
+        }
+    }
+
+    /// Sends a message; returns when its head arrives (zero in real time).
+    pub(crate) fn send(&mut self, to: usize, size: usize) -> VirtualTime {
+        match self {
+            Clock::Virtual(clock) if to == clock.node => clock.port.clock(),
+            Clock::Virtual(clock) => {
+                let charge = clock.cost(to, size);
+                clock.port.send(&charge)
+            }
+            Clock::Real(_) => VirtualTime::ZERO,
+        }
+    }
+
+    /// Receives messages asked for together, each (source, size, head); returns
+    /// the order in which they came.
+    pub(crate) fn receive(&mut self, messages: &[(usize, usize, VirtualTime)]) -> Vec<usize> {
+        let Clock::Virtual(clock) = self else { return (0..messages.len()).collect() };
+        let arrivals: Vec<(usize, Arrival)> = messages
+            .iter()
+            .map(|&(from, size, head)| (from, Arrival { head, charge: clock.cost(from, size) }))
+            .collect();
+        let order = Port::arrival_order(&arrivals);
+        for &index in &order {
+            if arrivals[index].0 != clock.node {
+                clock.port.receive(&arrivals[index].1);
+            }
+        }
+        order
+    }
+
+    /// Where the time went, the present window included.
+    pub(crate) fn account(&self) -> Account {
+        match self {
+            Clock::Virtual(clock) => {
+                let mut spent = clock.port.spent();
+                spent.compute += clock.scaled(clock.meter.so_far(), Use::Compute);
+                spent.into()
+            }
+            Clock::Real(clock) => {
+                let seconds = |spent: Duration| Seconds(spent.as_secs_f64());
+                Account {
+                    compute: seconds(clock.compute + clock.since.elapsed()),
+                    wait: seconds(clock.wait),
+                    serialise: seconds(clock.serialise),
+                }
+            }
+        }
+    }
+
+    /// What the fidelity monitor saw; `None` in real time. `wildcards` counts
+    /// receives from any of the `ranks`.
+    pub(crate) fn fidelity(&self, wildcards: u64, ranks: usize) -> Option<Fidelity> {
+        let Clock::Virtual(clock) = self else { return None };
+        let seen = clock.meter.seen();
+        let seconds = |nanos: u64| nanos as f64 * 1e-9;
+        Some(clock.monitor.end(&Counted {
+            clock: clock.port.clock().seconds().0,
+            speed: clock.emulation.node.speed,
+            computed: seconds(seen.charged),
+            switches: seen.switches,
+            dropped: seconds(seen.dropped),
+            overhead: seconds(seen.overhead),
+            late: (clock.port.late_hand_overs(), clock.port.late_time().seconds().0),
+            wildcards,
+            ranks,
+        }))
+    }
+}
+
+impl Virtual {
+    fn cost(&self, peer: usize, size: usize) -> Charge {
+        if peer == self.node {
+            return Charge::default();
+        }
+        Charge::of(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
+    }
+
+    /// What `cpu` nanoseconds on this host are on the emulated node.
+    fn scaled(&self, cpu: u64, used: Use) -> VirtualTime {
+        let node = &self.emulation.node;
+        let cores = if used == Use::Parallel { f64::from(node.cores) } else { 1.0 };
+        VirtualTime::from_seconds(cpu as f64 * 1e-9 / (node.speed * cores))
+    }
+}
+
+impl Real {
+    fn new() -> Self {
+        let zero = Duration::ZERO;
+        Real { since: Instant::now(), compute: zero, wait: zero, serialise: zero }
+    }
+
+    fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now.duration_since(std::mem::replace(&mut self.since, now))
+    }
+}

@@ -1,0 +1,211 @@
+//! What stands before every message on the wire: 48 bytes, little-endian.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0–3 | magic `XTLK` |
+//! | 4–5 | version |
+//! | 6–7 | kind of message |
+//! | 8–11 | source rank |
+//! | 12–15 | tag |
+//! | 16–23 | bytes of payload that follow |
+//! | 24–31 | virtual arrival of the head, picoseconds; 0 in real time |
+//! | 32–35 | epoch: how often the source has restarted its clock |
+//! | 36–39 | number of the message on this link, from 0, wrapping |
+//! | 40–47 | key of the attempt |
+
+use crosstalk_core::Fault;
+use crosstalk_model::VirtualTime;
+
+/// Bytes of a header.
+pub(crate) const HEADER: usize = 48;
+/// The longest payload, in bytes: what a sender may send and a receiver accepts.
+pub(crate) const LONGEST: u64 = 1 << 32;
+
+const MAGIC: [u8; 4] = *b"XTLK";
+const VERSION: u16 = 1;
+
+/// What a message is part of. Messages of different kinds never match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Opens a connection; no payload.
+    Hello,
+    /// Sent by the program with its own tag.
+    Point,
+    /// A step of a collective; the tag counts collectives.
+    Collective(Collective),
+    /// The source has finished and sends nothing more.
+    Goodbye,
+}
+
+/// Which collective, so that ranks that disagree are told so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Collective {
+    Barrier,
+    Broadcast,
+    Reduce,
+    Allreduce,
+    Gather,
+    Scatter,
+    Allgather,
+    Alltoall,
+}
+
+impl Collective {
+    const ALL: [Collective; 8] = [
+        Collective::Barrier,
+        Collective::Broadcast,
+        Collective::Reduce,
+        Collective::Allreduce,
+        Collective::Gather,
+        Collective::Scatter,
+        Collective::Allgather,
+        Collective::Alltoall,
+    ];
+}
+
+const FIRST_COLLECTIVE: u16 = 16;
+
+impl Kind {
+    fn code(self) -> u16 {
+        match self {
+            Kind::Hello => 0,
+            Kind::Point => 1,
+            Kind::Goodbye => 2,
+            Kind::Collective(which) => FIRST_COLLECTIVE + which as u16,
+        }
+    }
+
+    fn from_code(code: u16) -> Option<Self> {
+        match code {
+            0 => Some(Kind::Hello),
+            1 => Some(Kind::Point),
+            2 => Some(Kind::Goodbye),
+            _ => {
+                let which = code.checked_sub(FIRST_COLLECTIVE)?;
+                Collective::ALL.get(usize::from(which)).copied().map(Kind::Collective)
+            }
+        }
+    }
+}
+
+/// A header, read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    pub(crate) source: u32,
+    pub(crate) tag: u32,
+    pub(crate) length: u64,
+    pub(crate) head: VirtualTime,
+    pub(crate) epoch: u32,
+    pub(crate) number: u32,
+    pub(crate) key: u64,
+}
+
+impl Header {
+    /// As it goes over the wire.
+    pub(crate) fn encode(&self) -> [u8; HEADER] {
+        let mut wire = [0; HEADER];
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            wire[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&MAGIC);
+        put(&VERSION.to_le_bytes());
+        put(&self.kind.code().to_le_bytes());
+        put(&self.source.to_le_bytes());
+        put(&self.tag.to_le_bytes());
+        put(&self.length.to_le_bytes());
+        put(&self.head.0.to_le_bytes());
+        put(&self.epoch.to_le_bytes());
+        put(&self.number.to_le_bytes());
+        put(&self.key.to_le_bytes());
+        wire
+    }
+
+    /// Reads a header; what is not one is a fault, as is a payload beyond [`LONGEST`].
+    pub(crate) fn decode(wire: &[u8; HEADER]) -> Result<Self, Fault> {
+        if wire[..4] != MAGIC {
+            return Err(malformed(format!("expected the magic `XTLK`, found {:02x?}", &wire[..4])));
+        }
+        let version = u16::from_le_bytes(take(wire, 4));
+        if version != VERSION {
+            return Err(malformed(format!("expected version {VERSION}, found {version}"))
+                .remedy("run the same build of crosstalk on every node"));
+        }
+        let code = u16::from_le_bytes(take(wire, 6));
+        let kind =
+            Kind::from_code(code).ok_or_else(|| malformed(format!("unknown kind of message {code}")))?;
+        let length = u64::from_le_bytes(take(wire, 16));
+        if length > LONGEST {
+            return Err(malformed(format!("expected at most {LONGEST} bytes, found {length}")));
+        }
+        Ok(Header {
+            kind,
+            source: u32::from_le_bytes(take(wire, 8)),
+            tag: u32::from_le_bytes(take(wire, 12)),
+            length,
+            head: VirtualTime(u64::from_le_bytes(take(wire, 24))),
+            epoch: u32::from_le_bytes(take(wire, 32)),
+            number: u32::from_le_bytes(take(wire, 36)),
+            key: u64::from_le_bytes(take(wire, 40)),
+        })
+    }
+}
+
+fn take<const N: usize>(wire: &[u8; HEADER], from: usize) -> [u8; N] {
+    std::array::from_fn(|i| wire[from + i])
+}
+
+fn malformed(message: String) -> Fault {
+    Fault::attempt(format!("malformed message header: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kinds() -> impl Strategy<Value = Kind> {
+        (0u16..24).prop_filter_map("a kind", Kind::from_code)
+    }
+
+    proptest! {
+        #[test]
+        fn a_header_survives_the_wire(
+            kind in kinds(), source: u32, tag: u32, length in 0..=LONGEST, head: u64, epoch: u32, number: u32, key: u64,
+        ) {
+            let header =
+                Header { kind, source, tag, length, head: VirtualTime(head), epoch, number, key };
+            prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
+        }
+
+        #[test]
+        fn noise_is_a_fault_not_a_panic(noise in proptest::collection::vec(any::<u8>(), HEADER)) {
+            let mut wire: [u8; HEADER] = noise.try_into().expect("as long as a header");
+            let _ = Header::decode(&wire);
+            wire[..6].copy_from_slice(b"XTLK\x01\x00");
+            if let Ok(header) = Header::decode(&wire) {
+                prop_assert!(header.length <= LONGEST);
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let header = Header {
+            kind: Kind::Point,
+            source: 0,
+            tag: 0,
+            length: 0,
+            head: VirtualTime::ZERO,
+            epoch: 0,
+            number: 0,
+            key: 0,
+        };
+        let mut wire = header.encode();
+        wire[4] = 9;
+        let fault = Header::decode(&wire).expect_err("refused");
+        assert!(fault.to_string().contains("version 1, found 9"), "{fault}");
+    }
+}

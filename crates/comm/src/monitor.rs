@@ -1,0 +1,172 @@
+//! The fidelity monitor: what could have spoiled virtual time on this rank.
+//!
+//! It watches from the start, or the last restart of the clock, to the end. A
+//! bound is crossed where a disturbance may have moved the rank's clock by more
+//! than [`BOUND`] of what it shows; the attempt is then not faithful.
+//! Waiting for a core is counted but bears no bound: it passes in real time,
+//! which virtual time does not see. What it costs is counted as switches.
+
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_host::clock::{SchedStat, ThreadUsage, steal, thread_schedstat, thread_usage};
+use std::time::{Duration, Instant};
+
+/// How far a disturbance may move the clock: a third of the 3 % within which
+/// an emulated time has to agree on an idle and on a loaded host.
+const BOUND: f64 = 0.01;
+/// Steal, as a share of all the host's CPU time. The kernel may charge stolen
+/// time to the thread that ran, but only its own share of it.
+const STEAL_BOUND: f64 = 0.02;
+/// Fewer clock ticks of steal than this are rounding (a tick is 10 ms).
+const STEAL_LEAST: Duration = Duration::from_millis(30);
+/// CPU seconds that one involuntary switch may add to a window of computing:
+/// the switch, and a first-level cache (32 KiB, 512 lines of about 20 ns) to fill again.
+pub(crate) const SWITCH_SECONDS: f64 = 10e-6;
+/// Seconds that a page fault served by a solid-state disk takes, in which the
+/// emulated node, whose memory holds its data, would have computed.
+const FAULT_SECONDS: f64 = 100e-6;
+
+/// What the rank itself counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    /// Virtual seconds its clock shows.
+    pub(crate) clock: f64,
+    /// One core's speed over the reference core's.
+    pub(crate) speed: f64,
+    /// CPU seconds charged as computing or serialising.
+    pub(crate) computed: f64,
+    /// Involuntary switches within windows of computing.
+    pub(crate) switches: u64,
+    /// CPU seconds in windows too small to measure.
+    pub(crate) dropped: f64,
+    /// CPU seconds that measuring took and that were subtracted.
+    pub(crate) overhead: f64,
+    /// Messages asked for too late, and by how many virtual seconds.
+    pub(crate) late: (u64, f64),
+    /// Receives from any rank.
+    pub(crate) wildcards: u64,
+    /// Ranks in all.
+    pub(crate) ranks: usize,
+}
+
+/// The kernel's counters when watching began.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    began: Instant,
+    usage: Option<ThreadUsage>,
+    sched: Option<SchedStat>,
+    steal: Option<Duration>,
+}
+
+impl Monitor {
+    /// Begins to watch the calling thread and the host.
+    pub(crate) fn begin() -> Self {
+        Monitor { began: Instant::now(), usage: thread_usage(), sched: thread_schedstat(), steal: steal() }
+    }
+
+    /// What was seen since.
+    pub(crate) fn end(&self, counted: &Counted) -> Fidelity {
+        let usage = self.usage.zip(thread_usage());
+        let sched = self.sched.zip(thread_schedstat());
+        let stolen = self.steal.zip(steal()).map(|(before, now)| now.saturating_sub(before));
+        let faults = usage.map(|(before, now)| now.major_faults - before.major_faults);
+
+        let mut fidelity = Fidelity::default();
+        let mut count = |name: &str, value: f64| fidelity.counters.insert(name.into(), value);
+        count("cpu_seconds", counted.computed);
+        count("overhead_seconds", counted.overhead);
+        count("unresolved_seconds", counted.dropped);
+        count("preempted_computing", counted.switches as f64);
+        count("late_hand_overs", counted.late.0 as f64);
+        count("late_seconds", counted.late.1);
+        count("wildcard_receives", counted.wildcards as f64);
+        if let Some((before, now)) = usage {
+            count("involuntary_switches", (now.involuntary_switches - before.involuntary_switches) as f64);
+        }
+        if let Some(faults) = faults {
+            count("major_faults", faults as f64);
+        }
+        if let Some((before, now)) = sched {
+            count("run_delay_seconds", now.delay_ns.saturating_sub(before.delay_ns) as f64 * 1e-9);
+        }
+        if let Some(stolen) = stolen {
+            // All ranks see the same host: their counters add up to its steal.
+            count("steal_seconds", stolen.as_secs_f64() / counted.ranks as f64);
+        }
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let host = self.began.elapsed().as_secs_f64() * cpus;
+        fidelity.reasons = reasons(counted, stolen.unwrap_or_default(), host, faults.unwrap_or(0));
+        fidelity
+    }
+}
+
+/// Which bounds were crossed.
+fn reasons(counted: &Counted, stolen: Duration, host: f64, faults: u64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let mut doubt = |what: &str, share: f64, bound: f64| {
+        if share > bound {
+            let (share, bound) = (100.0 * share, 100.0 * bound);
+            reasons.push(format!("{what}: {share:.1} %, bound {bound:.0} %"));
+        }
+    };
+    let of_clock = |seconds: f64| if counted.clock > 0.0 { seconds / counted.clock } else { 0.0 };
+    if stolen >= STEAL_LEAST {
+        doubt("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND);
+    }
+    let switched = counted.switches as f64 * SWITCH_SECONDS / counted.speed;
+    doubt("computing was interrupted by others (of the clock, at most)", of_clock(switched), BOUND);
+    let dropped = counted.dropped / counted.speed;
+    doubt("computing in spells too short to measure (of the clock)", of_clock(dropped), BOUND);
+    let faulted = faults as f64 * FAULT_SECONDS / counted.speed;
+    doubt("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
+    doubt("messages asked for out of order (of the clock, at most)", of_clock(counted.late.1), BOUND);
+    if counted.wildcards > 0 {
+        // No bound above zero holds: a different order may change everything after it.
+        reasons.push(format!("{} receives from any rank depend on real time", counted.wildcards));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rank whose clock shows a second.
+    fn quiet() -> Counted {
+        Counted { clock: 1.0, speed: 0.5, computed: 0.25, ranks: 2, ..Counted::default() }
+    }
+
+    fn doubts(counted: Counted, stolen_ms: u64, faults: u64) -> Vec<String> {
+        reasons(&counted, Duration::from_millis(stolen_ms), 2.0, faults)
+    }
+
+    #[test]
+    fn a_quiet_rank_is_faithful() {
+        assert_eq!(doubts(quiet(), 0, 0), Vec::<String>::new());
+        assert_eq!(doubts(Counted::default(), 0, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_bound_speaks_up_just_beyond_it() {
+        assert_eq!(doubts(quiet(), 40, 0).len(), 0);
+        assert!(doubts(quiet(), 41, 0)[0].contains("hypervisor"));
+        // 10 µs at half the reference's speed are 20 µs of the clock's second.
+        assert_eq!(doubts(Counted { switches: 499, ..quiet() }, 0, 0).len(), 0);
+        assert!(doubts(Counted { switches: 501, ..quiet() }, 0, 0)[0].contains("interrupted"));
+        assert!(doubts(Counted { dropped: 0.0051, ..quiet() }, 0, 0)[0].contains("too short"));
+        assert!(doubts(quiet(), 0, 51)[0].contains("disk"));
+        assert!(doubts(Counted { late: (1, 0.011), ..quiet() }, 0, 0)[0].contains("out of order"));
+        assert!(doubts(Counted { wildcards: 1, ..quiet() }, 0, 0)[0].contains("any rank"));
+    }
+
+    #[test]
+    fn a_tick_of_steal_in_a_short_attempt_is_rounding() {
+        assert_eq!(reasons(&quiet(), Duration::from_millis(20), 0.1, 0).len(), 0);
+    }
+
+    #[test]
+    fn counters_carry_base_units() {
+        let seen = Monitor::begin().end(&quiet());
+        assert_eq!(seen.counters["cpu_seconds"], 0.25);
+        assert!(seen.counters.contains_key("involuntary_switches"));
+    }
+}

@@ -1,0 +1,141 @@
+//! What time passed, and who took it: thread CPU time, waiting for a core,
+//! steal, preemptions, page faults.
+//!
+//! Sources: clock_gettime(2), getrusage(2), `Documentation/scheduler/sched-stats.rst`
+//! (schedstat) and proc_stat(5). A file that this kernel does not have yields `None`.
+
+use std::fs;
+use std::time::Duration;
+
+/// Nanoseconds of CPU time that the calling thread has used.
+pub fn thread_cpu_ns() -> u64 {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Nanoseconds since an arbitrary point, never set back (`CLOCK_MONOTONIC`).
+/// The same for all processes of one kernel, namespaces notwithstanding.
+pub fn monotonic_ns() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC)
+}
+
+fn read_clock(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec that the call only writes to. With
+    // these two clocks, which every Linux has, the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How a task fared with the scheduler since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchedStat {
+    /// Nanoseconds on a CPU.
+    pub run_ns: u64,
+    /// Nanoseconds runnable, but waiting for a CPU (run delay).
+    pub delay_ns: u64,
+    /// Time slices run.
+    pub slices: u64,
+}
+
+/// The calling thread's scheduling statistics.
+pub fn thread_schedstat() -> Option<SchedStat> {
+    parse_schedstat(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// The process's main thread's scheduling statistics (`/proc/self/schedstat`
+/// holds those of one task, not their sum).
+pub fn process_schedstat() -> Option<SchedStat> {
+    parse_schedstat(&fs::read_to_string("/proc/self/schedstat").ok()?)
+}
+
+fn parse_schedstat(text: &str) -> Option<SchedStat> {
+    let mut fields = text.split_ascii_whitespace().map(|f| f.parse().ok());
+    Some(SchedStat { run_ns: fields.next()??, delay_ns: fields.next()??, slices: fields.next()?? })
+}
+
+/// What the calling thread suffered since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// Times it gave up its CPU to wait.
+    pub voluntary_switches: u64,
+    /// Times its CPU was taken away.
+    pub involuntary_switches: u64,
+    /// Page faults served without input or output.
+    pub minor_faults: u64,
+    /// Page faults that waited for a device.
+    pub major_faults: u64,
+}
+
+/// Context switches and page faults of the calling thread (`RUSAGE_THREAD`).
+pub fn thread_usage() -> Option<ThreadUsage> {
+    // SAFETY: rusage is plain integers, for which all-zero bytes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a valid rusage that the call only writes to.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    (result == 0).then_some(ThreadUsage {
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+    })
+}
+
+/// CPU time that the hypervisor gave to others while this machine wanted it,
+/// summed over CPUs since boot. In steps of one clock tick (usually 10 ms).
+pub fn steal() -> Option<Duration> {
+    let ticks = parse_steal(&fs::read_to_string("/proc/stat").ok()?)?;
+    // SAFETY: sysconf reads a constant and touches no memory of ours.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    (per_second > 0).then(|| Duration::from_secs_f64(ticks as f64 / per_second as f64))
+}
+
+/// The eighth number of the `cpu` line: user nice system idle iowait irq softirq *steal*.
+fn parse_steal(stat: &str) -> Option<u64> {
+    stat.lines().find_map(|line| line.strip_prefix("cpu "))?.split_ascii_whitespace().nth(7)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedstat_reads_three_numbers_and_refuses_less() {
+        let read = parse_schedstat("12 34 5\n");
+        assert_eq!(read, Some(SchedStat { run_ns: 12, delay_ns: 34, slices: 5 }));
+        assert_eq!(parse_schedstat("12 34"), None);
+        assert_eq!(parse_schedstat("a b c"), None);
+    }
+
+    #[test]
+    fn steal_is_the_eighth_number_of_the_sum_line() {
+        assert_eq!(parse_steal("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 0 0 0 0 0 0 0 99 0 0\n"), Some(8));
+        assert_eq!(parse_steal("cpu0 0 0 0 0 0 0 0 99 0 0\n"), None);
+        assert_eq!(parse_steal("cpu  1 2 3\n"), None);
+    }
+
+    #[test]
+    fn sleeping_passes_time_but_takes_no_cpu_time() {
+        let (wall, cpu) = (monotonic_ns(), thread_cpu_ns());
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(monotonic_ns() - wall >= 20_000_000);
+        assert!(thread_cpu_ns() - cpu < 10_000_000);
+    }
+
+    #[test]
+    fn computing_takes_cpu_time() {
+        let began = thread_cpu_ns();
+        let mut sum = 0u64;
+        while thread_cpu_ns() - began < 1_000_000 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert!(sum > 0);
+    }
+
+    #[test]
+    fn waiting_counts_as_a_voluntary_switch() {
+        let before = thread_usage().expect("every Linux has RUSAGE_THREAD");
+        std::thread::sleep(Duration::from_millis(2));
+        let after = thread_usage().expect("every Linux has RUSAGE_THREAD");
+        assert!(after.voluntary_switches > before.voluntary_switches);
+    }
+}

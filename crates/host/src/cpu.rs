@@ -1,0 +1,70 @@
+//! Which CPUs a thread may run on (sched_setaffinity(2)).
+
+use crosstalk_core::Fault;
+use std::{io, mem};
+
+use crate::errno::check;
+
+/// The CPUs that the calling thread may run on, ascending. Empty if the kernel
+/// does not say (more than 1,024 CPUs).
+pub fn allowed() -> Vec<usize> {
+    // SAFETY: a cpu_set_t is an array of integers, for which zero is valid.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    // SAFETY: the set is valid for writing its full size.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) };
+    if result != 0 {
+        return Vec::new();
+    }
+    // SAFETY: the index stays below CPU_SETSIZE, the number of bits of the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Lets the calling thread run on these CPUs only; threads that it starts later
+/// inherit that.
+///
+/// # Errors
+/// When none of the CPUs is there or allowed.
+pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
+    // SAFETY: a cpu_set_t is an array of integers, for which zero is valid.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    for &cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the index is below CPU_SETSIZE, the number of bits of the set.
+        unsafe { libc::CPU_SET(cpu, &mut set) };
+    }
+    // SAFETY: the set is valid for reading its full size.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
+    check(result).map(drop).map_err(|e: io::Error| {
+        Fault::environment(format!("cannot run on CPUs {cpus:?}: {e}"))
+            .remedy(format!("choose among the CPUs allowed here: {:?}", allowed()))
+    })
+}
+
+/// Pins the calling thread to one CPU.
+///
+/// # Errors
+/// When the CPU is not there or not allowed.
+pub fn pin(cpu: usize) -> Result<(), Fault> {
+    restrict(&[cpu])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_is_allowed_one_cpu() {
+        std::thread::spawn(|| {
+            let cpu = *allowed().last().expect("at least one CPU is allowed");
+            pin(cpu).expect("an allowed CPU can be pinned to");
+            assert_eq!(allowed(), [cpu]);
+        })
+        .join()
+        .expect("the thread ends");
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_a_fault_with_a_remedy() {
+        let fault = pin(1023).expect_err("no CPU 1023");
+        assert!(fault.remedy.is_some(), "{fault}");
+    }
+}

@@ -1,0 +1,38 @@
+//! How this program starts itself again under a hidden verb.
+//!
+//! Namespace work must not happen in a copy of a process with many threads
+//! (fork(2): only the calling thread survives, locks stay locked), so the
+//! holder, the reaper and the agents are fresh programs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A program that understands the hidden verbs `agent`, `hold` and `reap`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    /// The program.
+    pub program: PathBuf,
+    /// Arguments in front of the verb.
+    pub args: Vec<OsString>,
+}
+
+impl Launcher {
+    /// The running program. Named through `/proc`, so that it can be started
+    /// even after its file was replaced, or by a user who may not read its folder.
+    pub fn current() -> Self {
+        Launcher { program: "/proc/self/exe".into(), args: Vec::new() }
+    }
+
+    /// Another program.
+    pub fn program(path: impl Into<PathBuf>) -> Self {
+        Launcher { program: path.into(), args: Vec::new() }
+    }
+
+    /// The command that starts `verb`.
+    pub fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).arg(verb);
+        command
+    }
+}

@@ -1,0 +1,145 @@
+//! One owner's ledger on disk: a line of JSON for each change that is opened
+//! or closed, each on disk before the change is made.
+
+use crosstalk_core::Fault;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Change;
+use crate::process::Identity;
+
+/// One line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+enum Line {
+    /// The first: whose ledger it is.
+    Owner { process: Identity },
+    /// A change is about to be made.
+    Open {
+        number: u64,
+        #[serde(flatten)]
+        change: Change,
+    },
+    /// It has been undone.
+    Close { number: u64 },
+}
+
+/// The owner's end: adds lines.
+#[derive(Debug)]
+pub(super) struct File {
+    path: PathBuf,
+    file: fs::File,
+    next: u64,
+}
+
+impl File {
+    /// Begins the running process's ledger in `folder`.
+    pub(super) fn create(folder: &Path) -> Result<File, Fault> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let owner = Identity::own().ok_or_else(|| {
+            Fault::environment("cannot read /proc/self/stat").remedy("mount /proc: mount -t proc proc /proc")
+        })?;
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("{}-{}-{serial}.ndjson", owner.pid, owner.start));
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(|e| unwritable(&path, e))?;
+        let mut ledger = File { path, file, next: 0 };
+        ledger.write(&Line::Owner { process: owner })?;
+        Ok(ledger)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes down a change before it is made; returns its number.
+    pub(super) fn open(&mut self, change: &Change) -> Result<u64, Fault> {
+        let number = self.next;
+        self.next += 1;
+        self.write(&Line::Open { number, change: change.clone() })?;
+        Ok(number)
+    }
+
+    /// Crosses a change out.
+    pub(super) fn close(&mut self, number: u64) -> Result<(), Fault> {
+        self.write(&Line::Close { number })
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), Fault> {
+        let mut bytes = serde_json::to_vec(line).map_err(|e| Fault::environment(e.to_string()))?;
+        bytes.push(b'\n');
+        self.file
+            .write_all(&bytes)
+            .and_then(|()| self.file.sync_data())
+            .map_err(|e| unwritable(&self.path, e))
+    }
+}
+
+fn unwritable(path: &Path, error: std::io::Error) -> Fault {
+    Fault::environment(format!("cannot write the undo ledger: {error}"))
+        .at(path.display().to_string())
+        .remedy("free space there; nothing lasting is done without a ledger")
+}
+
+/// What a ledger says.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// Whose it is; `None` if the first line did not reach the disk, in which
+    /// case nothing was changed either.
+    pub(super) owner: Option<Identity>,
+    /// Changes not undone, the last first.
+    pub(super) open: Vec<Change>,
+}
+
+/// Reads a ledger, its writer dead or alive. A last line cut short by the end
+/// of its writer announces a change that was not made.
+pub(super) fn read(path: &Path) -> std::io::Result<Contents> {
+    Ok(parse(&fs::read_to_string(path)?))
+}
+
+fn parse(text: &str) -> Contents {
+    let mut owner = None;
+    let mut open = BTreeMap::new();
+    for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        match line {
+            Line::Owner { process } => owner = Some(process),
+            Line::Open { number, change } => drop(open.insert(number, change)),
+            Line::Close { number } => drop(open.remove(&number)),
+        }
+    }
+    Contents { owner, open: open.into_values().rev().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(mark: &str) -> Change {
+        Change::Processes { mark: mark.into(), what: "a test".into() }
+    }
+
+    #[test]
+    fn what_is_opened_and_not_closed_is_open_the_last_first() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut ledger = File::create(folder.path()).expect("is made");
+        let first = ledger.open(&change("a")).expect("writes");
+        ledger.open(&change("b")).expect("writes");
+        ledger.open(&change("c")).expect("writes");
+        ledger.close(first).expect("writes");
+        let contents = read(ledger.path()).expect("reads");
+        assert_eq!(contents.owner, Identity::own());
+        assert_eq!(contents.open, [change("c"), change("b")]);
+    }
+
+    #[test]
+    fn a_line_cut_short_is_a_change_not_made() {
+        let whole = r#"{"line":"open","number":0,"change":"processes","mark":"a","what":"a test"}"#;
+        assert_eq!(parse(whole).open, [change("a")]);
+        assert!(parse(&whole[..40]).open.is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! The undo ledger: `kill -9` leaves nothing behind.
+//!
+//! Every lasting change is written down, and on disk, *before* it is made, and
+//! crossed out when it is undone. A reaper, a process of its own that is started
+//! first, holds a pipe whose other end only the owner has: when the owner ends,
+//! however it ends, the pipe closes and the reaper undoes what is still open.
+//! Should the reaper be killed too, [`clean`] or the next owner undoes what the
+//! ledger of a dead owner still says.
+//!
+//! The best change is one that does not last: namespaces here are held by
+//! processes alone, so processes are the only kind of change there is so far.
+//! They are found by a mark in their environment, which their descendants
+//! inherit: it can be written down before the process exists, and no reused
+//! process number carries it.
+
+mod file;
+mod folder;
+mod reaper;
+mod undo;
+
+pub use folder::folder;
+pub use reaper::reaper_main;
+pub use undo::clean;
+
+use crosstalk_core::Fault;
+use serde::{Deserialize, Serialize};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::launcher::Launcher;
+use crate::process::{MARK, fresh_mark, kill_marked};
+use file::File;
+use reaper::Reaper;
+
+/// How long undoing one change may take.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// A lasting change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "kebab-case")]
+pub enum Change {
+    /// Processes that carry this mark, with everything that lives by them.
+    Processes {
+        /// The value of their environment variable [`MARK`].
+        mark: String,
+        /// What they are for, for people.
+        what: String,
+    },
+}
+
+impl Change {
+    /// Makes it as if it had never been.
+    ///
+    /// # Errors
+    /// When it could not be undone in time.
+    fn undo(&self) -> Result<(), Fault> {
+        match self {
+            Change::Processes { mark, .. } => kill_marked(mark, DEADLINE),
+        }
+    }
+
+    /// What it is, for people.
+    fn what(&self) -> &str {
+        match self {
+            Change::Processes { what, .. } => what,
+        }
+    }
+}
+
+/// The running process's ledger. Clones are the same ledger; when the last is
+/// dropped, the file goes.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: Mutex<File>,
+    // Dropped with the ledger: the reaper then finds it empty and takes it away.
+    _reaper: Reaper,
+}
+
+impl Ledger {
+    /// Undoes what dead owners left, opens a ledger for this process and starts
+    /// its reaper with the verb `reap` of `launcher`.
+    ///
+    /// # Errors
+    /// When no folder can be written to, or the reaper does not start.
+    pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
+        let folder = folder()?;
+        undo::clean_in(&folder)?;
+        let file = File::create(&folder)?;
+        let reaper = Reaper::start(launcher, file.path())?;
+        Ok(Ledger { inner: Arc::new(Inner { file: Mutex::new(file), _reaper: reaper }) })
+    }
+
+    /// Writes down that processes are about to be started. Start them with
+    /// [`Entry::mark`]; they must do nothing lasting before they hear from us.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written: then nothing may be started.
+    pub fn processes(&self, what: &str) -> Result<Entry, Fault> {
+        self.enter(Change::Processes { mark: fresh_mark()?, what: what.into() })
+    }
+
+    fn enter(&self, change: Change) -> Result<Entry, Fault> {
+        let number = self.file().open(&change)?;
+        Ok(Entry { ledger: self.clone(), number, change, open: true })
+    }
+
+    fn file(&self) -> std::sync::MutexGuard<'_, File> {
+        self.inner.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One change that is written down. Dropping it undoes the change.
+#[derive(Debug)]
+pub struct Entry {
+    ledger: Ledger,
+    number: u64,
+    change: Change,
+    open: bool,
+}
+
+impl Entry {
+    /// Has the process that `command` starts carry this entry's mark.
+    pub fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        let Change::Processes { mark, .. } = &self.change;
+        command.env(MARK, mark)
+    }
+
+    /// Undoes the change and crosses it out.
+    ///
+    /// # Errors
+    /// When it could not be undone; it then stays in the ledger.
+    pub fn undo(mut self) -> Result<(), Fault> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.open) {
+            self.change.undo()?;
+            self.ledger.file().close(self.number)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // What cannot be undone now stays written down: the reaper tries again.
+        let _ = self.close();
+    }
+}

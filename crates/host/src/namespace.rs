@@ -1,0 +1,126 @@
+//! Namespaces: a network, process table, mount table, host name and message
+//! queues of one's own (namespaces(7), user_namespaces(7)).
+//!
+//! None is ever bound to a file: each lives exactly as long as its processes,
+//! so that nothing can be left behind.
+
+use crosstalk_core::Fault;
+use std::ffi::CString;
+use std::{fs, io, ptr};
+
+use crate::errno::check;
+use crate::refusal;
+
+/// Which namespaces to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds(libc::c_int);
+
+impl Kinds {
+    /// Network devices, addresses, routes, sockets.
+    pub const NET: Kinds = Kinds(libc::CLONE_NEWNET);
+    /// Process numbers. Takes effect for the children of the caller; when the
+    /// first of them ends, the kernel kills all others.
+    pub const PID: Kinds = Kinds(libc::CLONE_NEWPID);
+    /// Mounts.
+    pub const MOUNT: Kinds = Kinds(libc::CLONE_NEWNS);
+    /// The host name.
+    pub const UTS: Kinds = Kinds(libc::CLONE_NEWUTS);
+    /// System V and POSIX message queues, semaphores, shared memory.
+    pub const IPC: Kinds = Kinds(libc::CLONE_NEWIPC);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+}
+
+/// Moves the caller into new namespaces.
+///
+/// # Errors
+/// When the kernel refuses; the fault names the setting that forbids it.
+pub fn enter(kinds: Kinds) -> Result<(), Fault> {
+    unshare(kinds.0).map_err(|e| refusal::fault("make namespaces", e))
+}
+
+/// The same in a new user namespace, in which the caller is root: needs no privilege.
+///
+/// # Errors
+/// When the kernel refuses; the fault names the setting that forbids it.
+pub fn enter_as_user(kinds: Kinds) -> Result<(), Fault> {
+    // SAFETY: both only read this process's credentials.
+    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+    unshare(libc::CLONE_NEWUSER | kinds.0).map_err(|e| refusal::fault("make a user namespace", e))?;
+    // Without giving up setgroups(2) an unprivileged user may not map a group (user_namespaces(7)).
+    write("/proc/self/setgroups", "deny")?;
+    write("/proc/self/uid_map", &format!("0 {user} 1"))?;
+    write("/proc/self/gid_map", &format!("0 {group} 1"))
+}
+
+fn write(path: &str, text: &str) -> Result<(), Fault> {
+    fs::write(path, text).map_err(|e| refusal::fault(&format!("become root in a user namespace ({path})"), e))
+}
+
+fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: unshare takes an integer and touches no memory of ours.
+    check(unsafe { libc::unshare(flags) }).map(drop)
+}
+
+/// Whether this process runs as root.
+pub fn is_root() -> bool {
+    // SAFETY: only reads this process's credentials.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Makes a PID namespace for the *next* child of the caller, and only for it:
+/// call it before every fork that is to be the first process of a namespace.
+/// `own` is the caller's own PID namespace.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn next_child_in_own_pids(own: &fs::File) -> Result<(), Fault> {
+    use std::os::fd::AsRawFd;
+    // A second unshare is refused until "for children" is again one's own (pid_namespaces(7)).
+    // SAFETY: setns takes an open descriptor and an integer.
+    check(unsafe { libc::setns(own.as_raw_fd(), libc::CLONE_NEWPID) })
+        .and_then(|_| unshare(libc::CLONE_NEWPID))
+        .map_err(|e| refusal::fault("make a PID namespace", e))
+}
+
+/// Lets no mount made here be seen outside, nor one made outside be seen here.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn keep_mounts_private() -> Result<(), Fault> {
+    mount("none", "/", None, libc::MS_REC | libc::MS_PRIVATE)
+        .map_err(|e| refusal::fault("keep mounts private", e))
+}
+
+/// Mounts a `/proc` that shows the processes of this PID namespace.
+///
+/// # Errors
+/// When the kernel refuses, as it does in containers that hide parts of `/proc`.
+pub fn mount_proc() -> Result<(), Fault> {
+    mount("proc", "/proc", Some("proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC)
+        .map_err(|e| refusal::fault("mount /proc", e))
+}
+
+fn mount(source: &str, target: &str, kind: Option<&str>, flags: libc::c_ulong) -> io::Result<()> {
+    let source = CString::new(source)?;
+    let target = CString::new(target)?;
+    let kind = kind.map(CString::new).transpose()?;
+    let kind = kind.as_ref().map_or(ptr::null(), |k| k.as_ptr());
+    // SAFETY: all strings end in a zero and outlive the call; there are no mount data.
+    check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, ptr::null()) }).map(drop)
+}
+
+/// Names this UTS namespace's host.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn name_host(name: &str) -> Result<(), Fault> {
+    // SAFETY: pointer and length describe the live string.
+    check(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })
+        .map(drop)
+        .map_err(|e| refusal::fault("name the host", e))
+}

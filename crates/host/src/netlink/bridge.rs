@@ -1,0 +1,39 @@
+//! A switch in software (`Documentation/networking/bridge.rst`).
+
+use crosstalk_core::Fault;
+
+use super::link::{device_header, index};
+use super::socket::Socket;
+use super::wire::Message;
+
+/// `IFLA_BR_MCAST_SNOOPING`, include/uapi/linux/if_link.h.
+const MULTICAST_SNOOPING: u16 = 23;
+
+impl Socket {
+    /// Makes a switch without spanning tree (ports forward at once) and
+    /// without multicast snooping (it sends nothing of its own).
+    ///
+    /// # Errors
+    /// When the name is taken, or the kernel refuses.
+    pub fn bridge(&mut self, name: &str) -> Result<(), Fault> {
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let message = Message::new(libc::RTM_NEWLINK, flags, &device_header(0, 0, 0))
+            .with_text(libc::IFLA_IFNAME, name)
+            .nest(libc::IFLA_LINKINFO, |info| {
+                info.with_text(libc::IFLA_INFO_KIND, "bridge")
+                    .nest(libc::IFLA_INFO_DATA, |data| data.with(MULTICAST_SNOOPING, &[0]))
+            });
+        self.request(message, &format!("make the switch {name}"))
+    }
+
+    /// Plugs a device into a switch, and switches it on.
+    ///
+    /// # Errors
+    /// When either is not there, or the kernel refuses (a bridge has 1,023 ports).
+    pub fn plug(&mut self, device: &str, bridge: &str) -> Result<(), Fault> {
+        let header = device_header(index(device)?, libc::IFF_UP, libc::IFF_UP);
+        let message = Message::new(libc::RTM_NEWLINK, 0, &header)
+            .with(libc::IFLA_MASTER, &index(bridge)?.to_ne_bytes());
+        self.request(message, &format!("plug {device} into {bridge}"))
+    }
+}

@@ -1,0 +1,145 @@
+//! A conversation with the kernel's routing subsystem.
+
+use crosstalk_core::Fault;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::wire::{HEADER, Message, attributes, u16_at, u32_at};
+use crate::errno::{check, check_size};
+use crate::refusal;
+
+/// The attribute of an acknowledgement that holds the kernel's own words
+/// (`NLMSGERR_ATTR_MSG`, Documentation/userspace-api/netlink/intro.rst).
+const WORDS: u16 = 1;
+
+/// Set in an acknowledgement that carries attributes.
+const HAS_ATTRIBUTES: u16 = 0x200;
+
+/// An open conversation, bound to the network namespace it was opened in.
+#[derive(Debug)]
+pub struct Socket {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Socket {
+    /// Opens a conversation in the caller's network namespace.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn open() -> Result<Socket, Fault> {
+        open().map_err(|e| refusal::fault("open a netlink socket", e))
+    }
+
+    /// Sends a request and waits for its acknowledgement. `what` completes "cannot …".
+    pub(super) fn request(&mut self, message: Message, what: &str) -> Result<(), Fault> {
+        self.exchange(message).map_err(|Refused { error, words }| {
+            let step = if words.is_empty() { what.to_string() } else { format!("{what} ({words})") };
+            match error.raw_os_error() {
+                Some(libc::EPERM | libc::EACCES) => refusal::fault(&step, error),
+                Some(libc::EOPNOTSUPP | libc::ENOENT) => {
+                    Fault::environment(format!("cannot {step}: {error}")).remedy(
+                        "the kernel needs the modules veth, bridge and sch_tbf: sudo modprobe -a veth bridge sch_tbf",
+                    )
+                }
+                _ => Fault::environment(format!("cannot {step}: {error}")),
+            }
+        })
+    }
+
+    fn exchange(&mut self, message: Message) -> Result<(), Refused> {
+        self.sequence += 1;
+        let bytes = message.finish(self.sequence);
+        // SAFETY: pointer and length describe the live buffer.
+        check_size(unsafe { libc::send(self.socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) })?;
+        let mut answer = vec![0; 8192];
+        loop {
+            // SAFETY: pointer and length describe the live buffer.
+            let length = check_size(unsafe {
+                libc::recv(self.socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0)
+            })?;
+            if let Some(result) = acknowledgement(&answer[..length], self.sequence) {
+                return result;
+            }
+        }
+    }
+}
+
+fn open() -> io::Result<Socket> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: socket takes integers and returns a new descriptor or −1.
+    let raw = check(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
+    // SAFETY: the kernel has just given this descriptor to us and nobody else.
+    let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+    // The kernel answers within the call that asks; the deadline is for surprises.
+    let deadline = libc::timeval { tv_sec: 10, tv_usec: 0 };
+    set(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &deadline)?;
+    // Kernels before 4.12 have no words of their own; numbers do then.
+    for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK] {
+        let _ = set(&socket, libc::SOL_NETLINK, option, &1i32);
+    }
+    Ok(Socket { socket, sequence: 0 })
+}
+
+fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let size = size_of::<T>() as libc::socklen_t;
+    // SAFETY: pointer and size describe the live value, of the type that the option takes.
+    check(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, option, std::ptr::from_ref(value).cast(), size)
+    })?;
+    Ok(())
+}
+
+/// An error number and the kernel's words about it.
+struct Refused {
+    error: io::Error,
+    words: String,
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused { error, words: String::new() }
+    }
+}
+
+/// What `bytes` say about request `sequence`; `None` if they are about something else.
+fn acknowledgement(bytes: &[u8], sequence: u32) -> Option<Result<(), Refused>> {
+    if u16_at(bytes, 4)? != libc::NLMSG_ERROR as u16 || u32_at(bytes, 8)? != sequence {
+        return None;
+    }
+    let code = u32_at(bytes, HEADER)? as i32;
+    if code == 0 {
+        return Some(Ok(()));
+    }
+    // The number is followed by the request's header (all of it was asked to be left out).
+    let behind = bytes.get(HEADER + 4 + HEADER..).unwrap_or_default();
+    let words = attributes(if u16_at(bytes, 6)? & HAS_ATTRIBUTES != 0 { behind } else { &[] })
+        .into_iter()
+        .find(|(kind, _)| *kind == WORDS)
+        .map(|(_, text)| String::from_utf8_lossy(text).trim_end_matches('\0').to_string());
+    Some(Err(Refused { error: io::Error::from_raw_os_error(-code), words: words.unwrap_or_default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_of_another_request_is_passed_over() {
+        let mut bytes = vec![0; 36];
+        bytes[4..6].copy_from_slice(&2u16.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&7u32.to_ne_bytes());
+        assert!(acknowledgement(&bytes, 6).is_none());
+        assert!(matches!(acknowledgement(&bytes, 7), Some(Ok(()))));
+        bytes[16..20].copy_from_slice(&(-17i32).to_ne_bytes());
+        let Some(Err(refused)) = acknowledgement(&bytes, 7) else { panic!("an error") };
+        assert_eq!(refused.error.raw_os_error(), Some(17));
+    }
+
+    #[test]
+    fn the_kernel_s_refusal_is_told_with_its_step() {
+        let mut socket = Socket::open().expect("rtnetlink is there");
+        let fault = socket.up("no-such-device").expect_err("not there");
+        assert!(fault.message.contains("no-such-device"), "{fault}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Collective operations as steps: what each rank sends and receives, in
+//! rounds. Written once: `comm` executes these steps, the simulator costs them.
+//!
+//! The algorithms and when to use which are those of Thakur, Rabenseifner and
+//! Gropp, "Optimization of collective communication operations in MPICH"
+//! (IJHPCA 19(1), 2005):
+//!
+//! | operation | algorithm |
+//! |---|---|
+//! | barrier | dissemination (Hensgen, Finkel, Manber 1988) |
+//! | bcast, reduce | binomial tree |
+//! | allreduce, short | recursive doubling; ranks beyond a power of two fold into their neighbours |
+//! | allreduce, long | ring: reduce-scatter, then allgather |
+//! | gather, scatter | linear: pieces may differ in size, which only their owners know |
+//! | allgather | ring |
+//! | alltoall, short, and alltoallv | linear, each rank beginning with its right neighbour |
+//! | alltoall, long | pairwise exchange |
+//!
+//! A rank holds numbered *pieces* of data; which ones is said at each
+//! operation. In a round, a rank first sends, in the order given, what its
+//! pieces hold; then it receives all messages of the round in the order of
+//! their arrival. Between two ranks messages match in the order sent. Piece
+//! numbers are each rank's own: they need not agree between the two sides.
+//! An operation's result does not depend on the order of arrival: a round
+//! combines at most one message into a piece.
+
+mod exchange;
+mod reduction;
+mod tree;
+
+pub use exchange::{allgather, alltoall_linear, alltoall_pairwise, barrier, gather, scatter};
+pub use reduction::{allreduce, allreduce_doubling, allreduce_ring};
+pub use tree::{bcast, reduce};
+
+/// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).
+pub const ALLTOALL_SHORT: u64 = 32 << 10;
+
+/// Sends what a piece holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Send {
+    /// The rank it goes to.
+    pub to: usize,
+    /// The sender's piece.
+    pub piece: usize,
+}
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It replaces the piece.
+    Keep,
+    /// It is combined into the piece by the reduction's operator.
+    Combine,
+}
+
+/// Receives a message into a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receive {
+    /// The rank it comes from.
+    pub from: usize,
+    /// The receiver's piece.
+    pub piece: usize,
+    /// What becomes of it.
+    pub action: Action,
+}
+
+/// Steps of one rank that go on at the same time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Round {
+    /// In the order in which they are issued.
+    pub sends: Vec<Send>,
+    /// In any order.
+    pub receives: Vec<Receive>,
+}
+
+impl Round {
+    fn send(to: usize, piece: usize) -> Self {
+        Round { sends: vec![Send { to, piece }], receives: Vec::new() }
+    }
+
+    fn receive(from: usize, piece: usize, action: Action) -> Self {
+        Round { sends: Vec::new(), receives: vec![Receive { from, piece, action }] }
+    }
+
+    fn and_receive(mut self, from: usize, piece: usize, action: Action) -> Self {
+        self.receives.push(Receive { from, piece, action });
+        self
+    }
+}
+
+/// The rank `steps` to the right of `rank` in a ring of `size`.
+fn right(rank: usize, steps: usize, size: usize) -> usize {
+    (rank + steps) % size
+}
+
+/// The rank `steps` to the left, with `steps` at most `size`.
+fn left(rank: usize, steps: usize, size: usize) -> usize {
+    (rank + size - steps) % size
+}
+
+/// Every rank sends a piece of `bytes` to every other: pieces as in
+/// [`alltoall_linear`].
+pub fn alltoall(rank: usize, size: usize, bytes: u64) -> Vec<Round> {
+    if bytes <= ALLTOALL_SHORT { alltoall_linear(rank, size) } else { alltoall_pairwise(rank, size) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Operations whose pieces travel as they are.
+
+use super::{Action, Receive, Round, Send, left, right};
+
+/// Nobody leaves before all have come. One empty piece, 0.
+///
+/// Dissemination: in round k every rank hears from the one 2^k to its left.
+pub fn barrier(rank: usize, size: usize) -> Vec<Round> {
+    let distances = std::iter::successors(Some(1), |d| Some(d * 2)).take_while(|d| *d < size);
+    distances
+        .map(|d| Round::send(right(rank, d, size), 0).and_receive(left(rank, d, size), 0, Action::Keep))
+        .collect()
+}
+
+/// `root` gets every rank's piece. Each rank holds the piece of its own
+/// number; the root ends with all.
+pub fn gather(rank: usize, size: usize, root: usize) -> Vec<Round> {
+    if size == 1 {
+        return Vec::new();
+    }
+    if rank != root {
+        return vec![Round::send(root, rank)];
+    }
+    let others = (0..size).filter(|other| *other != root);
+    let receives = others.map(|from| Receive { from, piece: from, action: Action::Keep }).collect();
+    vec![Round { sends: Vec::new(), receives }]
+}
+
+/// Every rank gets its piece from `root`, which holds all; each ends with the
+/// piece of its own number.
+pub fn scatter(rank: usize, size: usize, root: usize) -> Vec<Round> {
+    if size == 1 {
+        return Vec::new();
+    }
+    if rank != root {
+        return vec![Round::receive(root, rank, Action::Keep)];
+    }
+    let others = (0..size).filter(|other| *other != root);
+    vec![Round { sends: others.map(|to| Send { to, piece: to }).collect(), receives: Vec::new() }]
+}
+
+/// Every rank gets every rank's piece. Each holds the piece of its own number,
+/// and ends with all.
+///
+/// Ring: each passes on to its right what it last got from its left.
+pub fn allgather(rank: usize, size: usize) -> Vec<Round> {
+    ring(rank, size, rank)
+}
+
+/// Passes pieces round the ring, of which `rank` holds `first` and its left
+/// neighbour the one before, until every rank has all.
+pub(super) fn ring(rank: usize, size: usize, first: usize) -> Vec<Round> {
+    (1..size)
+        .map(|round| {
+            Round::send(right(rank, 1, size), left(first, round - 1, size)).and_receive(
+                left(rank, 1, size),
+                left(first, round, size),
+                Action::Keep,
+            )
+        })
+        .collect()
+}
+
+/// Every rank sends every other a piece of its own. Pieces `0..size` go out,
+/// numbered by destination; pieces `size..2·size` come in, by source. What a
+/// rank has for itself does not travel: the caller moves it.
+///
+/// Linear: all at once, each rank beginning with its right neighbour, so that
+/// not all begin with the same.
+pub fn alltoall_linear(rank: usize, size: usize) -> Vec<Round> {
+    if size == 1 {
+        return Vec::new();
+    }
+    let mut all = Round::default();
+    for mut round in alltoall_pairwise(rank, size) {
+        all.sends.append(&mut round.sends);
+        all.receives.append(&mut round.receives);
+    }
+    vec![all]
+}
+
+/// As [`alltoall_linear`], by pairwise exchange: in round k with the rank k to
+/// the right and the one k to the left, so that each NIC carries one message
+/// at a time.
+pub fn alltoall_pairwise(rank: usize, size: usize) -> Vec<Round> {
+    (1..size)
+        .map(|k| {
+            let (to, from) = (right(rank, k, size), left(rank, k, size));
+            Round::send(to, to).and_receive(from, size + from, Action::Keep)
+        })
+        .collect()
+}

@@ -1,0 +1,3 @@
+//! Applications: whole computations whose completion time is the result.
+
+pub mod pagerank;

@@ -1,0 +1,226 @@
+//! Builds every part's shard by counting, then placing: the edges are made or
+//! read twice and travel to their owners in chunks, and no list of all edges
+//! ever exists. Beside the shard, at four bytes an edge, there are only tables
+//! by label.
+//!
+//! Chunks are dealt to the parts in turn and arrive in turn, so a vertex meets
+//! its edges in the order of the list whatever the number of parts.
+
+use crosstalk_core::Fault;
+use std::ops::Range;
+
+use super::Edge;
+use super::exchange::{Exchange, numbers};
+use super::partition::Partition;
+use super::ranked_bits::{Bits, RankedBits};
+use super::sample::{Sample, Sampled};
+use super::shard::Shard;
+use super::source::{Extent, Source};
+
+/// Marks a label as a source where sources and targets travel together; labels
+/// are below 2^28.
+const SOURCE: u32 = 1 << 31;
+
+/// Groups of slots: by the bits of how often they are used, up to this many.
+const GROUPS: usize = 9;
+
+/// Builds this part's shard, while all other parts build theirs. `seed` picks
+/// the vertices whose edges are kept aside to check the answer by.
+pub fn build(
+    source: &Source,
+    extent: Extent,
+    seed: u64,
+    exchange: &mut dyn Exchange,
+) -> Result<(Shard, Sampled), Fault> {
+    let degrees = count(source, extent, exchange)?;
+    let (rows, out_degree, offsets) = degrees.compact()?;
+    let sample = Sample::agree(&rows, &offsets, seed, exchange)?;
+    let (columns, sampled) = place(source, extent, &rows, &offsets, sample, exchange)?;
+    let (columns, slots, wanted) = assign_slots(columns, extent.labels, exchange);
+    let supplies = order(wanted, &rows, exchange)?;
+    Ok((Shard { rows, out_degree, offsets, columns, slots, supplies }, sampled))
+}
+
+/// How many exchanges [`build`] makes among so many parts.
+pub fn exchanges(extent: Extent, parts: usize) -> u64 {
+    // Both passes' rounds; one to agree on the sample, one to order shares.
+    2 * rounds(extent, parts) + 2
+}
+
+/// How many chunks the busiest part makes or reads.
+fn rounds(extent: Extent, parts: usize) -> u64 {
+    extent.chunks.div_ceil(parts as u64)
+}
+
+/// Edges by place, while they are counted.
+struct Degrees {
+    into: Vec<u32>,
+    out_of: Vec<u32>,
+}
+
+impl Degrees {
+    /// Keeps the vertices that have an edge, as GraphX knows no others: place →
+    /// row, row → out-degree, row → where its edges begin.
+    fn compact(self) -> Result<(RankedBits, Vec<u32>, Vec<u32>), Fault> {
+        let mut present = Bits::new(self.into.len());
+        let (mut out_degree, mut offsets, mut edges) = (Vec::new(), vec![0], 0_u32);
+        for (place, (into, out_of)) in (0..).zip(self.into.iter().zip(&self.out_of)) {
+            if into | out_of != 0 {
+                present.insert(place);
+                out_degree.push(*out_of);
+                edges = edges.checked_add(*into).ok_or_else(|| {
+                    Fault::usage("more than 2^32 edges on one slave").remedy("use more slaves")
+                })?;
+                offsets.push(edges);
+            }
+        }
+        out_degree.shrink_to_fit();
+        offsets.shrink_to_fit();
+        Ok((present.seal(), out_degree, offsets))
+    }
+}
+
+/// First pass: how many edges leave and enter each vertex.
+fn count(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
+    let partition = Partition::new(exchange.parts());
+    let places = partition.places(exchange.part(), extent.labels);
+    let mut degrees = Degrees { into: vec![0; places], out_of: vec![0; places] };
+    let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
+        let (source, target) = (partition.place(edge.source) | SOURCE, partition.place(edge.target));
+        outgoing[partition.owner(edge.source)].extend_from_slice(&source.to_le_bytes());
+        outgoing[partition.owner(edge.target)].extend_from_slice(&target.to_le_bytes());
+    };
+    deal(source, extent, exchange, pack, |arrived| {
+        for number in numbers(arrived) {
+            let table = if number & SOURCE == 0 { &mut degrees.into } else { &mut degrees.out_of };
+            table[(number & !SOURCE) as usize] += 1;
+        }
+    })?;
+    Ok(degrees)
+}
+
+/// Second pass: every edge's source, by label, in its target's row; and aside,
+/// from the edges as they are read here, those of the sample.
+fn place(
+    source: &Source,
+    extent: Extent,
+    rows: &RankedBits,
+    offsets: &[u32],
+    sample: Sample,
+    exchange: &mut dyn Exchange,
+) -> Result<(Vec<u32>, Sampled), Fault> {
+    let partition = Partition::new(exchange.parts());
+    let mut next = offsets[..rows.len()].to_vec();
+    let mut columns = vec![0; offsets[rows.len()] as usize];
+    let mut sampled = Sampled::new(sample);
+    let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
+        sampled.see(edge);
+        let buffer = &mut outgoing[partition.owner(edge.target)];
+        buffer.extend_from_slice(&edge.source.to_le_bytes());
+        buffer.extend_from_slice(&partition.place(edge.target).to_le_bytes());
+    };
+    let mut astray = false;
+    deal(source, extent, exchange, pack, |arrived| {
+        for pair in arrived.as_chunks::<8>().0 {
+            let [a, b, c, d, e, f, g, h] = *pair;
+            let (source, place) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+            match rows.rank(place).map(|row| &mut next[row as usize]) {
+                Some(next) if (*next as usize) < columns.len() => {
+                    columns[*next as usize] = source;
+                    *next += 1;
+                }
+                _ => astray = true,
+            }
+        }
+    })?;
+    if astray || next != offsets[1..] {
+        return Err(Fault::attempt("the edges differ between the first and the second pass")
+            .remedy("let nothing write to the graph's file while it is read"));
+    }
+    Ok((columns, sampled))
+}
+
+/// Makes or reads this part's chunks, `pack`s their edges for the parts that
+/// they concern, and `unpack`s what arrives, in the order of the list.
+fn deal(
+    source: &Source,
+    extent: Extent,
+    exchange: &mut dyn Exchange,
+    mut pack: impl FnMut(&Edge, &mut [Vec<u8>]),
+    mut unpack: impl FnMut(&[u8]),
+) -> Result<(), Fault> {
+    let parts = exchange.parts();
+    let mut chunks = source.open(exchange.part(), parts)?;
+    let mut edges = Vec::new();
+    for _ in 0..rounds(extent, parts) {
+        chunks.next(&mut edges)?;
+        let mut outgoing: Vec<Vec<u8>> = (0..parts).map(|_| Vec::new()).collect();
+        edges.iter().for_each(|edge| pack(edge, &mut outgoing));
+        for arrived in exchange.exchange(outgoing)? {
+            unpack(&arrived);
+        }
+    }
+    Ok(())
+}
+
+/// Rewrites source labels to slots: by owner, then by how often they are used
+/// here. Returns the columns, each part's slots, and the places wanted of it.
+fn assign_slots(
+    mut columns: Vec<u32>,
+    labels: u32,
+    exchange: &dyn Exchange,
+) -> (Vec<u32>, Vec<Range<usize>>, Vec<Vec<u32>>) {
+    let (parts, partition) = (exchange.parts(), Partition::new(exchange.parts()));
+    // Label → uses, and later label → slot.
+    let mut table = vec![0_u32; labels as usize];
+    columns.iter().for_each(|label| table[*label as usize] += 1);
+    let group = |uses: u32| GROUPS - (GROUPS as u32).min(u32::BITS - uses.leading_zeros()) as usize;
+
+    let mut sizes = vec![[0_usize; GROUPS]; parts];
+    for (label, uses) in (0..labels).zip(&table).filter(|(_, uses)| **uses > 0) {
+        sizes[partition.owner(label)][group(*uses)] += 1;
+    }
+    let (mut slots, mut wanted, mut next) = (Vec::new(), Vec::new(), Vec::new());
+    let mut end = 0;
+    for sizes in sizes {
+        let begin = end;
+        next.push(sizes.map(|size| {
+            let first = end;
+            end += size;
+            first as u32
+        }));
+        slots.push(begin..end);
+        wanted.push(vec![0; end - begin]);
+    }
+    for (label, entry) in (0..labels).zip(&mut table).filter(|(_, entry)| **entry > 0) {
+        let owner = partition.owner(label);
+        let slot = &mut next[owner][group(*entry)];
+        *entry = *slot;
+        wanted[owner][*slot as usize - slots[owner].start] = partition.place(label);
+        *slot += 1;
+    }
+    columns.iter_mut().for_each(|column| *column = table[*column as usize]);
+    (columns, slots, wanted)
+}
+
+/// Tells every part which of its vertices are wanted here, and learns which
+/// rows of this one each part wants.
+fn order(
+    wanted: Vec<Vec<u32>>,
+    rows: &RankedBits,
+    exchange: &mut dyn Exchange,
+) -> Result<Vec<Vec<u32>>, Fault> {
+    let outgoing =
+        wanted.into_iter().map(|places| places.into_iter().flat_map(u32::to_le_bytes).collect()).collect();
+    exchange
+        .exchange(outgoing)?
+        .into_iter()
+        .map(|arrived| {
+            numbers(&arrived)
+                .map(|place| {
+                    rows.rank(place).ok_or_else(|| Fault::attempt("a vertex is wanted that has no edge"))
+                })
+                .collect()
+        })
+        .collect()
+}

@@ -1,0 +1,158 @@
+//! What a study says about a PageRank run.
+
+use crosstalk_core::Fault;
+use crosstalk_core::value::{Params, Value};
+use std::path::PathBuf;
+
+use super::edge_list::LARGEST_ID;
+use super::rmat::Rmat;
+use super::source::Source;
+
+/// The names of the parameters.
+pub const PARAMETERS: &[&str] =
+    &["slaves", "scale", "edge_factor", "graph", "iterations", "reset", "variant", "seed", "output"];
+
+/// The largest scale: vertex ids must stay within [`LARGEST_ID`].
+const LARGEST_SCALE: u64 = LARGEST_ID.count_ones() as u64;
+
+/// The most edges: 2^32, the most that one slave could hold.
+const MOST_EDGES: u64 = 1 << 32;
+
+/// What to do with the ranks when the iterations are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// Nothing: GraphX before Spark 2.2, and since 3.2 with `normalized = false`.
+    Plain,
+    /// Scale them so that their sum is the number of vertices: GraphX since
+    /// Spark 2.2 (SPARK-18847).
+    Normalised,
+}
+
+/// A PageRank run.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Slaves; beside them there is one master.
+    pub slaves: usize,
+    /// The graph.
+    pub source: Source,
+    /// Iterations.
+    pub iterations: usize,
+    /// Probability of starting anew somewhere.
+    pub reset: f64,
+    /// What happens at the end.
+    pub variant: Variant,
+    /// Where the slaves write the ranks to, if anywhere: a directory.
+    pub output: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads and checks the parameters.
+    pub fn new(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        let reset = params.float("reset", 0.15)?;
+        if !(0.0..=1.0).contains(&reset) {
+            return Err(parameter("reset", format!("expected a probability from 0 to 1, found {reset}")));
+        }
+        let variant = match params.choice("variant", &["graphx", "graphx-normalised"])? {
+            "graphx-normalised" => Variant::Normalised,
+            _ => Variant::Plain,
+        };
+        Ok(Config {
+            slaves: bounded(params, "slaves", 1, 4096)? as usize,
+            source: source(params)?,
+            iterations: bounded(params, "iterations", 3, 1_000_000)? as usize,
+            reset,
+            variant,
+            output: path(params, "output")?,
+        })
+    }
+
+    /// Edges of the graph, where that is known without reading it.
+    pub fn edges(&self) -> Option<u64> {
+        match &self.source {
+            Source::Rmat(graph) => Some(graph.edges()),
+            Source::File(_) => None,
+        }
+    }
+}
+
+fn source(params: &Params) -> Result<Source, Fault> {
+    if let Some(path) = path(params, "graph")? {
+        if let Some(name) = ["scale", "edge_factor", "seed"].iter().find(|name| params.get(name).is_some()) {
+            return Err(parameter(name, "it shapes generated graphs, and `graph` names a file".into())
+                .remedy(format!("leave out `graph` or `{name}`")));
+        }
+        return Ok(Source::File(path));
+    }
+    let scale = bounded(params, "scale", 16, LARGEST_SCALE)?;
+    let edge_factor = params.count("edge_factor", 16, 1)?;
+    if edge_factor > MOST_EDGES >> scale {
+        return Err(parameter(
+            "edge_factor",
+            format!("2^{scale} vertices with {edge_factor} edges each are more than 2^32 edges"),
+        ));
+    }
+    Ok(Source::Rmat(Rmat::new(scale as u32, edge_factor, params.count("seed", 1, 0)?)))
+}
+
+fn bounded(params: &Params, name: &str, default: u64, most: u64) -> Result<u64, Fault> {
+    let value = params.count(name, default, 1)?;
+    if value > most {
+        return Err(parameter(name, format!("expected at most {most}, found {value}")));
+    }
+    Ok(value)
+}
+
+fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
+    match params.get(name) {
+        None => Ok(None),
+        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
+        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
+    }
+}
+
+fn parameter(name: &str, message: String) -> Fault {
+    Fault::usage(message).at(format!("parameter `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str, value: impl Into<Value>) -> String {
+        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_cloudsuite_has_it() {
+        let config = Config::new(&Params::default()).expect("reads");
+        assert_eq!((config.slaves, config.iterations, config.reset), (1, 3, 0.15));
+        assert_eq!(config.variant, Variant::Plain);
+        assert_eq!(config.edges(), Some(16 << 16));
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        assert!(
+            refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
+        );
+        assert!(refusal("slaves", 5000).contains("at most 4096"));
+        assert!(refusal("scale", 29).starts_with("parameter `scale`: expected at most 28, found 29"));
+        assert!(refusal("iterations", 0).contains("at least 1"));
+        assert!(refusal("iterations", 2.5).contains("found `2.5`"));
+        assert!(refusal("edge_factor", -16).contains("at least 1"));
+        assert!(refusal("edge_factor", 1 << 20).contains("more than 2^32 edges"));
+        assert!(refusal("reset", 1.5).contains("expected a probability"));
+        assert!(refusal("reset", "x").contains("a finite number"));
+        assert!(refusal("graph", 3).contains("expected a path"));
+        assert!(refusal("variant", "graphx-normalized").contains("did you mean `graphx-normalised`?"));
+        assert!(refusal("iteration", 3).contains("did you mean `iterations`?"));
+    }
+
+    #[test]
+    fn a_file_has_its_own_size() {
+        let params = Params::default().with("graph", "graph.txt").with("scale", 20);
+        let fault = Config::new(&params).expect_err("refused");
+        assert_eq!(fault.remedy.as_deref(), Some("leave out `graph` or `scale`"));
+    }
+}

@@ -1,0 +1,95 @@
+//! A set of numbers below a bound that also tells how many members precede
+//! one: the map from sparse names to dense ones, at 1.5 bits a name.
+
+/// The set while it is being filled.
+#[derive(Debug, Clone)]
+pub struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    /// An empty set of numbers below `bound`.
+    pub fn new(bound: usize) -> Self {
+        Bits { words: vec![0; bound.div_ceil(64)] }
+    }
+
+    /// Adds a number below the bound.
+    pub fn insert(&mut self, number: u32) {
+        self.words[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    /// Ends the filling.
+    pub fn seal(self) -> RankedBits {
+        let mut count = 0;
+        let before = self
+            .words
+            .iter()
+            .map(|word| {
+                let before = count;
+                count += word.count_ones();
+                before
+            })
+            .collect();
+        RankedBits { words: self.words, before, count }
+    }
+}
+
+/// The filled set.
+#[derive(Debug, Clone)]
+pub struct RankedBits {
+    words: Vec<u64>,
+    /// Members before each word.
+    before: Vec<u32>,
+    count: u32,
+}
+
+impl RankedBits {
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many members precede `number`, if it is one; `None` if it is not.
+    pub fn rank(&self, number: u32) -> Option<u32> {
+        let (word, bit) = (number as usize / 64, number % 64);
+        let bits = *self.words.get(word)?;
+        (bits >> bit & 1 == 1).then(|| self.before[word] + (bits & ((1 << bit) - 1)).count_ones())
+    }
+
+    /// The members, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, word)| {
+            std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
+                .take_while(|rest| *rest != 0)
+                .map(move |rest| index as u32 * 64 + rest.trailing_zeros())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranks_are_positions_in_the_sorted_set(members in proptest::collection::btree_set(0_u32..1000, 0..200)) {
+            let mut bits = Bits::new(1000);
+            members.iter().for_each(|m| bits.insert(*m));
+            let ranked = bits.seal();
+            prop_assert_eq!(ranked.len(), members.len());
+            prop_assert_eq!(ranked.is_empty(), members.is_empty());
+            prop_assert_eq!(ranked.iter().collect::<BTreeSet<_>>(), members.clone());
+            for number in 0..1100 {
+                let expected = members.iter().position(|m| *m == number).map(|p| p as u32);
+                prop_assert_eq!(ranked.rank(number), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One part's ranks: what it gives to others, takes from them, and gathers.
+//!
+//! Between iterations a vertex is known by its *share*: its rank over its
+//! out-degree, which is what every edge out of it carries.
+
+use crosstalk_core::Fault;
+
+use super::exchange::floats;
+use super::mass::Mass;
+use super::rmat::mix;
+use super::shard::Shard;
+
+/// The sums that tell whether rank was lost or made up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Balance {
+    /// Over all vertices.
+    pub all: Mass,
+    /// Over the vertices that have an edge out: what flows on.
+    pub flowing: Mass,
+}
+
+impl Balance {
+    fn count(&mut self, rank: f64, out_degree: u32) {
+        let mass = Mass::of(rank);
+        self.all += mass;
+        if out_degree > 0 {
+            self.flowing += mass;
+        }
+    }
+
+    /// Adds another part's.
+    pub fn add(&mut self, other: &Balance) {
+        self.all += other.all;
+        self.flowing += other.flowing;
+    }
+}
+
+/// The ranks of one part.
+pub struct Ranks<'a> {
+    shard: &'a Shard,
+    reset: f64,
+    /// Row → share.
+    shares: Vec<f64>,
+    /// Slot → share of its source.
+    slots: Vec<f64>,
+    /// Row → rank, once the last iteration is done.
+    ranks: Vec<f64>,
+    /// Buffers to use again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl<'a> Ranks<'a> {
+    /// Every rank is 1.
+    pub fn new(shard: &'a Shard, reset: f64) -> Self {
+        Ranks {
+            shard,
+            reset,
+            shares: shard.out_degree.iter().map(|degree| share(1.0, *degree)).collect(),
+            slots: vec![0.0; shard.slots()],
+            ranks: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// The sums before the first iteration.
+    pub fn balance(&self) -> Balance {
+        let mut balance = Balance::default();
+        self.shard.out_degree.iter().for_each(|degree| balance.count(1.0, *degree));
+        balance
+    }
+
+    /// The shares that each part wants of this one, `own`, as messages; its
+    /// own need none.
+    pub fn pack(&mut self, own: usize) -> Vec<Vec<u8>> {
+        let mut spare = std::mem::take(&mut self.spare);
+        spare.resize_with(self.shard.supplies.len(), Vec::new);
+        for (part, (buffer, rows)) in spare.iter_mut().zip(&self.shard.supplies).enumerate() {
+            buffer.clear();
+            let shares = rows.iter().map(|row| self.shares[*row as usize]);
+            if part == own {
+                let slots = &mut self.slots[self.shard.slots[own].clone()];
+                slots.iter_mut().zip(shares).for_each(|(slot, share)| *slot = share);
+            } else {
+                buffer.extend(shares.flat_map(f64::to_le_bytes));
+            }
+        }
+        spare
+    }
+
+    /// Takes the shares that the other parts packed for this one, `own`.
+    pub fn unpack(&mut self, own: usize, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
+        for (part, (buffer, range)) in arrived.iter().zip(&self.shard.slots).enumerate() {
+            if part == own {
+                continue;
+            }
+            let shares = floats(buffer);
+            if shares.len() != range.len() {
+                return Err(Fault::attempt(format!(
+                    "expected the shares of {} vertices of part {part}, found {}",
+                    range.len(),
+                    shares.len()
+                )));
+            }
+            self.slots[range.clone()].iter_mut().zip(shares).for_each(|(slot, share)| *slot = share);
+        }
+        self.spare = arrived;
+        Ok(())
+    }
+
+    /// One iteration, with what was packed and unpacked before. The last one
+    /// leaves the shares as they were and sets the ranks.
+    pub fn step(&mut self, last: bool) -> Balance {
+        let mut balance = Balance::default();
+        let degrees = &self.shard.out_degree;
+        if last {
+            self.ranks.resize(self.shard.vertices(), 0.0);
+            let ranks = &mut self.ranks;
+            self.shard.gather(&self.slots, self.reset, |row, rank| {
+                ranks[row] = rank;
+                balance.count(rank, degrees[row]);
+            });
+        } else {
+            let shares = &mut self.shares;
+            self.shard.gather(&self.slots, self.reset, |row, rank| {
+                shares[row] = share(rank, degrees[row]);
+                balance.count(rank, degrees[row]);
+            });
+        }
+        balance
+    }
+
+    /// Multiplies every rank by `factor`.
+    pub fn scale(&mut self, factor: f64) {
+        self.ranks.iter_mut().for_each(|rank| *rank *= factor);
+    }
+
+    /// Place and rank of every vertex, after the last iteration.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.shard.rows.iter().zip(self.ranks.iter().copied())
+    }
+
+    /// The rank of the vertex at `place`, after the last iteration.
+    pub fn rank(&self, place: u32) -> Option<f64> {
+        self.ranks.get(self.shard.rows.rank(place)? as usize).copied()
+    }
+
+    /// The share that the vertex at `place` gave in the last iteration.
+    pub fn given(&self, place: u32) -> Option<f64> {
+        self.shares.get(self.shard.rows.rank(place)? as usize).copied()
+    }
+}
+
+/// What each of a vertex's edges carries; a vertex without edges out gives none.
+fn share(rank: f64, out_degree: u32) -> f64 {
+    rank / f64::from(out_degree.max(1))
+}
+
+/// A number that two answers share if and only if (but for one chance in 2^64)
+/// every vertex has the same rank in both, bit by bit. Parts' numbers add up,
+/// wrapping, to the whole's.
+pub fn checksum(ranks: impl Iterator<Item = (u32, f64)>) -> u64 {
+    ranks.fold(0, |sum, (label, rank)| sum.wrapping_add(mix(u64::from(label) ^ mix(rank.to_bits()))))
+}
+
+/// The `count` highest ranks, descending; of equal ones the lowest labels.
+pub fn top(ranks: impl Iterator<Item = (u32, f64)>, count: usize) -> Vec<(u32, f64)> {
+    let mut best: Vec<(u32, f64)> = Vec::with_capacity(count + 1);
+    for (label, rank) in ranks {
+        if best.len() == count && best.last().is_some_and(|(_, least)| rank <= *least) {
+            continue;
+        }
+        let place = best.partition_point(|(l, r)| *r > rank || *r == rank && *l < label);
+        best.insert(place, (label, rank));
+        best.truncate(count);
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::pagerank::build::build;
+    use crate::app::pagerank::exchange::{Exchange, mock::on_threads};
+    use crate::app::pagerank::partition::Partition;
+    use crate::app::pagerank::source::{Extent, Source};
+    use crate::app::pagerank::{Edge, reference};
+    use proptest::prelude::*;
+    use std::io::Write;
+    use tempfile::NamedTempFile;
+
+    /// The ranks as `parts` parts find them, by label, and the last balance.
+    fn distributed(
+        source: &Source,
+        extent: Extent,
+        parts: usize,
+        iterations: usize,
+    ) -> (Vec<(u32, f64)>, Vec<Balance>) {
+        let found = on_threads(parts, |exchange| {
+            let (part, partition) = (exchange.part(), Partition::new(parts));
+            let (shard, _) = build(source, extent, 9, exchange).expect("builds");
+            let mut ranks = Ranks::new(&shard, 0.15);
+            let mut balances = vec![ranks.balance()];
+            for iteration in 1..=iterations {
+                let packed = ranks.pack(part);
+                let arrived = exchange.exchange(packed).expect("exchanged");
+                ranks.unpack(part, arrived).expect("unpacked");
+                balances.push(ranks.step(iteration == iterations));
+            }
+            let named: Vec<_> = ranks.iter().map(|(place, r)| (partition.label(part, place), r)).collect();
+            (named, balances)
+        });
+        let mut ranks = Vec::new();
+        let mut balances = vec![Balance::default(); iterations + 1];
+        for (part, partial) in found {
+            ranks.extend(part);
+            balances.iter_mut().zip(&partial).for_each(|(sum, b)| sum.add(b));
+        }
+        ranks.sort_by_key(|(label, _)| *label);
+        (ranks, balances)
+    }
+
+    fn written(edges: &[Edge]) -> NamedTempFile {
+        let mut file = NamedTempFile::new().expect("a temporary file");
+        for edge in edges {
+            writeln!(file, "{} {}", edge.source, edge.target).expect("written");
+        }
+        file
+    }
+
+    fn edges(pairs: &[(u32, u32)]) -> Vec<Edge> {
+        pairs.iter().map(|&(source, target)| Edge { source, target }).collect()
+    }
+
+    fn of_file(pairs: &[(u32, u32)], parts: usize, iterations: usize) -> Vec<(u32, f64)> {
+        let file = written(&edges(pairs));
+        let source = Source::File(file.path().to_path_buf());
+        distributed(&source, source.extent().expect("known"), parts, iterations).0
+    }
+
+    #[test]
+    fn a_ring_keeps_its_ranks() {
+        for (_, rank) in of_file(&[(0, 1), (1, 2), (2, 3), (3, 0)], 3, 5) {
+            assert!((rank - 1.0).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn a_star_by_hand() {
+        // Three leaves point at 9, which points nowhere: leaves get the reset
+        // alone, and what 9 had is lost.
+        let star = [(1, 9), (2, 9), (3, 9)];
+        let once = of_file(&star, 2, 1);
+        assert_eq!(once, [(1, 0.15), (2, 0.15), (3, 0.15), (9, 0.15 + 0.85 * 3.0)]);
+        let twice = of_file(&star, 2, 2);
+        assert!((twice[3].1 - (0.15 + 0.85 * 0.45)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn duplicate_edges_and_self_loops_count_one_by_one() {
+        // 0 points twice at 1 and once at itself: a third of its rank an edge.
+        let ranks = of_file(&[(0, 1), (0, 1), (0, 0)], 1, 1);
+        assert!((ranks[0].1 - (0.15 + 0.85 / 3.0)).abs() < 1e-15);
+        assert!((ranks[1].1 - (0.15 + 0.85 * 2.0 / 3.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_answer_is_the_same_bit_by_bit_for_any_number_of_parts() {
+        let source = Source::Rmat(crate::app::pagerank::rmat::Rmat::new(11, 90, 4));
+        let extent = source.extent().expect("known");
+        let (alone, balances) = distributed(&source, extent, 1, 4);
+        for parts in [2, 3, 6] {
+            let (ranks, sums) = distributed(&source, extent, parts, 4);
+            assert_eq!(ranks, alone);
+            assert_eq!(sums, balances);
+            assert_eq!(checksum(ranks.iter().copied()), checksum(alone.iter().copied()));
+        }
+        let mut spoiled = alone.clone();
+        spoiled[7].1 = f64::from_bits(spoiled[7].1.to_bits() ^ 1);
+        assert_ne!(checksum(spoiled.into_iter()), checksum(alone.into_iter()));
+    }
+
+    #[test]
+    fn the_top_are_the_highest_in_order() {
+        let ranks = [(0, 1.0), (1, 3.0), (2, 2.0), (3, 3.0), (4, 0.5)];
+        assert_eq!(top(ranks.into_iter(), 3), [(1, 3.0), (3, 3.0), (2, 2.0)]);
+        assert_eq!(top(ranks.into_iter(), 9).len(), 5);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn any_graph_agrees_with_the_reference_and_balances(
+            pairs in proptest::collection::vec((0_u32..40, 0_u32..40), 1..200),
+            parts in 1_usize..5,
+            iterations in 1_usize..6,
+        ) {
+            let list = edges(&pairs);
+            let file = written(&list);
+            let source = Source::File(file.path().to_path_buf());
+            let (ranks, balances) = distributed(&source, source.extent().expect("known"), parts, iterations);
+            let expected = reference::ranks(&list, iterations, 0.15);
+            prop_assert_eq!(ranks.len(), expected.len());
+            for ((label, rank), (expected_label, expected)) in ranks.iter().zip(&expected) {
+                prop_assert_eq!(label, expected_label);
+                prop_assert!((rank - expected).abs() < 1e-12 * expected);
+            }
+            for pair in balances.windows(2) {
+                let expected = 0.15 * ranks.len() as f64 + 0.85 * pair[0].flowing.total();
+                prop_assert!((pair[1].all.total() - expected).abs() < 1e-9 * expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A slave: holds a part of the graph, and iterates when the master says so.
+
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::build::build;
+use super::config::{Config, Variant};
+use super::exchange::Exchange;
+use super::partition::Partition;
+use super::protocol::{Slaves, report, tell};
+use super::ranks::{Ranks, checksum, top};
+use super::sample::Sampled;
+use super::source::Extent;
+
+/// How many of the highest ranks a slave tells the master.
+pub const TOP: usize = 10;
+
+/// Plays a slave's part; returns where the time went.
+pub fn run(config: &Config, seed: u64, rank: &mut Rank) -> Result<Account, Fault> {
+    let extent = Extent::from_words(tell(rank, [0; 3])?);
+    let (shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
+    let mut ranks = Ranks::new(&shard, config.reset);
+    let [a, b, c, d] = ranks.balance().to_words();
+    report(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
+
+    rank.restart_clock()?;
+    let sent = iterate(config.iterations, &mut ranks, rank)?;
+    if config.variant == Variant::Normalised {
+        let [factor] = tell(rank, [0])?;
+        rank.parallel(|| ranks.scale(f64::from_bits(factor)));
+    }
+    let partition = Partition::new(rank.size() - 1);
+    let part = Slaves(rank).part();
+    let named = || ranks.iter().map(|(place, value)| (partition.label(part, place), value));
+    let best = rank.parallel(|| top(named(), TOP));
+    let words: Vec<u64> =
+        best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
+    report(rank, &words)?;
+    let account = rank.account();
+
+    report(rank, &[checksum(named()), sent])?;
+    testify(&ranks, &sampled, partition, rank)?;
+    if let Some(directory) = &config.output {
+        write(&directory.join(format!("part-{part:05}")), named())?;
+    }
+    Ok(account)
+}
+
+/// All iterations; returns how many bytes went out to other slaves.
+fn iterate(iterations: usize, ranks: &mut Ranks, rank: &mut Rank) -> Result<u64, Fault> {
+    let own = Slaves(rank).part();
+    let mut sent = 0;
+    for iteration in 1..=iterations {
+        tell(rank, [0])?;
+        let packed = rank.serialise(|| ranks.pack(own));
+        sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
+        let arrived = Slaves(rank).exchange(packed)?;
+        rank.serialise(|| ranks.unpack(own, arrived))?;
+        let balance = rank.parallel(|| ranks.step(iteration == iterations));
+        report(rank, &balance.to_words())?;
+    }
+    Ok(sent)
+}
+
+/// Tells the master what the sample's vertices should have gathered from the
+/// vertices here, as the edges say that were kept aside; and the ranks that
+/// those of them have that are here, NaN for the others.
+fn testify(ranks: &Ranks, sampled: &Sampled, partition: Partition, rank: &mut Rank) -> Result<(), Fault> {
+    let part = Slaves(rank).part();
+    let sums = sampled.sums(&mut Slaves(rank), |place| ranks.given(place))?;
+    let found = sampled.sample().labels().iter().map(|label| {
+        let here = (partition.owner(*label) == part).then(|| ranks.rank(partition.place(*label)));
+        here.flatten().unwrap_or(f64::NAN)
+    });
+    let words: Vec<u64> =
+        sums.iter().copied().zip(found).flat_map(|(s, r)| [s.to_bits(), r.to_bits()]).collect();
+    report(rank, &words)
+}
+
+/// Writes label and rank, a vertex a line.
+fn write(path: &Path, ranks: impl Iterator<Item = (u32, f64)>) -> Result<(), Fault> {
+    let write = || -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut file = BufWriter::new(File::create(path)?);
+        for (label, rank) in ranks {
+            writeln!(file, "{label}\t{rank}")?;
+        }
+        file.flush()
+    };
+    write().map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))
+}

@@ -1,0 +1,112 @@
+//! A conversation of one JSON object a line over a TCP connection.
+
+use serde::{Serialize, de::DeserializeOwned};
+use std::io::{self, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use crosstalk_core::message::{receive, send};
+use crosstalk_core::{Fault, FaultKind};
+
+use super::socket::{broken, is_readable, readable};
+use super::until::Until;
+
+/// How long a line may take from its first byte to its last, and to be taken.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One end of a conversation.
+pub struct Line {
+    reader: BufReader<TcpStream>,
+    writer: TcpStream,
+    peer: SocketAddr,
+}
+
+impl Line {
+    /// Over a connection that has come about.
+    pub fn new(stream: TcpStream) -> Result<Self, Fault> {
+        let open = || -> io::Result<Self> {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            let peer = stream.peer_addr()?;
+            Ok(Line { reader: BufReader::new(stream.try_clone()?), writer: stream, peer })
+        };
+        open().map_err(|e| Fault::attempt(format!("cannot hold a conversation: {e}")))
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// This end's address.
+    pub fn local(&self) -> Result<SocketAddr, Fault> {
+        self.writer.local_addr().map_err(|e| broken(self.peer, &e))
+    }
+
+    /// Says something.
+    pub fn say(&mut self, message: &impl Serialize) -> Result<(), Fault> {
+        send(&mut self.writer, message).map_err(|f| self.attempt(f))
+    }
+
+    /// Waits for a line; `None` when the other end has closed.
+    pub fn hear<T: DeserializeOwned>(&mut self, until: &Until) -> Result<Option<T>, Fault> {
+        if self.reader.buffer().is_empty() {
+            readable(&self.writer, until, "the other end")?;
+        }
+        receive(&mut self.reader).map_err(|f| self.attempt(f))
+    }
+
+    /// Whether the other end has closed, or has something to say.
+    pub fn stirs(&self) -> bool {
+        !self.reader.buffer().is_empty() || is_readable(&self.writer, Duration::ZERO)
+    }
+
+    /// What fails here fails the attempt, not the machine.
+    fn attempt(&self, fault: Fault) -> Fault {
+        Fault { kind: FaultKind::Attempt, ..fault }.at(self.peer.to_string())
+    }
+}
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.writer.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::socket::{accept, connect, listen};
+    use crosstalk_core::units::Seconds;
+    use std::sync::atomic::AtomicBool;
+
+    fn pair(until: &Until) -> (Line, Line) {
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
+        let there = connect(listener.local_addr().expect("has one"), until).expect("connects");
+        let (here, _) = accept(&listener, until).expect("accepts");
+        (Line::new(here).expect("opens"), Line::new(there).expect("opens"))
+    }
+
+    #[test]
+    fn lines_arrive_in_order_and_then_the_end() {
+        let flag = AtomicBool::new(false);
+        let until = Until::new(Seconds(5.0), &flag);
+        let (mut here, mut there) = pair(&until);
+        here.say(&1).expect("says");
+        here.say(&"two").expect("says");
+        drop(here);
+        assert_eq!(there.hear(&until), Ok(Some(1)));
+        assert!(there.stirs());
+        assert_eq!(there.hear(&until), Ok(Some("two".to_string())));
+        assert_eq!(there.hear::<u8>(&until), Ok(None));
+    }
+
+    #[test]
+    fn silence_ends_at_the_limit() {
+        let flag = AtomicBool::new(false);
+        let (mut here, there) = pair(&Until::new(Seconds(5.0), &flag));
+        assert!(!there.stirs());
+        assert!(here.hear::<u8>(&Until::new(Seconds(0.1), &flag)).is_err());
+    }
+}

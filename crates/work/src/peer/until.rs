@@ -1,0 +1,88 @@
+//! How long an end may go on: until its deadline, or until it is cancelled.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Seconds;
+
+/// The limit of one end's patience. Every wait of a probe ends soon after it.
+#[derive(Debug, Clone, Copy)]
+pub struct Until<'a> {
+    deadline: Instant,
+    cancelled: &'a AtomicBool,
+}
+
+/// How long a wait may last before the limit is looked at again.
+pub const TICK: Duration = Duration::from_millis(100);
+
+impl<'a> Until<'a> {
+    /// `limit` from now, or as soon as `cancelled` is true.
+    pub fn new(limit: Seconds, cancelled: &'a AtomicBool) -> Self {
+        // A year stands for "no limit": `Instant` cannot hold any duration.
+        let limit = Duration::from_secs_f64(limit.0.clamp(0.0, 365.0 * 86_400.0));
+        Until { deadline: Instant::now() + limit, cancelled }
+    }
+
+    /// The same, but at most `limit` from now.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Until { deadline: self.deadline.min(Instant::now() + limit), ..self }
+    }
+
+    /// Whether it was cancelled. Cheap enough to be asked for every message.
+    #[inline]
+    pub fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// What is left of the time.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the time is up.
+    pub fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// A fault when it was cancelled or the time is up while waiting for `what`.
+    pub fn check(&self, what: &str) -> Result<(), Fault> {
+        if self.cancelled() {
+            return Err(Fault::interrupted());
+        }
+        if self.is_over() {
+            return Err(Fault::attempt(format!("the time was up while waiting for {what}"))
+                .remedy("allow a longer deadline, or see why the other end does not answer"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::FaultKind;
+
+    #[test]
+    fn a_limit_of_zero_is_over_at_once_and_names_what_was_awaited() {
+        let flag = AtomicBool::new(false);
+        let fault = Until::new(Seconds(0.0), &flag).check("the reply").expect_err("is over");
+        assert!(fault.message.contains("the reply"), "{fault}");
+    }
+
+    #[test]
+    fn a_cancelled_wait_is_an_interruption() {
+        let flag = AtomicBool::new(true);
+        let fault = Until::new(Seconds(60.0), &flag).check("the reply").expect_err("is cancelled");
+        assert_eq!(fault.kind, FaultKind::Interrupted);
+    }
+
+    #[test]
+    fn a_narrower_limit_wins_and_a_wider_one_does_not() {
+        let flag = AtomicBool::new(false);
+        let until = Until::new(Seconds(5.0), &flag);
+        assert!(until.within(Duration::from_secs(1)).left() <= Duration::from_secs(1));
+        assert!(until.within(Duration::from_secs(99)).left() <= Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,107 @@
+//! What was found for one size, and how it is reported.
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Observation, Origin, Reading};
+use crosstalk_core::units::Bytes;
+
+use super::count::Counted;
+use super::send::Sent;
+use super::spec::Spec;
+use crate::probe::arguments::Transport;
+use crate::probe::settle::{median, settled};
+
+/// What was found for one size. Rates in bits a second, times in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Bytes of a write.
+    pub size: Bytes,
+    /// What carried them.
+    pub transport: Transport,
+    /// Received after warm-up, over the time it took.
+    pub bandwidth: f64,
+    /// Median of the whole intervals after warm-up, where there are enough.
+    pub p50: Option<f64>,
+    /// Every whole interval in order, warm-up included.
+    pub series: Vec<f64>,
+    /// Seconds of an interval.
+    pub interval: f64,
+    /// Sent, over the time of sending.
+    pub offered: f64,
+    /// Datagrams not received, of those sent; `None` over TCP, which loses none.
+    pub lost: Option<f64>,
+    /// Writes or datagrams sent.
+    pub sent: u64,
+    /// Received in all.
+    pub received: Bytes,
+    /// Left out at the beginning.
+    pub warm_up: f64,
+    /// What counting one write costs at the slower end.
+    pub own_overhead: f64,
+}
+
+impl Outcome {
+    /// Sums up what was sent and counted for one size.
+    pub(super) fn new(
+        spec: &Spec,
+        size: Bytes,
+        sent: Sent,
+        counted: &Counted,
+        own_overhead: f64,
+    ) -> Result<Self, Fault> {
+        if counted.seconds <= 0.0 {
+            return Err(Fault::attempt(format!(
+                "{} bytes were received in {} calls: too few to tell a rate",
+                counted.bytes, counted.receives
+            ))
+            .remedy("send more, or for longer"));
+        }
+        let interval = spec.interval.0;
+        // The last interval is cut short.
+        let whole = &counted.intervals[..counted.intervals.len().saturating_sub(1)];
+        let series: Vec<f64> = whole.iter().map(|bytes| *bytes as f64 * 8.0 / interval).collect();
+        let at = settled(whole).at;
+        let warm_up = at as f64 * interval;
+        let early: u64 = whole[..at].iter().sum();
+        let lost = match spec.transport {
+            Transport::Tcp => None,
+            Transport::Udp => Some(1.0 - (counted.receives as f64 / sent.writes.max(1) as f64).min(1.0)),
+        };
+        Ok(Outcome {
+            size,
+            transport: spec.transport,
+            bandwidth: (counted.bytes - early) as f64 * 8.0 / (counted.seconds - warm_up),
+            p50: median(&series[at..]),
+            series,
+            interval,
+            offered: sent.bytes as f64 * 8.0 / sent.seconds.max(1e-9),
+            lost,
+            sent: sent.writes,
+            received: Bytes(counted.bytes),
+            warm_up,
+            own_overhead,
+        })
+    }
+
+    /// The readings a journal keeps, each with how many observations it stands for.
+    pub fn readings(&self) -> Vec<(Reading, u64)> {
+        let n = self.series.len() as u64;
+        let value = |name, v, n| (Reading::value(name, v, Origin::Measured), n);
+        let mut readings = vec![value("bandwidth", self.bandwidth, n.max(1))];
+        readings.extend(self.p50.map(|v| value("bandwidth_p50", v, n)));
+        if !self.series.is_empty() {
+            let mut series =
+                Reading::value("bandwidth_series", 0.0, Origin::Measured).label("interval", self.interval);
+            series.observation = Observation::Series(self.series.clone());
+            readings.push((series, n));
+        }
+        readings.push(value("offered", self.offered, self.sent));
+        readings.extend(self.lost.map(|v| value("lost", v, self.sent)));
+        readings.push(value("warm_up", self.warm_up, 1));
+        readings.push(value("own_overhead", self.own_overhead, 1));
+        readings.into_iter().map(|(reading, n)| (self.labelled(reading), n)).collect()
+    }
+
+    fn labelled(&self, reading: Reading) -> Reading {
+        reading.label("size", self.size.0).label("transport", self.transport.name())
+    }
+}

@@ -1,0 +1,114 @@
+//! What the two ends of a probe say to each other: one JSON object a line over
+//! the control connection. Messages that are measured travel elsewhere.
+
+use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+
+use super::{bandwidth, latency};
+use crate::peer::socket::{accept, broken, connect, gone};
+use crate::peer::{Line, Until};
+
+/// The version of this conversation; both ends refuse another one.
+pub const VERSION: u32 = 1;
+
+/// How long a data connection may take to show its token.
+const SHOWING: Duration = Duration::from_secs(2);
+
+/// From the measuring end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+pub enum Ask {
+    /// Opens the conversation: answered by [`Answer::Hello`].
+    Hello { version: u32 },
+    /// Send back what comes: answered by [`Answer::Ready`].
+    Echo(latency::Session),
+    /// Count what comes: answered by [`Answer::Ready`], and at the end by [`Answer::Counted`].
+    Count(bandwidth::Session),
+    /// No more will come.
+    Finished,
+}
+
+/// From the serving end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Answer {
+    /// The version, and the name of this end's clock where it has one.
+    Hello { version: u32, clock: Option<String> },
+    /// Connect, say the token, and begin. `udp`: the port of the datagrams.
+    Ready { token: u64, udp: Option<u16> },
+    /// What came.
+    Counted(bandwidth::Counted),
+    /// It will not do, and why.
+    Refused { reason: String },
+}
+
+/// Greets a serving end. Returns the conversation, and the name of its clock.
+pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Option<String>), Fault> {
+    let mut line = Line::new(connect(target, until)?)?;
+    line.say(&Ask::Hello { version: VERSION })?;
+    match answer(&mut line, until)? {
+        Answer::Hello { version: VERSION, clock } => Ok((line, clock)),
+        Answer::Hello { version, .. } => Err(Fault::environment(format!(
+            "the other end speaks version {version} of the probes' protocol, this one {VERSION}"
+        ))
+        .at(target.to_string())
+        .remedy("run the same version of crosstalk on both hosts")),
+        other => Err(unexpected(target, &other)),
+    }
+}
+
+/// Waits for an answer that is not a refusal.
+pub fn answer(line: &mut Line, until: &Until) -> Result<Answer, Fault> {
+    match line.hear(until)? {
+        Some(Answer::Refused { reason }) => {
+            Err(Fault::attempt(format!("the other end refused: {reason}")).at(line.peer().to_string()))
+        }
+        Some(answer) => Ok(answer),
+        None => Err(gone(line.peer())),
+    }
+}
+
+/// Asks for a session; what the serving end is ready with.
+pub fn ready(line: &mut Line, ask: &Ask, until: &Until) -> Result<(u64, Option<u16>), Fault> {
+    line.say(ask)?;
+    match answer(line, until)? {
+        Answer::Ready { token, udp } => Ok((token, udp)),
+        other => Err(unexpected(line.peer(), &other)),
+    }
+}
+
+/// The fault for an answer to another question.
+pub fn unexpected(peer: SocketAddr, answer: &Answer) -> Fault {
+    Fault::attempt(format!("the other end answered out of turn: {answer:?}")).at(peer.to_string())
+}
+
+/// A number that another connection cannot guess by accident.
+pub fn token() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// The measuring end's data connection: connects and shows the token.
+pub fn data(target: SocketAddr, token: u64, until: &Until) -> Result<TcpStream, Fault> {
+    let mut stream = connect(target, until)?;
+    stream.write_all(&token.to_le_bytes()).map_err(|e| broken(target, &e))?;
+    Ok(stream)
+}
+
+/// The serving end's: the next connection that shows the token. Others are
+/// turned away.
+pub fn expect(listener: &TcpListener, token: u64, until: &Until) -> Result<TcpStream, Fault> {
+    loop {
+        let (mut stream, peer) = accept(listener, until)?;
+        let mut shown = [0; 8];
+        let read = stream.set_read_timeout(Some(SHOWING)).and_then(|()| stream.read_exact(&mut shown));
+        if read.is_ok() && shown == token.to_le_bytes() {
+            stream.set_read_timeout(None).map_err(|e| broken(peer, &e))?;
+            return Ok(stream);
+        }
+    }
+}

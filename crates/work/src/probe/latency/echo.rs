@@ -1,0 +1,73 @@
+//! The serving end: sends back what comes.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+
+use super::spec::Session;
+use super::wire::{Arrival, Datagrams, STAMP, Stream, Wire, has_room};
+use crate::peer::socket::{broken, udp_beside};
+use crate::peer::{Line, TICK, Until};
+use crate::probe::arguments::Transport;
+use crate::probe::clock;
+use crate::probe::control::{Answer, expect, token};
+use crate::probe::greeting::await_greeting;
+use crate::probe::pin::pin;
+use crate::probe::server::closed;
+
+/// How much longer than it said a session may take.
+const GRACE: f64 = 10.0;
+
+/// Serves one session of the probe.
+pub fn echo(session: &Session, line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
+    session.transport.carries(Bytes(session.size))?;
+    let until = until.within(Duration::from_secs_f64(session.seconds.clamp(0.0, 86_400.0) + GRACE));
+    let _pinned = pin(session.pin)?;
+    let token = token();
+    let peer = line.peer();
+    match session.transport {
+        Transport::Tcp => {
+            line.say(&Answer::Ready { token, udp: None })?;
+            let socket = expect(listener, token, &until)?;
+            let wire = Stream::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
+            reflect(wire, session, line, &until)
+        }
+        Transport::Udp => {
+            let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
+            let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
+            let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
+            line.say(&Answer::Ready { token, udp: Some(port) })?;
+            await_greeting(&socket, peer.ip(), token, &until)?;
+            let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
+            reflect(wire, session, line, &until)
+        }
+    }
+}
+
+/// Sends every message back, until the measuring end has something else to say.
+fn reflect(mut wire: impl Wire, session: &Session, line: &Line, until: &Until) -> Result<(), Fault> {
+    let mut message = vec![0; session.size as usize];
+    let stamp = session.stamp && has_room(session.size);
+    loop {
+        let outcome = wire.take(&mut message).and_then(|arrival| {
+            if let Arrival::Whole(n) = arrival {
+                let now = clock::now();
+                if stamp && n >= STAMP.end {
+                    message[STAMP].copy_from_slice(&now.to_le_bytes());
+                }
+                wire.put(&message[..n], now + (GRACE * 1e9) as u64)?;
+            }
+            Ok(arrival)
+        });
+        match outcome {
+            Ok(Arrival::Whole(_)) if !until.cancelled() => {}
+            Ok(Arrival::Closed) => return Ok(()),
+            Ok(_) if line.stirs() => return Ok(()),
+            Ok(_) => until.check("the next message")?,
+            Err(e) if closed(e.kind()) => return Ok(()),
+            Err(e) => return Err(broken(line.peer(), &e)),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! How long a message takes there and back, over TCP or UDP, against its size.
+//!
+//! A *ping-pong*: the measuring end sends one message, the serving end sends it
+//! back, and only then comes the next. What is timed is the **round trip**, by
+//! one clock. Half of it is given as `half_round_trip` for comparison with
+//! instruments that report that (sockperf does); it is not the time of one way,
+//! which the two directions need not share equally. `one_way` is given only
+//! where both ends read the same clock.
+//!
+//! | metric | unit | what |
+//! |---|---|---|
+//! | `round_trip` | s | distribution after warm-up |
+//! | `half_round_trip` | s | half of each round trip |
+//! | `one_way` | s | towards the serving end, where both ends share a clock |
+//! | `round_trip_p50` `_p99` `_p999` | s | percentiles that the number of messages allows |
+//! | `lost` | ratio | messages not answered in time, of those sent (UDP) |
+//! | `warm_up` | messages | discarded from the beginning |
+//! | `own_overhead` | s | what timing one message costs: clock and record |
+
+mod echo;
+mod outcome;
+mod ping;
+mod spec;
+mod wire;
+
+pub use echo::echo;
+pub use outcome::Outcome;
+pub use ping::measure;
+pub use spec::{Mode, Session, Spec};
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
+use crosstalk_core::value::Params;
+
+use super::node;
+
+/// The probe as a workload.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Latency;
+
+impl Workload for Latency {
+    fn name(&self) -> &'static str {
+        "latency"
+    }
+
+    fn title(&self) -> &'static str {
+        "Round trip of a message over TCP or UDP, against its size"
+    }
+
+    fn parameters(&self) -> &'static [&'static str] {
+        spec::PARAMETERS
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Real
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        vec![Need::found("TCP and UDP sockets", "the kernel's")]
+    }
+
+    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
+        let spec = Spec::from_params(params)?;
+        let metrics = vec![
+            Metric::new("round_trip", "s", Better::Lower),
+            Metric::new("half_round_trip", "s", Better::Lower),
+            Metric::new("one_way", "s", Better::Lower),
+            Metric::new("round_trip_p50", "s", Better::Lower),
+            Metric::new("round_trip_p99", "s", Better::Lower),
+            Metric::new("round_trip_p999", "s", Better::Lower),
+            Metric::new("lost", "ratio", Better::Lower),
+            Metric::new("warm_up", "messages", Better::Neither),
+            Metric::new("own_overhead", "s", Better::Neither),
+        ];
+        Ok(Deployment { nodes: 2, metrics, seconds: spec.seconds() })
+    }
+
+    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        let spec = Spec::from_params(&part.params)?;
+        node::prepare(
+            part,
+            Box::new(move |target, until| {
+                Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
+            }),
+        )
+    }
+}

@@ -1,0 +1,199 @@
+//! The measuring end: sends, waits for the same message to come back, times it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::{Bytes, Seconds};
+
+use super::outcome::Outcome;
+use super::spec::{Session, Spec};
+use super::wire::{Arrival, Datagrams, STAMP, Stream, Wire, has_room, is_number, number};
+use crate::peer::socket::{broken, gone};
+use crate::peer::{Line, TICK, Until};
+use crate::probe::arguments::Transport;
+use crate::probe::clock;
+use crate::probe::control::{Ask, answer, data, open, ready};
+use crate::probe::greeting::greet;
+use crate::probe::pin::pin;
+
+/// Room for so many messages a second of measuring: more than a core can do.
+const MESSAGES_A_SECOND: f64 = 1e6;
+
+/// At most so many messages are kept of one size (16 bytes each).
+const MOST_MESSAGES: usize = 8 << 20;
+
+/// What was seen of one size, in nanoseconds, in the order of sending.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// There and back.
+    pub round_trips: Vec<u64>,
+    /// There; empty where the ends do not share a clock.
+    pub one_ways: Vec<u64>,
+    /// Messages sent.
+    pub sent: u64,
+    /// Not answered in time.
+    pub lost: u64,
+    /// Replies that came too late, after their message counted as lost.
+    pub late: u64,
+}
+
+/// Measures every size of `spec` against the serving end at `target`.
+pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
+    let _pinned = pin(spec.pin[0])?;
+    let overhead = clock::overhead();
+    let (mut line, theirs) = open(target, until)?;
+    let shared = theirs.is_some() && theirs == clock::identity();
+    spec.sizes
+        .iter()
+        .map(|&size| {
+            let stamp = shared && has_room(size.0);
+            let samples = session(&mut line, target, &spec.session(size, stamp), spec, until)?;
+            Ok(Outcome::new(spec, size, &samples, no_one_way(shared, size), overhead))
+        })
+        .collect()
+}
+
+/// Why there is no one-way time, where there is none.
+fn no_one_way(shared: bool, size: Bytes) -> Option<String> {
+    if !shared {
+        Some("the two ends do not share a clock: only round trips can be timed".to_string())
+    } else if !has_room(size.0) {
+        Some(format!("a message of {} B has no room for the time of arrival ({} B)", size.0, STAMP.end))
+    } else {
+        None
+    }
+}
+
+/// Measures one size.
+fn session(
+    line: &mut Line,
+    target: SocketAddr,
+    session: &Session,
+    spec: &Spec,
+    until: &Until,
+) -> Result<Samples, Fault> {
+    let failed = |e: std::io::Error| broken(target, &e);
+    let (token, port) = ready(line, &Ask::Echo(session.clone()), until)?;
+    let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
+    let samples = match session.transport {
+        Transport::Tcp => {
+            let wire = Stream::new(data(target, token, until)?, session.mode, nap).map_err(failed)?;
+            ping_pong(wire, line, session, spec, until)
+        }
+        Transport::Udp => {
+            let port = port.ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))?;
+            let there = SocketAddr::new(target.ip(), port);
+            let socket = greet(line.local()?.ip(), there, token, until)?;
+            let wire = Datagrams::new(socket, session.mode, nap).map_err(failed)?;
+            ping_pong(wire, line, session, spec, until)
+        }
+    }?;
+    line.say(&Ask::Finished)?;
+    Ok(samples)
+}
+
+/// One message at a time, for as long as it was asked for.
+fn ping_pong(
+    mut wire: impl Wire,
+    line: &mut Line,
+    session: &Session,
+    spec: &Spec,
+    until: &Until,
+) -> Result<Samples, Fault> {
+    let room = ((spec.duration.0 * MESSAGES_A_SECOND) as usize).clamp(1000, MOST_MESSAGES);
+    let mut samples = Samples {
+        round_trips: touched(room),
+        one_ways: if session.stamp { touched(room) } else { Vec::new() },
+        ..Samples::default()
+    };
+    let mut message = vec![0; session.size as usize];
+    let mut reply = message.clone();
+    let mut now = clock::now();
+    let end = now + nanoseconds(Seconds(spec.duration.0.min(until.left().as_secs_f64())));
+    while now < end && samples.round_trips.len() < room && !until.cancelled() {
+        number(&mut message, samples.sent);
+        let sent = clock::now();
+        let deadline = sent + nanoseconds(spec.patience);
+        wire.put(&message, deadline).map_err(|e| broken(line.peer(), &e))?;
+        let answered = reply_to(&mut wire, &mut reply, &mut samples, deadline, line, until)?;
+        now = clock::now();
+        samples.sent += 1;
+        if answered {
+            samples.round_trips.push(now - sent);
+            if session.stamp {
+                samples.one_ways.push(stamp(&reply).saturating_sub(sent));
+            }
+        } else {
+            lost(&mut samples, session, line, until)?;
+        }
+    }
+    until.check("the measurement to end")?;
+    if samples.round_trips.is_empty() {
+        return Err(Fault::attempt(format!("none of {} messages was answered in time", samples.sent))
+            .at(line.peer().to_string())
+            .remedy("allow a longer `patience`, or see what drops the datagrams"));
+    }
+    Ok(samples)
+}
+
+/// Waits for the reply to the message just sent. `false`: not in time.
+#[inline]
+fn reply_to(
+    wire: &mut impl Wire,
+    reply: &mut [u8],
+    samples: &mut Samples,
+    deadline: u64,
+    line: &Line,
+    until: &Until,
+) -> Result<bool, Fault> {
+    loop {
+        match wire.take(reply).map_err(|e| broken(line.peer(), &e))? {
+            Arrival::Whole(n) if n == reply.len() && is_number(reply, samples.sent) => return Ok(true),
+            Arrival::Whole(_) => samples.late += 1,
+            Arrival::NotYet => {}
+            Arrival::Closed => return Err(gone(line.peer())),
+        }
+        if until.cancelled() {
+            return Err(Fault::interrupted());
+        }
+        if clock::now() >= deadline || until.is_over() {
+            return Ok(false);
+        }
+    }
+}
+
+/// Counts a lost message, and finds out whether the other end is still there.
+#[cold]
+fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Until) -> Result<(), Fault> {
+    samples.lost += 1;
+    until.check("a reply")?;
+    if line.stirs() {
+        // It has nothing to say in mid-run but that it will not go on.
+        answer(line, until)?;
+    }
+    match session.transport {
+        Transport::Udp => Ok(()),
+        Transport::Tcp => Err(Fault::attempt("the other end does not answer, though the connection stands")
+            .at(line.peer().to_string())
+            .remedy("see whether it is stopped or overloaded, or allow a longer `patience`")),
+    }
+}
+
+/// The time of arrival that a reply carries.
+fn stamp(reply: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&reply[STAMP]);
+    u64::from_le_bytes(bytes)
+}
+
+fn nanoseconds(seconds: Seconds) -> u64 {
+    (seconds.0 * 1e9) as u64
+}
+
+/// An empty vector whose memory is there: the loop must meet no page fault.
+fn touched(room: usize) -> Vec<u64> {
+    let mut memory = vec![u64::MAX; room];
+    memory.clear();
+    memory
+}

@@ -1,0 +1,143 @@
+//! What to measure, as parameters say it and as the serving end is told.
+
+use serde::{Deserialize, Serialize};
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::{Bytes, Seconds};
+use crosstalk_core::value::Params;
+
+use crate::probe::arguments::{Transport, duration, pins, positive, sizes};
+
+/// The parameters of the probe.
+pub const PARAMETERS: &[&str] = &["transport", "size", "mode", "pin", "duration", "patience"];
+
+/// How an end waits for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// It sleeps in the kernel until the message is there.
+    Blocking,
+    /// It asks again and again, and never sleeps.
+    Polling,
+}
+
+impl Mode {
+    /// As it is written in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Blocking => "blocking",
+            Mode::Polling => "polling",
+        }
+    }
+}
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// What carries the messages.
+    pub transport: Transport,
+    /// Sizes of a message, one after the other.
+    pub sizes: Vec<Bytes>,
+    /// How both ends wait.
+    pub mode: Mode,
+    /// Processors of the measuring and the serving end; `None`: not pinned.
+    pub pin: [Option<usize>; 2],
+    /// How long each size is measured.
+    pub duration: Seconds,
+    /// How long to wait for a reply: over UDP it then counts as lost, over TCP
+    /// the other end counts as gone.
+    pub patience: Seconds,
+}
+
+impl Spec {
+    /// From a workload's parameters: `transport` (`tcp`, `udp`), `size` (64 B; one
+    /// or a list), `mode` (`blocking`, `polling`), `pin` (`none`; `"0,1"`),
+    /// `duration` (1 s), `patience` (200 ms over UDP, 5 s over TCP).
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        let transport = Transport::from_params(params)?;
+        let sizes = sizes(params, Bytes(64))?;
+        sizes.iter().try_for_each(|size| transport.carries(*size))?;
+        let mode = match params.choice("mode", &["blocking", "polling"])? {
+            "polling" => Mode::Polling,
+            _ => Mode::Blocking,
+        };
+        let patience = match transport {
+            Transport::Tcp => Seconds(5.0),
+            Transport::Udp => Seconds(0.2),
+        };
+        Ok(Spec {
+            transport,
+            sizes,
+            mode,
+            pin: pins(params)?,
+            duration: duration(params, Seconds(1.0))?,
+            patience: positive("patience", params.seconds("patience", patience)?)?,
+        })
+    }
+
+    /// About how long it takes in all, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.sizes.len() as f64 * self.duration.0 + 0.1
+    }
+
+    /// What the serving end is told for one size.
+    pub fn session(&self, size: Bytes, stamp: bool) -> Session {
+        Session {
+            transport: self.transport,
+            size: size.0,
+            mode: self.mode,
+            stamp,
+            pin: self.pin[1],
+            seconds: self.duration.0 + self.patience.0,
+        }
+    }
+}
+
+/// One size, as the serving end is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// What carries the messages.
+    pub transport: Transport,
+    /// Bytes of a message.
+    pub size: u64,
+    /// How to wait.
+    pub mode: Mode,
+    /// Whether to write the time of arrival into the reply.
+    pub stamp: bool,
+    /// Processor to run on.
+    pub pin: Option<usize>,
+    /// About how long it will go on: long after, the measuring end is gone.
+    pub seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_needs_no_parameter() {
+        let spec = Spec::from_params(&Params::default()).expect("reads");
+        assert_eq!(
+            (spec.transport, spec.sizes, spec.mode),
+            (Transport::Tcp, vec![Bytes(64)], Mode::Blocking)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused_before_anything_runs() {
+        let over = Params::default().with("transport", "udp").with("size", 65_508);
+        assert!(Spec::from_params(&over).is_err());
+        assert!(Spec::from_params(&Params::default().with("size", 0)).is_err());
+        assert!(Spec::from_params(&Params::default().with("patience", "0 s")).is_err());
+    }
+
+    #[test]
+    fn slips_name_the_nearest() {
+        let slip = |name, value: &str| {
+            Spec::from_params(&Params::default().with(name, value)).expect_err("is refused").remedy
+        };
+        assert_eq!(slip("mode", "poling").as_deref(), Some("did you mean `polling`?"));
+        assert_eq!(slip("sise", "64 B").as_deref(), Some("did you mean `size`?"));
+    }
+}

@@ -1,0 +1,182 @@
+//! One message's way out and in, over TCP or UDP, sleeping or spinning.
+//!
+//! A message carries its number in its first eight bytes (fewer where it is
+//! shorter), so that a late reply is not taken for another's, and, where both
+//! ends share a clock and it has room, the time of arrival at the serving end
+//! in the next eight. Little-endian.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::ops::Range;
+use std::time::Duration;
+
+use super::Mode;
+use crate::peer::socket::passing;
+use crate::probe::clock;
+
+/// Where the time of arrival stands.
+pub const STAMP: Range<usize> = 8..16;
+
+/// Whether a message of `size` bytes has room for the time of arrival.
+pub fn has_room(size: u64) -> bool {
+    size >= STAMP.end as u64
+}
+
+/// Writes a message's number.
+pub fn number(message: &mut [u8], number: u64) {
+    let digits = message.len().min(8);
+    message[..digits].copy_from_slice(&number.to_le_bytes()[..digits]);
+}
+
+/// Whether a reply carries this number.
+pub fn is_number(reply: &[u8], number: u64) -> bool {
+    let digits = reply.len().min(8);
+    reply[..digits] == number.to_le_bytes()[..digits]
+}
+
+/// What came of waiting for a message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// A whole message, of so many bytes.
+    Whole(usize),
+    /// Nothing yet. After a while asleep, or a while of spinning.
+    NotYet,
+    /// The other end has closed.
+    Closed,
+}
+
+/// A socket that messages travel on.
+pub trait Wire {
+    /// Sends a whole message; gives up at `deadline` (nanoseconds of the probes'
+    /// clock) where the other end does not take it.
+    fn put(&mut self, message: &[u8], deadline: u64) -> io::Result<()>;
+    /// Waits a while for a message of at most `into.len()` bytes: over TCP for
+    /// exactly as many, keeping what came of it for the next call.
+    fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival>;
+}
+
+/// How often to ask before looking at the time: some hundred microseconds.
+const SPINS: u32 = 256;
+
+/// Asks `receive` for bytes, until there are some or a while has passed.
+#[inline]
+fn wait(mode: Mode, mut receive: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    let tries = if mode == Mode::Polling { SPINS } else { 1 };
+    for _ in 0..tries {
+        match receive() {
+            Ok(n) => return Ok(Some(n)),
+            Err(e) if passing(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(None)
+}
+
+/// Messages as stretches of a TCP connection.
+pub struct Stream {
+    socket: TcpStream,
+    mode: Mode,
+    filled: usize,
+}
+
+impl Stream {
+    /// Over `socket`; asleep, a wait lasts at most `nap`.
+    pub fn new(socket: TcpStream, mode: Mode, nap: Duration) -> io::Result<Self> {
+        socket.set_nonblocking(mode == Mode::Polling)?;
+        socket.set_read_timeout(Some(nap))?;
+        socket.set_write_timeout(Some(nap))?;
+        Ok(Stream { socket, mode, filled: 0 })
+    }
+}
+
+impl Wire for Stream {
+    #[inline]
+    fn put(&mut self, mut message: &[u8], deadline: u64) -> io::Result<()> {
+        while !message.is_empty() {
+            match self.socket.write(message) {
+                Ok(n) => message = &message[n..],
+                Err(e) if passing(&e) && clock::now() < deadline => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival> {
+        while self.filled < into.len() {
+            let (socket, rest) = (&mut self.socket, &mut into[self.filled..]);
+            match wait(self.mode, || socket.read(rest))? {
+                Some(0) => return Ok(Arrival::Closed),
+                Some(n) => self.filled += n,
+                None => return Ok(Arrival::NotYet),
+            }
+        }
+        self.filled = 0;
+        Ok(Arrival::Whole(into.len()))
+    }
+}
+
+/// Messages as UDP datagrams to and from one peer.
+pub struct Datagrams {
+    socket: UdpSocket,
+    mode: Mode,
+}
+
+impl Datagrams {
+    /// Over a connected `socket`; asleep, a wait lasts at most `nap`.
+    pub fn new(socket: UdpSocket, mode: Mode, nap: Duration) -> io::Result<Self> {
+        socket.set_nonblocking(mode == Mode::Polling)?;
+        socket.set_read_timeout(Some(nap))?;
+        socket.set_write_timeout(Some(nap))?;
+        Ok(Datagrams { socket, mode })
+    }
+}
+
+impl Wire for Datagrams {
+    #[inline]
+    fn put(&mut self, message: &[u8], deadline: u64) -> io::Result<()> {
+        loop {
+            match self.socket.send(message) {
+                Ok(_) => return Ok(()),
+                // An earlier datagram met no socket (ICMP port unreachable): the
+                // control connection decides whether the other end is gone.
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => return Ok(()),
+                Err(e) if passing(&e) && clock::now() < deadline => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival> {
+        match wait(self.mode, || self.socket.recv(into)) {
+            Ok(Some(n)) => Ok(Arrival::Whole(n)),
+            Ok(None) => Ok(Arrival::NotYet),
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => Ok(Arrival::NotYet),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_stamp_needs_sixteen_bytes() {
+        assert!(has_room(16) && !has_room(15));
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_knows_its_number(size in 1usize..100, n: u64) {
+            let mut message = vec![7; size];
+            number(&mut message, n);
+            prop_assert!(is_number(&message, n));
+            prop_assert!(!is_number(&message, n.wrapping_add(1)));
+            prop_assert!(message[size.min(8)..].iter().all(|b| *b == 7));
+        }
+    }
+}

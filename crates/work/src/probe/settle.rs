@@ -1,0 +1,68 @@
+//! When a series has settled, and what may be said of what is left. The rules
+//! are the statisticians' (`crosstalk_stats::{warmup, quantile}`).
+
+use crosstalk_core::histogram::Histogram;
+use crosstalk_stats::quantile::{estimate, samples_needed};
+use crosstalk_stats::warmup::{Warmup, detect};
+
+/// The two-sided error at which a percentile must have an interval to be stated.
+const ALPHA: f64 = 0.05;
+
+/// Where a series settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settling {
+    /// The first value that counts.
+    pub at: usize,
+    /// Whether a steady state was found.
+    pub found: bool,
+}
+
+/// Where a series, in order of time, settled. Of one that did not, the second
+/// half counts; of one too short to tell, all.
+pub fn settled(values: &[u64]) -> Settling {
+    let series: Vec<f64> = values.iter().map(|v| *v as f64).collect();
+    match detect(&series) {
+        Warmup::SteadyFrom(at) => Settling { at, found: true },
+        Warmup::NotReached => Settling { at: values.len() / 2, found: false },
+        Warmup::Unknown => Settling { at: 0, found: false },
+    }
+}
+
+/// Quantile `q`, where there are enough values for it.
+pub fn percentile(histogram: &Histogram, q: f64) -> Option<f64> {
+    (histogram.count() >= samples_needed(q, ALPHA)?).then(|| histogram.quantile(q))?
+}
+
+/// The median, where there are enough values for it.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    estimate(&sorted, 0.5, ALPHA).map(|interval| interval.point)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_slow_at_first_is_left_out() {
+        let values: Vec<u64> = (0..1000).map(|i| if i < 100 { 900 } else { 100 + i % 3 }).collect();
+        let settling = settled(&values);
+        assert!(settling.found && (100..200).contains(&settling.at), "{settling:?}");
+    }
+
+    #[test]
+    fn of_a_short_series_everything_counts() {
+        assert_eq!(settled(&[1, 2, 3]), Settling { at: 0, found: false });
+    }
+
+    #[test]
+    fn no_percentile_comes_from_too_few_values() {
+        let mut histogram = Histogram::default();
+        (0..300).for_each(|v| histogram.record(v));
+        assert!(percentile(&histogram, 0.5).is_some());
+        assert_eq!(percentile(&histogram, 0.99), None);
+        assert_eq!(median(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0]), Some(4.0));
+    }
+}

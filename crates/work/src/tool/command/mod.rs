@@ -1,0 +1,87 @@
+//! The user's own program, run on every node at once.
+//!
+//! Each node runs the same command line. It finds the others in its environment:
+//! `CROSSTALK_HOSTS` (addresses of all nodes, by number, with commas),
+//! `CROSSTALK_NODE` (its own number, from 0), `CROSSTALK_NODES` (how many).
+//! All start together; the attempt ends when node 0's program ends, and the
+//! others are then asked to end (SIGTERM, and SIGKILL two seconds later).
+//!
+//! | metric | unit | what |
+//! |---|---|---|
+//! | `run_time` | s | node 0's program, from before its start to its end |
+//! | `time_compute` | s | processor time, user and system, of the program and all that it started and waited for, or left behind (getrusage(2)); label `node` |
+//! | `time_queue` | s | ready to run, but no processor was free: at least this much (`/proc/PID/schedstat`, seen every 100 ms); label `node` |
+//! | `time_wait` | s | wall time − `time_compute` − `time_queue`, where that is above zero; label `node` |
+//! | `own_overhead` | s | of `run_time`, what starting a process takes; label `node` |
+//!
+//! **What `time_wait` is.** The time in which the program neither ran nor was
+//! ready to run: it waited for the network, a disk, another process or a clock.
+//! It does not tell these apart. Between two cells that differ only in the
+//! fabric, the *change* of it is the network's. It is exact for a program that
+//! does one thing at a time. Where threads overlap, their processor times add up
+//! and hide waiting; where they exceed the wall time nothing can be said, and
+//! the metric is absent, not zero. Time that the kernel spends on packets in
+//! interrupts belongs to nobody's processor time and so counts as waiting.
+
+mod argv;
+mod fate;
+mod gathering;
+mod part;
+mod program;
+mod tail;
+mod tree;
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
+use crosstalk_core::value::Params;
+
+use argv::{PARAMETERS, argv};
+
+/// The user's own program as a workload.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Command;
+
+impl Workload for Command {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn title(&self) -> &'static str {
+        "Your own program, on every node at once"
+    }
+
+    fn parameters(&self) -> &'static [&'static str] {
+        PARAMETERS
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Real
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        vec![program::need()]
+    }
+
+    /// `nodes` says on how many nodes it runs; 1 when not given.
+    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
+        params.only(PARAMETERS)?;
+        argv(params)?;
+        let nodes = params.count("nodes", 1, 1)? as usize;
+        let metrics = vec![
+            Metric::new("run_time", "s", Better::Lower),
+            Metric::new("time_compute", "s", Better::Lower),
+            Metric::new("time_wait", "s", Better::Lower),
+            Metric::new("time_queue", "s", Better::Neither),
+            Metric::new("own_overhead", "s", Better::Neither),
+        ];
+        // Nothing is known of a foreign program: the first attempt will tell.
+        Ok(Deployment { nodes, metrics, seconds: 1.0 })
+    }
+
+    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        part::prepare(part)
+    }
+}

@@ -1,0 +1,163 @@
+//! One node's part: start with the others, run, end with node 0, account.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Origin, Reading};
+use crosstalk_core::scene::{Prepared, Sink};
+use crosstalk_core::{Fault, FaultKind};
+
+use super::argv::{argv, find};
+use super::fate::{hung, judge};
+use super::gathering::{Word, gather, join};
+use super::program::{Account, Event, Program};
+use crate::peer::socket::gone;
+use crate::peer::{Line, Until, listen};
+
+/// A node that knows what to run and waits for the others.
+struct Ready {
+    part: Part,
+    argv: Vec<String>,
+    path: PathBuf,
+    listener: Option<TcpListener>,
+}
+
+/// Gets a node ready: finds the program, and on node 0 listens for the others.
+pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    let argv = argv(&part.params)?;
+    let path = find(&argv[0])?;
+    let listener = match (part.node, part.addresses.first()) {
+        (0, Some(address)) => Some(listen((*address, 0).into())?),
+        (0, None) => return Err(Fault::attempt("node 0 has no address")),
+        _ => None,
+    };
+    Ok(Box::new(Ready { part: part.clone(), argv, path, listener }))
+}
+
+impl Prepared for Ready {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.listener.as_ref().and_then(|l| l.local_addr().ok())
+    }
+
+    fn run(
+        self: Box<Self>,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        let until = Until::new(self.part.deadline, cancelled);
+        let account = match &self.listener {
+            Some(listener) => self.lead(listener, &until),
+            None => self.follow(endpoints, &until),
+        }
+        .map_err(|f| f.at(format!("node {}", self.part.node)))?;
+        self.report(&account, out)?;
+        Ok(None)
+    }
+}
+
+impl Ready {
+    /// Node 0: when its program ends, all end.
+    fn lead(&self, listener: &TcpListener, until: &Until) -> Result<Account, Fault> {
+        let mut lines = gather(listener, self.part.nodes, until)?;
+        let mut program = self.start()?;
+        if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
+            let node = format!("node {}", index + 1);
+            return Err(match lines[index].hear(until)? {
+                Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
+                _ => gone(lines[index].peer()).at(node),
+            });
+        }
+        for line in &mut lines {
+            // One that is gone needs not be told.
+            let _ = line.say(&Word::End);
+        }
+        let said = program.last_words();
+        let account = program.end()?;
+        judge(&self.argv[0], account.status, &said).map(|()| account)
+    }
+
+    /// Any other node: its program may end before node 0's, but not badly.
+    fn follow(&self, endpoints: &[Option<SocketAddr>], until: &Until) -> Result<Account, Fault> {
+        let chief =
+            endpoints.first().copied().flatten().ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
+        let mut line = [join(chief, self.part.node, until)?];
+        let outcome = self.run_until_told(&mut line, until);
+        if let Err(fault) = &outcome {
+            // Node 0 may be gone already: then it needs no reason.
+            let _ = line[0].say(&Word::Failed { reason: fault.message.clone() });
+        }
+        outcome
+    }
+
+    fn run_until_told(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
+        let mut program = self.start()?;
+        if self.watch(&mut program, line, until)? == Event::Ended {
+            // Judged now: what comes after the word from node 0 was asked for.
+            let said = program.last_words();
+            let account = program.end()?;
+            judge(&self.argv[0], account.status, &said)?;
+            told(&mut line[0], until)?;
+            return Ok(account);
+        }
+        told(&mut line[0], until)?;
+        program.end()
+    }
+
+    /// Watches; a deadline becomes a fault that says what the program said last.
+    fn watch(&self, program: &mut Program, lines: &[Line], until: &Until) -> Result<Event, Fault> {
+        program.watch(lines, until).map_err(|fault| match fault.kind {
+            FaultKind::Attempt => {
+                let seconds = program.wall().as_secs_f64();
+                // Ended first, so that nobody holds the pipe it is read from.
+                let _ = program.end();
+                hung(&self.argv[0], seconds, &program.last_words())
+            }
+            _ => fault,
+        })
+    }
+
+    fn start(&self) -> Result<Program, Fault> {
+        let hosts: Vec<_> =
+            self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
+        let mut command = Command::new(&self.path);
+        command.args(&self.argv[1..]);
+        command.env("CROSSTALK_HOSTS", hosts.join(","));
+        command.env("CROSSTALK_NODE", self.part.node.to_string());
+        command.env("CROSSTALK_NODES", self.part.nodes.to_string());
+        let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
+        Program::start(command, mark)
+    }
+
+    fn report(&self, account: &Account, out: &mut dyn Sink) -> Result<(), Fault> {
+        let mut take = |name, value| {
+            let reading = Reading::value(name, value, Origin::Measured);
+            out.take(reading.label("node", self.part.node), 1)
+        };
+        take("time_compute", account.compute)?;
+        if let Some(queue) = account.queue {
+            take("time_queue", queue)?;
+        }
+        if let Some(wait) = account.wait() {
+            take("time_wait", wait)?;
+        }
+        take("own_overhead", account.start)?;
+        if self.part.node == 0 {
+            out.take(Reading::value("run_time", account.wall, Origin::Measured), 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for node 0's word that it is over.
+fn told(line: &mut Line, until: &Until) -> Result<(), Fault> {
+    match line.hear(until)? {
+        Some(Word::End) => Ok(()),
+        _ => Err(gone(line.peer()).at("node 0")),
+    }
+}

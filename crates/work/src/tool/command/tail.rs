@@ -1,0 +1,99 @@
+//! The last of what a program wrote. The agent's own standard output is the
+//! channel to the runner, so a program never gets to write there.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How much is kept.
+pub const KEPT: usize = 64 << 10;
+
+/// Lines of it that a fault quotes, and bytes at most.
+const QUOTED_LINES: usize = 10;
+const QUOTED_BYTES: usize = 2000;
+
+/// How long to wait for the end of what was written. A process that outlives
+/// the program and still holds the pipe must not hold up the attempt.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// The end of a stream, collected by a thread of its own.
+pub struct Tail {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Tail {
+    /// Collects from `stream` until its end.
+    pub fn of(mut stream: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::with_capacity(KEPT)));
+        let shared = Arc::clone(&kept);
+        let reader = thread::spawn(move || {
+            let mut chunk = [0; 8192];
+            while let Ok(n @ 1..) = stream.read(&mut chunk) {
+                let mut kept = lock(&shared);
+                kept.extend(&chunk[..n]);
+                let surplus = kept.len().saturating_sub(KEPT);
+                kept.drain(..surplus);
+            }
+        });
+        Tail { kept, reader }
+    }
+
+    /// The last lines, for people; empty where nothing was written.
+    pub fn last_lines(&self) -> String {
+        let deadline = Instant::now() + LINGER;
+        while !self.reader.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let bytes: Vec<u8> = lock(&self.kept).iter().copied().collect();
+        quote(&String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(QUOTED_BYTES)..]))
+    }
+}
+
+fn lock(kept: &Mutex<VecDeque<u8>>) -> MutexGuard<'_, VecDeque<u8>> {
+    // Bytes are bytes, whatever became of who wrote them.
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The last lines of a text, without control characters.
+fn quote(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(QUOTED_LINES)..];
+    last.join("\n").chars().filter(|c| *c == '\n' || *c == '\t' || !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_quoted() {
+        let text: String = (0..1000).map(|n| format!("line {n}\n\n")).collect();
+        let quoted = Tail::of(std::io::Cursor::new(text)).last_lines();
+        assert!(quoted.starts_with("line 990\n") && quoted.ends_with("line 999"), "{quoted}");
+    }
+
+    #[test]
+    fn an_endless_line_stays_small_and_colours_are_left_out() {
+        let tail = Tail::of(std::io::Cursor::new(vec![b'x'; 3 * KEPT]));
+        assert_eq!(tail.last_lines().len(), QUOTED_BYTES);
+        assert_eq!(lock(&tail.kept).len(), KEPT);
+        assert_eq!(quote("\u{1b}[31mred\u{1b}[0m"), "[31mred[0m");
+    }
+
+    #[test]
+    fn who_keeps_the_pipe_open_does_not_hold_it_up() {
+        struct Held;
+        impl Read for Held {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                thread::sleep(Duration::from_secs(3));
+                Ok(0)
+            }
+        }
+        let begin = Instant::now();
+        assert_eq!(Tail::of(Held).last_lines(), "");
+        assert!(begin.elapsed() < Duration::from_secs(2));
+    }
+}

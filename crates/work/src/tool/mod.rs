@@ -1,0 +1,3 @@
+//! Programs of others, run as workloads.
+
+pub mod command;

@@ -1,0 +1,96 @@
+//! A cluster for tests: every node a thread, all on loopback.
+
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::fabric::{Costs, Fabric};
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Observation, Reading};
+use crosstalk_core::scene::Workload;
+use crosstalk_core::system::NodeKind;
+use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
+use crosstalk_core::value::Params;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::AtomicBool;
+
+/// Gigabit Ethernet between `nodes` nodes of four cores.
+pub fn emulation(nodes: usize) -> Emulation {
+    let costs = Costs {
+        latency: Seconds(5e-6),
+        overhead: Seconds(2e-6),
+        gap: Seconds(1e-6),
+        gap_per_byte: Seconds(8e-9),
+        overhead_per_byte: Seconds(0.0),
+    };
+    let fabric = Fabric {
+        name: "test".into(),
+        title: "Test".into(),
+        rate: BitRate(1e9),
+        costs,
+        step: Vec::new(),
+        source: BTreeMap::new(),
+        caveats: Vec::new(),
+    };
+    let node =
+        NodeKind { cpu: "Test".into(), cores: 4, clock: Hertz(1e9), speed: 1.0, memory: Bytes(1 << 30) };
+    Emulation {
+        system: "test".into(),
+        node,
+        board: (0..nodes as u32).collect(),
+        within: fabric.clone(),
+        across: fabric,
+    }
+}
+
+/// Plays all parts of a workload; returns all nodes' readings, or the fault of
+/// the first node that has one.
+pub fn play(
+    workload: &dyn Workload,
+    params: &Params,
+    nodes: usize,
+    emulation: Option<Emulation>,
+) -> Result<Vec<Reading>, Fault> {
+    let part = |node| Part {
+        workload: workload.name().into(),
+        params: params.clone(),
+        node,
+        nodes,
+        addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST); nodes],
+        emulation: emulation.clone(),
+        deadline: Seconds(60.0),
+        seed: 42,
+    };
+    let prepared = (0..nodes).map(|node| workload.prepare(&part(node))).collect::<Result<Vec<_>, _>>()?;
+    let endpoints: Vec<_> = prepared.iter().map(|ready| ready.endpoint()).collect();
+    let cancelled = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = prepared
+            .into_iter()
+            .map(|ready| {
+                let (endpoints, cancelled) = (&endpoints, &cancelled);
+                scope.spawn(move || {
+                    let mut readings = Vec::new();
+                    ready.run(endpoints, &mut readings, cancelled).map(|_| readings)
+                })
+            })
+            .collect();
+        let results: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+        // Who was left alone says so; why it was is another's fault.
+        let blame = |fault: &Fault| fault.message.contains("gone") || fault.message.contains("connection");
+        let mut faults: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+        faults.sort_by_key(|fault| blame(fault));
+        match faults.first() {
+            Some(fault) => Err((*fault).clone()),
+            None => Ok(results.into_iter().flatten().flatten().collect()),
+        }
+    })
+}
+
+/// The only reading of a metric.
+pub fn reading(readings: &[Reading], metric: &str) -> f64 {
+    let mut found = readings.iter().filter(|reading| reading.metric == metric);
+    match (found.next(), found.next()) {
+        (Some(Reading { observation: Observation::Value(value), .. }), None) => *value,
+        other => panic!("expected one value of {metric}, found {other:?}"),
+    }
+}

@@ -1,0 +1,161 @@
+//! PageRank through its workload, on ranks that really exchange messages.
+
+mod cluster;
+
+use cluster::{emulation, play, reading};
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Observation, Origin, Reading};
+use crosstalk_core::scene::Workload;
+use crosstalk_core::value::Params;
+use crosstalk_work::app::pagerank::PageRank;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn run(params: Params, virtual_time: bool) -> Result<Vec<Reading>, Fault> {
+    let nodes = PageRank.deploy(&params)?.nodes;
+    play(&PageRank, &params, nodes, virtual_time.then(|| emulation(nodes)))
+}
+
+/// What the slaves wrote: label → rank.
+fn output(directory: &Path) -> BTreeMap<u32, f64> {
+    let mut ranks = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("text");
+        parse(&text, &mut ranks);
+    }
+    ranks
+}
+
+fn parse(text: &str, ranks: &mut BTreeMap<u32, f64>) {
+    for line in text.lines() {
+        let (label, rank) = line.split_once('\t').expect("two columns");
+        ranks.insert(label.parse().expect("a label"), rank.parse().expect("a rank"));
+    }
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A real graph: in `CROSSTALK_DATA`, else beside the workspace.
+fn graph(name: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("CROSSTALK_DATA").map(PathBuf::from);
+    let beside = workspace().join("../shared/data");
+    let path = data.unwrap_or(beside).join("graph").join(name);
+    if path.is_file() {
+        return Some(path);
+    }
+    eprintln!("skipped: no {} (CROSSTALK_DATA names the directory)", path.display());
+    None
+}
+
+/// The reference's ranks.
+fn reference(graph: &Path, iterations: usize, reset: f64, variant: &str) -> Option<BTreeMap<u32, f64>> {
+    let python = workspace().join(".tools/venv/bin/python");
+    if !python.is_file() {
+        eprintln!("skipped: no scipy (tools/venv installs it)");
+        return None;
+    }
+    let output = Command::new(python)
+        .arg(workspace().join("tools/pagerank_reference.py"))
+        .arg(graph)
+        .args([iterations.to_string(), reset.to_string(), variant.to_string()])
+        .output()
+        .expect("Python starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut ranks = BTreeMap::new();
+    parse(&String::from_utf8_lossy(&output.stdout), &mut ranks);
+    Some(ranks)
+}
+
+fn agrees_with_the_reference(name: &str, iterations: usize, variant: &str) {
+    let Some(graph) = graph(name) else { return };
+    let Some(expected) = reference(&graph, iterations, 0.15, variant) else { return };
+    let mut checksums = Vec::new();
+    for slaves in [1, 2, 4, 6] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let params = Params::default()
+            .with("slaves", slaves)
+            .with("iterations", iterations as i64)
+            .with("variant", variant)
+            .with("graph", graph.display().to_string())
+            .with("output", directory.path().display().to_string());
+        let readings = run(params, true).expect("runs");
+        checksums.push(reading(&readings, "answer_checksum"));
+        let found = output(directory.path());
+        assert!(found.keys().eq(expected.keys()), "{slaves} slaves: other vertices");
+        for (label, rank) in &found {
+            let expected = expected[label];
+            assert!((rank - expected).abs() <= 1e-9 * expected, "{label}: {rank}, not {expected}");
+        }
+    }
+    assert!(checksums.windows(2).all(|pair| pair[0] == pair[1]), "{checksums:?}");
+}
+
+#[test]
+fn wiki_vote_agrees_with_scipy() {
+    agrees_with_the_reference("wiki-Vote.txt.gz", 10, "graphx");
+}
+
+#[test]
+fn wiki_vote_normalised_agrees_with_scipy() {
+    agrees_with_the_reference("wiki-Vote.txt.gz", 10, "graphx-normalised");
+}
+
+#[test]
+fn twitter_agrees_with_scipy() {
+    agrees_with_the_reference("twitter-higgs-sample.txt.gz", 3, "graphx");
+}
+
+#[test]
+fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock() {
+    let mut checksums = Vec::new();
+    for (slaves, virtual_time) in [(1, true), (2, true), (3, false), (6, true)] {
+        let params = Params::default().with("slaves", slaves).with("scale", 12);
+        let readings = run(params, virtual_time).expect("runs");
+        checksums.push(reading(&readings, "answer_checksum"));
+        assert!(reading(&readings, "completion_time") > 0.0);
+        assert_eq!(reading(&readings, "bytes_exchanged") > 0.0, slaves > 1);
+        let origin = if virtual_time { Origin::Emulated } else { Origin::Measured };
+        assert!(readings.iter().any(|r| r.metric == "completion_time" && r.origin == origin));
+    }
+    assert!(checksums.windows(2).all(|pair| pair[0] == pair[1]), "{checksums:?}");
+}
+
+#[test]
+fn every_node_says_where_its_time_went() {
+    let params = Params::default().with("slaves", 2).with("scale", 12);
+    let readings = run(params, true).expect("runs");
+    let completion = reading(&readings, "completion_time");
+    let declared = PageRank.deploy(&Params::default()).expect("deploys").metrics;
+    assert!(readings.iter().all(|r| declared.iter().any(|metric| metric.name == r.metric)));
+    assert!(declared.iter().all(|metric| readings.iter().any(|r| r.metric == metric.name)));
+    for node in ["0", "1", "2"] {
+        let spent: f64 = readings
+            .iter()
+            .filter(|r| ["time_compute", "time_wait", "time_serialise"].contains(&r.metric.as_str()))
+            .filter(|r| r.labels.get("node").is_some_and(|label| label == node))
+            .map(|r| if let Observation::Value(value) = r.observation { value } else { f64::NAN })
+            .sum();
+        // Slaves are done a little before the master has heard of it.
+        assert!(spent <= completion && spent > 0.5 * completion, "node {node}: {spent} of {completion}");
+    }
+}
+
+#[test]
+fn a_bad_line_is_named_before_anything_runs() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("graph.txt");
+    std::fs::write(&path, "1 2\n2 three\n").expect("written");
+    let params = Params::default().with("graph", path.display().to_string());
+    let fault = run(params, true).expect_err("refused");
+    assert_eq!(fault.place, Some(format!("{}:2", path.display())));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_fails_the_attempt() {
+    let params = Params::default().with("scale", 4).with("output", "/proc/nowhere");
+    let fault = run(params, true).expect_err("refused");
+    assert!(fault.to_string().contains("/proc/nowhere/part-00000"), "{fault}");
+}
