@@ -187,8 +187,7 @@ pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> O
     let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
     let cells: Vec<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
     let origin = view.data.origins(view.index, &cells, metric).last().copied()?;
-    let mut joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
-    joined.retain(|_, v| v.is_finite());
+    let joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
     Some((estimate::of(&joined)?, origin))
 }
 

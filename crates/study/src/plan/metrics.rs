@@ -2,6 +2,7 @@
 //! and ids of published values against the catalogue.
 
 use super::PlannedExperiment;
+use crate::analyse::Asked;
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
 use crosstalk_core::Fault;
@@ -69,6 +70,7 @@ fn reported(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    let metric = Asked::new(metric).metric;
     if metrics.iter().any(|known| known.name == metric) {
         return Ok(());
     }
