@@ -73,7 +73,7 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
         done: 0,
         progress,
     };
-    runner.open(resuming)?;
+    runner.open(&before)?;
     runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
     let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
     let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
@@ -107,7 +107,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn open(&mut self, resuming: bool) -> Result<(), Fault> {
+    fn open(&mut self, before: &Run) -> Result<(), Fault> {
         let plan = self.lab.plan;
         self.journal.write(&Line::Run {
             schema: JOURNAL_SCHEMA.into(),
@@ -118,13 +118,11 @@ impl Runner<'_> {
             quick: plan.quick,
             at: self.lab.clock.now(),
         })?;
-        if !resuming {
-            let mut declared: Vec<&str> = Vec::new();
-            for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
-                if !declared.contains(&metric.name.as_str()) {
-                    declared.push(&metric.name);
-                    self.journal.write(&Line::Metric(metric.clone()))?;
-                }
+        let mut declared: Vec<&str> = before.metrics.iter().map(|m| m.name.as_str()).collect();
+        for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
+            if !declared.contains(&metric.name.as_str()) {
+                declared.push(&metric.name);
+                self.journal.write(&Line::Metric(metric.clone()))?;
             }
         }
         Ok(())

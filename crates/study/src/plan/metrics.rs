@@ -3,6 +3,7 @@
 
 use super::PlannedExperiment;
 use super::cells::combine;
+use crate::analyse::Asked;
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
 use crate::published::{placeholders, published_id};
@@ -72,6 +73,7 @@ fn reported(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    let metric = Asked::new(metric).metric;
     if metrics.iter().any(|known| known.name == metric) {
         return Ok(());
     }
