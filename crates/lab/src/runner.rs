@@ -62,7 +62,7 @@ pub struct Ending {
 
 /// Runs the plan, going on where `before` ended (an empty run begins it).
 pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
-    let resuming = !before.attempts.is_empty() || !before.metrics.is_empty();
+    let resuming = lab.dir.journal().exists();
     let journal =
         if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
     let mut runner = Runner {
@@ -92,7 +92,7 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
     };
     runner.close(&ending)?;
     if ending.status == Status::Finished {
-        lab.dir.record_after(&troupe.facts(&seats)?)?;
+        lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
     }
     Ok(ending)
 }
@@ -245,7 +245,11 @@ impl Runner<'_> {
         let journal = &mut self.journal;
         let mut keep =
             |reading: Reading, at: f64, n: u64| journal.write(&Line::Sample { attempt: id, reading, at, n });
+        let noted = troupe.notes().len();
         let ended = perform(troupe, &planned.scene, &given, &mut keep)?;
+        for note in &troupe.notes()[noted..] {
+            self.progress.event(Event::Warning { text: note.clone() });
+        }
         let seconds = began.elapsed().as_secs_f64();
         self.journal.write(&line(
             ended.status,
