@@ -144,7 +144,11 @@ impl RunDir {
     }
 
     /// Notes what the nodes were at the end, and what was found missing on the way.
-    pub fn record_after(&self, facts: &BTreeMap<String, Provenance>, absences: &[String]) -> Result<(), Fault> {
+    pub fn record_after(
+        &self,
+        facts: &BTreeMap<String, Provenance>,
+        absences: &[String],
+    ) -> Result<(), Fault> {
         let mut conditions = self.conditions()?;
         conditions.after = facts.clone();
         for absence in absences {

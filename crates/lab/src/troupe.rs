@@ -44,7 +44,15 @@ pub struct Troupe {
 impl Troupe {
     pub fn new(cluster: Box<dyn Cluster>) -> Self {
         let (sender, inbox) = channel();
-        Troupe { cluster, sessions: BTreeMap::new(), generation: 0, link: Link::Unshaped, notes: Vec::new(), sender, inbox }
+        Troupe {
+            cluster,
+            sessions: BTreeMap::new(),
+            generation: 0,
+            link: Link::Unshaped,
+            notes: Vec::new(),
+            sender,
+            inbox,
+        }
     }
 
     pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {
