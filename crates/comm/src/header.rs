@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Collective(Collective),
     /// The source has finished and sends nothing more.
     Goodbye,
+    /// The source gives up because the node in the tag is gone.
+    Blame,
 }
 
 /// Which collective, so that ranks that disagree are told so.
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Hello => 0,
             Kind::Point => 1,
             Kind::Goodbye => 2,
+            Kind::Blame => 3,
             Kind::Collective(which) => FIRST_COLLECTIVE + which as u16,
         }
     }
@@ -80,6 +83,7 @@ impl Kind {
             0 => Some(Kind::Hello),
             1 => Some(Kind::Point),
             2 => Some(Kind::Goodbye),
+            3 => Some(Kind::Blame),
             _ => {
                 let which = code.checked_sub(FIRST_COLLECTIVE)?;
                 Collective::ALL.get(usize::from(which)).copied().map(Kind::Collective)
@@ -102,6 +106,12 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// One that carries no payload and no time.
+    pub(crate) fn bare(kind: Kind, source: usize, tag: u32) -> Self {
+        let (source, head) = (source as u32, VirtualTime::ZERO);
+        Header { kind, source, tag, length: 0, head, epoch: 0, number: 0, key: 0 }
+    }
+
     /// As it goes over the wire.
     pub(crate) fn encode(&self) -> [u8; HEADER] {
         let mut wire = [0; HEADER];
@@ -193,17 +203,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let header = Header {
-            kind: Kind::Point,
-            source: 0,
-            tag: 0,
-            length: 0,
-            head: VirtualTime::ZERO,
-            epoch: 0,
-            number: 0,
-            key: 0,
-        };
-        let mut wire = header.encode();
+        let mut wire = Header::bare(Kind::Point, 0, 0).encode();
         wire[4] = 9;
         let fault = Header::decode(&wire).expect_err("refused");
         assert!(fault.to_string().contains("version 1, found 9"), "{fault}");

@@ -12,6 +12,9 @@ use crate::header::{HEADER, Header, Kind};
 /// grows only as bytes really arrive.
 const TRUSTED: u64 = 1 << 20;
 
+/// The most that is read from one peer before the others have their turn.
+const TURN: usize = 4 << 20;
+
 /// A message that has arrived.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Message {
@@ -31,6 +34,8 @@ pub(crate) enum Peer {
     Finished,
     /// The connection ended without a goodbye.
     Gone,
+    /// Gave up, because another node is gone.
+    Blames(usize),
 }
 
 /// A connection to one peer.
@@ -46,6 +51,8 @@ pub(crate) struct Link {
     incoming: Option<(Header, Vec<u8>)>,
     received: u32,
     sent: u32,
+    /// A message has been written in part.
+    pub(crate) writing: bool,
 }
 
 impl Link {
@@ -64,17 +71,19 @@ impl Link {
             incoming: None,
             received: 0,
             sent: 0,
+            writing: false,
         })
     }
 
-    /// Reads what is there; returns how many bytes of payload came.
+    /// Reads what is there, up to [`TURN`]; returns how many bytes of payload came.
     pub(crate) fn drain(&mut self) -> Result<usize, Fault> {
         let mut bytes = 0;
-        while self.peer == Peer::Here {
-            let step = if self.incoming.is_some() { self.read_body() } else { self.read_header()? };
-            match step {
+        while self.peer == Peer::Here && bytes < TURN {
+            let within = self.incoming.is_some();
+            match if within { self.read_body() } else { self.read_header()? } {
                 Ok(0) => self.peer = Peer::Gone,
-                Ok(n) => bytes += n,
+                Ok(n) if within => bytes += n,
+                Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.peer = Peer::Gone,
@@ -112,10 +121,14 @@ impl Link {
 
     fn read_body(&mut self) -> io::Result<usize> {
         let Some((header, body)) = &mut self.incoming else { return Ok(0) };
-        let missing = header.length - body.len() as u64;
-        let before = body.len();
+        let (before, missing) = (body.len(), header.length - body.len() as u64);
+        if body.capacity() == before {
+            // Doubles, but never beyond what the message needs.
+            body.reserve_exact(missing.min(TRUSTED.max(before as u64)) as usize);
+        }
+        let room = (body.capacity() - before).min(TURN) as u64;
         // What came before an error is kept in `body`.
-        let result = (&self.stream).take(missing).read_to_end(body);
+        let result = (&self.stream).take(missing.min(room)).read_to_end(body);
         match (body.len() - before, result) {
             (0, result) => result,
             (came, _) => Ok(came),
@@ -129,9 +142,10 @@ impl Link {
             return;
         };
         self.received = self.received.wrapping_add(1);
-        if header.kind == Kind::Goodbye {
-            self.peer = Peer::Finished;
-            return;
+        match header.kind {
+            Kind::Goodbye => return self.peer = Peer::Finished,
+            Kind::Blame => return self.peer = Peer::Blames(header.tag as usize),
+            Kind::Hello | Kind::Point | Kind::Collective(_) => {}
         }
         self.inbox.push_back(Message {
             kind: header.kind,
@@ -164,6 +178,56 @@ impl Link {
                 Err(e) => return Err(e),
             }
         }
+        self.writing = done < HEADER + body.len();
         Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::time::{Duration, Instant};
+
+    /// A link of node 1 and the node's own end of it.
+    fn pair() -> (Link, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let far = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
+        let (near, _) = listener.accept().expect("accepts");
+        (Link::new(near, 1, 7).expect("is a link"), far)
+    }
+
+    fn drain_until(link: &mut Link, done: impl Fn(&Link) -> bool) {
+        let begin = Instant::now();
+        while !done(link) {
+            link.drain().expect("well-formed");
+            assert!(begin.elapsed() < Duration::from_secs(5), "it never comes");
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_announced_but_never_comes_costs_no_memory() {
+        let (mut link, mut far) = pair();
+        let header = Header { length: 1 << 32, key: 7, ..Header::bare(Kind::Point, 1, 0) };
+        far.write_all(&header.encode()).expect("sends");
+        drain_until(&mut link, |link| link.incoming.is_some());
+        let capacity = link.incoming.as_ref().map(|(_, body)| body.capacity() as u64);
+        assert!(capacity <= Some(TRUSTED));
+        drop(far);
+        drain_until(&mut link, |link| link.peer == Peer::Gone);
+    }
+
+    #[test]
+    fn a_message_in_pieces_comes_out_whole() {
+        let (mut link, mut far) = pair();
+        let body = [3; 1000];
+        let header = Header { length: 1000, key: 7, ..Header::bare(Kind::Point, 1, 9) };
+        for piece in [&header.encode()[..], &body].concat().chunks(31) {
+            far.write_all(piece).expect("sends");
+            link.drain().expect("well-formed");
+        }
+        drain_until(&mut link, |link| !link.inbox.is_empty());
+        let message = link.inbox.pop_front().expect("is there");
+        assert_eq!((message.tag, message.body), (9, body.to_vec()));
     }
 }

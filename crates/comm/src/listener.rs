@@ -3,7 +3,6 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
-use crosstalk_model::VirtualTime;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -73,7 +72,7 @@ impl Listener {
                 links[peer] = Some(link);
             }
         }
-        Ok(Rank::new(part, Mesh::new(links, patience)))
+        Ok(Rank::new(part, Mesh::new(part.node, links, patience)))
     }
 
     /// Waits a moment for a caller; `None` when none came or a stranger did.
@@ -126,16 +125,7 @@ fn dial(part: &Part, peer: usize, endpoint: SocketAddr, patience: &Patience) -> 
             Err(e) if e.kind() == ErrorKind::TimedOut => continue,
             Err(e) => return Err(unreachable(e)),
         };
-        let hello = Header {
-            kind: Kind::Hello,
-            source: part.node as u32,
-            tag: 0,
-            length: 0,
-            head: VirtualTime::ZERO,
-            epoch: 0,
-            number: 0,
-            key: part.seed,
-        };
+        let hello = Header { key: part.seed, ..Header::bare(Kind::Hello, part.node, 0) };
         stream.write_all(&hello.encode()).map_err(unreachable)?;
         return Link::new(stream, peer, part.seed).map_err(unreachable);
     }

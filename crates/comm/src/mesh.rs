@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::header::{HEADER, Header, LONGEST};
+use crate::header::{HEADER, Header, Kind, LONGEST};
 use crate::link::{Link, Message, Peer};
 use crate::poll::{self, Watched};
 
@@ -40,6 +40,7 @@ impl Patience<'_> {
 
 /// The connections of one rank; its own place stays empty.
 pub(crate) struct Mesh<'c> {
+    id: usize,
     links: Vec<Option<Link>>,
     patience: Patience<'c>,
     watched: Vec<Watched>,
@@ -48,8 +49,8 @@ pub(crate) struct Mesh<'c> {
 
 impl<'c> Mesh<'c> {
     /// Takes over connected links.
-    pub(crate) fn new(links: Vec<Option<Link>>, patience: Patience<'c>) -> Self {
-        Mesh { links, patience, watched: Vec::new(), backlog: 0 }
+    pub(crate) fn new(id: usize, links: Vec<Option<Link>>, patience: Patience<'c>) -> Self {
+        Mesh { id, links, patience, watched: Vec::new(), backlog: 0 }
     }
 
     /// Sends one message; returns once the kernel has taken it.
@@ -64,10 +65,19 @@ impl<'c> Mesh<'c> {
         let wire = self.link(to).stamp(header);
         let mut done = 0;
         loop {
-            done = self.link(to).write(&wire, body, done).map_err(|_| gone(to))?;
+            match self.link(to).write(&wire, body, done) {
+                Ok(so_far) => done = so_far,
+                // It may have said why: its last words are still to be read.
+                Err(_) => {
+                    self.drain(to)?;
+                    self.nobody_lost()?;
+                    return Err(gone(to));
+                }
+            }
             if done == HEADER + body.len() {
                 return Ok(());
             }
+            self.nobody_lost()?;
             self.turn(Some(to), &|| format!("sending to node {to}"))?;
         }
     }
@@ -82,7 +92,11 @@ impl<'c> Mesh<'c> {
             if let Some(message) = self.take(from, &wanted) {
                 return Ok(message);
             }
-            self.still_here(from)?;
+            self.nobody_lost()?;
+            if self.link(from).peer == Peer::Finished {
+                return Err(Fault::attempt("it finished without sending the message that is waited for")
+                    .at(format!("node {from}")));
+            }
             self.turn(None, &|| format!("waiting for a message from node {from}"))?;
         }
     }
@@ -104,6 +118,7 @@ impl<'c> Mesh<'c> {
             {
                 return Ok((from, message));
             }
+            self.nobody_lost()?;
             let peers = self.peers();
             if peers.iter().all(|peer| self.link(*peer).peer != Peer::Here) {
                 return Err(Fault::attempt("no node is left that could send a message"));
@@ -113,13 +128,13 @@ impl<'c> Mesh<'c> {
     }
 
     /// Tells every peer that nothing more comes, and waits until all have said so.
-    pub(crate) fn close(&mut self, goodbye: Header) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self) -> Result<(), Fault> {
         for peer in self.peers() {
-            self.send(peer, goodbye, &[])?;
+            self.send(peer, Header::bare(Kind::Goodbye, self.id, 0), &[])?;
         }
         for peer in self.peers() {
             while self.link(peer).peer != Peer::Finished {
-                self.still_here(peer)?;
+                self.nobody_lost()?;
                 self.turn(None, &|| format!("waiting for node {peer} to finish"))?;
             }
         }
@@ -142,32 +157,32 @@ impl<'c> Mesh<'c> {
         Some(message)
     }
 
-    fn still_here(&mut self, peer: usize) -> Result<(), Fault> {
-        match self.link(peer).peer {
-            Peer::Here => Ok(()),
-            Peer::Gone => Err(gone(peer)),
-            Peer::Finished => {
-                Err(Fault::attempt("it finished without sending the message that is waited for")
-                    .at(format!("node {peer}")))
-            }
-        }
+    /// A node that died is a fault, whoever is waited for: the attempt cannot
+    /// be finished. Messages that it sent before can still be taken.
+    fn nobody_lost(&mut self) -> Result<(), Fault> {
+        let lost = self.links.iter().enumerate().find_map(|(peer, link)| match link.as_ref()?.peer {
+            Peer::Here | Peer::Finished => None,
+            Peer::Gone => Some(peer),
+            Peer::Blames(other) => Some(other),
+        });
+        let Some(lost) = lost else { return Ok(()) };
+        self.blame(lost);
+        Err(gone(lost))
     }
 
-    /// Waits until something happens, and reads what came. A peer that died is
-    /// a fault, whoever was waited for.
+    /// Waits until something happens, and reads what came.
     fn turn(&mut self, writing: Option<usize>, doing: &dyn Fn() -> String) -> Result<(), Fault> {
         let left = self.patience.left(doing)?;
         let mut watched = std::mem::take(&mut self.watched);
         watched.clear();
-        let open = |link: &&(usize, &Link)| link.1.peer == Peer::Here || writing == Some(link.0);
-        let links = self.links.iter().enumerate().filter_map(|(peer, link)| Some((peer, link.as_ref()?)));
-        let open: Vec<usize> = links
-            .filter(|link| open(&link))
-            .map(|(peer, link)| {
-                watched.push(Watched::new(link.stream.as_raw_fd(), writing == Some(peer)));
-                peer
-            })
-            .collect();
+        let mut open = Vec::with_capacity(self.links.len());
+        for (peer, link) in self.links.iter().enumerate() {
+            let writing = writing == Some(peer);
+            if let Some(link) = link.as_ref().filter(|link| writing || link.peer == Peer::Here) {
+                watched.push(Watched::new(link.stream.as_raw_fd(), writing));
+                open.push(peer);
+            }
+        }
         poll::wait(&mut watched, left)
             .map_err(|e| Fault::environment(format!("cannot wait for messages: {e}")))?;
         for (peer, watched) in open.iter().zip(&watched) {
@@ -185,9 +200,6 @@ impl<'c> Mesh<'c> {
 
     fn drain(&mut self, peer: usize) -> Result<(), Fault> {
         self.backlog += self.link(peer).drain()?;
-        if self.link(peer).peer == Peer::Gone {
-            return Err(gone(peer));
-        }
         if self.backlog > BACKLOG {
             return Err(Fault::attempt(format!(
                 "more than {BACKLOG} bytes of messages have arrived that nobody asked for"
@@ -195,6 +207,18 @@ impl<'c> Mesh<'c> {
             .remedy("let the sender wait for the receiver from time to time"));
         }
         Ok(())
+    }
+
+    /// Tells the others which node is gone, before this one goes too and they
+    /// take it for the culprit. Best effort: who cannot be told finds out.
+    fn blame(&mut self, lost: usize) {
+        let blame = Header::bare(Kind::Blame, self.id, lost as u32);
+        for link in self.links.iter_mut().flatten() {
+            if link.peer == Peer::Here && !link.writing {
+                let wire = link.stamp(blame);
+                let _ = link.write(&wire, &[], 0);
+            }
+        }
     }
 }
 

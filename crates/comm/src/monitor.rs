@@ -20,7 +20,7 @@ const STEAL_BOUND: f64 = 0.02;
 const STEAL_LEAST: Duration = Duration::from_millis(30);
 /// CPU seconds that one involuntary switch may add to a window of computing:
 /// the switch, and a first-level cache (32 KiB, 512 lines of about 20 ns) to fill again.
-pub(crate) const SWITCH_SECONDS: f64 = 10e-6;
+const SWITCH_SECONDS: f64 = 10e-6;
 /// Seconds that a page fault served by a solid-state disk takes, in which the
 /// emulated node, whose memory holds its data, would have computed.
 const FAULT_SECONDS: f64 = 100e-6;

@@ -121,12 +121,12 @@ impl<'c> Rank<'c> {
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
         self.clock.charge(Use::Compute);
         let seen = self.clock.fidelity(self.wildcards, self.size);
-        let goodbye = self.header(Kind::Goodbye, 0, 0, VirtualTime::ZERO);
-        self.mesh.close(goodbye)?;
+        self.mesh.close()?;
         Ok(seen)
     }
 
     /// Where every operation passes: it is outside of the program's computing.
+    /// Whoever records operations does it here.
     pub(crate) fn operation<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
         self.clock.charge(Use::Compute);
         let result = body(self);
@@ -149,7 +149,8 @@ impl<'c> Rank<'c> {
             self.own.push_back(Message { kind, tag, head, epoch: self.epoch, body: data.to_vec() });
             return Ok(());
         }
-        let header = self.header(kind, tag, data.len(), head);
+        let header =
+            Header { length: data.len() as u64, head, epoch: self.epoch, ..Header::bare(kind, self.id, tag) };
         self.mesh.send(to, header, data)
     }
 
@@ -194,11 +195,6 @@ impl<'c> Rank<'c> {
             })
             .collect();
         self.clock.receive(&arrivals)
-    }
-
-    fn header(&self, kind: Kind, tag: u32, length: usize, head: VirtualTime) -> Header {
-        let source = self.id as u32;
-        Header { kind, source, tag, length: length as u64, head, epoch: self.epoch, number: 0, key: 0 }
     }
 
     pub(crate) fn known(&self, peer: usize) -> Result<(), Fault> {

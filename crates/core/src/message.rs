@@ -132,6 +132,17 @@ mod tests {
     }
 
     #[test]
+    fn a_distribution_survives_the_stream() {
+        let mut histogram = crate::histogram::Histogram::default();
+        [3, 3, 16_512].into_iter().for_each(|v| histogram.record(v));
+        let reading = Reading::histogram("round_trip", histogram, crate::record::Origin::Measured);
+        let sent = FromAgent::Sample { reading, at: 0.5, n: 3 };
+        let mut wire = Vec::new();
+        send(&mut wire, &sent).expect("writes");
+        assert_eq!(receive(&mut wire.as_slice()).expect("reads"), Some(sent));
+    }
+
+    #[test]
     fn a_message_cut_short_is_a_fault() {
         let mut reader: &[u8] = b"{\"do\":\"facts\"}";
         assert!(receive::<ToAgent>(&mut reader).is_err());

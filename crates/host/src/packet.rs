@@ -72,13 +72,6 @@ impl Packets {
         Ok(socket.into())
     }
 
-    /// Closes this end in this process only, where a copy made by fork must
-    /// not keep the conversation open.
-    pub fn sever(&self) {
-        // An error means that no more files can be opened; the copy then ends with its parent.
-        let _ = empty(self.as_fd(), libc::O_CLOEXEC);
-    }
-
     /// Sends one message, and one open file with it.
     ///
     /// # Errors
@@ -164,6 +157,13 @@ impl Packets {
         };
         Ok((length, file))
     }
+}
+
+/// Closes what a descriptor stands for in this process only: where a copy made
+/// by fork must not keep a conversation open. The descriptor stays valid.
+pub fn sever(descriptor: BorrowedFd<'_>) {
+    // An error means that no more files can be opened; the copy then ends with its parent.
+    let _ = empty(descriptor, libc::O_CLOEXEC);
 }
 
 /// Has the descriptor stand for an empty file instead of what it stood for.

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 pub mod collective;
+pub mod fit;
 pub mod loggops;
+pub mod simulate;
 pub mod time;
 
 pub use loggops::{Charge, Port, Spent};

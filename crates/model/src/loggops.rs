@@ -189,3 +189,6 @@ impl Port {
         self.ingress.late_time
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@
 use crate::Interval;
 use crate::looks::{Look, Looks};
 use crate::paired::blocks_needed;
-use crate::verdict::{Margin, Side};
+use crate::verdict::Side;
 
 /// Something that a study asks its data.
 pub trait Question {
@@ -42,7 +42,7 @@ pub struct Answer {
     /// The finding.
     pub side: Option<Side>,
     /// The margin, on the same scale, that the finding is beyond or within.
-    pub margin: Margin,
+    pub margin: f64,
     /// Whether the size agrees with what was published, where that is asked.
     pub size: Option<bool>,
     /// Whether more blocks could add nothing that is asked.

@@ -23,14 +23,6 @@ pub struct Margin {
     pub within: f64,
 }
 
-impl Margin {
-    /// This margin, or `floor` where that is larger.
-    #[must_use]
-    pub fn at_least(self, floor: f64) -> Self {
-        Margin { beyond: self.beyond.max(floor), within: self.within.max(floor) }
-    }
-}
-
 impl From<f64> for Margin {
     fn from(margin: f64) -> Self {
         Margin { beyond: margin, within: margin }
@@ -144,7 +136,6 @@ mod tests {
         assert_eq!(of(&interval(0.01, 0.03), margin, Better::Higher), Verdict::Better);
         assert_eq!(of(&interval(-0.01, 0.03), margin, Better::Higher), Verdict::Equivalent);
         assert_eq!(of(&interval(-0.01, 0.06), margin, Better::Higher), Verdict::Inconclusive);
-        assert_eq!(margin.at_least(0.01), Margin { beyond: 0.01, within: 0.05 });
     }
 
     #[test]

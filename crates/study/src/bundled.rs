@@ -51,6 +51,11 @@ pub fn bundled_studies() -> &'static [(&'static str, &'static str)] {
     STUDIES
 }
 
+/// The bundled fabrics and systems: path in the repository and text, to show and to copy.
+pub fn bundled_catalogue_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FABRICS.iter().chain(SYSTEMS).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

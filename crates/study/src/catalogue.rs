@@ -5,6 +5,7 @@ use crate::parse::stem;
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
+use crate::written::Written;
 use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_core::name::unknown;
@@ -66,11 +67,7 @@ impl Catalogues {
                 .at(place)
                 .remedy("add for example [network.ethernet] with within and across"));
         }
-        if !(system.node.speed.is_finite() && system.node.speed > 0.0) {
-            return Err(
-                Fault::usage(format!("expected a speed above zero, found {}", system.node.speed)).at(place)
-            );
-        }
+        possible(&system).map_err(|fault| fault.at(Written::of(text, place).at("node")))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
     }
@@ -166,6 +163,18 @@ impl Catalogues {
 
 /// The name that stands for links as fast as the kernel goes.
 pub const NO_FABRIC: &str = "none";
+
+/// A system that can compute and hold a node.
+fn possible(system: &System) -> Result<(), Fault> {
+    let (node, boards) = (&system.node, &system.boards);
+    if !(node.speed.is_finite() && node.speed > 0.0) {
+        return Err(Fault::usage(format!("expected a speed above zero, found {}", node.speed)));
+    }
+    if node.cores == 0 || boards.count == 0 || boards.nodes == 0 {
+        return Err(Fault::usage("expected at least one core a node, one node a board and one board"));
+    }
+    Ok(())
+}
 
 /// A catalogue entry as TOML.
 fn written(entry: &impl serde::Serialize) -> String {

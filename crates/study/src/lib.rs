@@ -27,7 +27,7 @@ mod read;
 mod substitute;
 
 pub use analyse::{Decision, analyse, decide};
-pub use bundled::{bundled_studies, bundled_study};
+pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;
 pub use emulate::emulation;

@@ -38,7 +38,8 @@ pub struct Plan {
 pub struct PlannedExperiment {
     /// Its name in the study file.
     pub name: String,
-    /// What its workloads report; the first is decided on.
+    /// What its workloads report, in the order of their parts' names, then its observers.
+    /// The first is decided on where the study does not say otherwise.
     pub metrics: Vec<Metric>,
     /// Factors that are costly to change: their levels are grouped within a block.
     pub hard: Vec<String>,

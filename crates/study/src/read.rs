@@ -30,7 +30,7 @@ fn said(message: &str) -> Fault {
     let fault = match message.split_once("data did not match any variant of untagged enum ") {
         Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
         Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
-        None => unknown(message).unwrap_or_else(|| Fault::usage(message.replace('\n', "; "))),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(plain(message))),
     };
     match remedy {
         Some(remedy) => fault.remedy(remedy),
@@ -38,11 +38,34 @@ fn said(message: &str) -> Fault {
     }
 }
 
+/// A message without the reader's own words for things.
+fn plain(message: &str) -> String {
+    let message = message.replace('\n', "; ").replace("missing field", "missing key");
+    let found = message.strip_prefix("invalid value: ").or_else(|| message.strip_prefix("invalid type: "));
+    match found.and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, expected)) => {
+            let expected = match expected {
+                "usize" | "u64" | "u32" => "a whole number of at least 0",
+                "f64" => "a number",
+                "a boolean" => "true or false",
+                "a string" => "text",
+                "a sequence" => "a list",
+                "a map" => "a table",
+                other => other,
+            };
+            format!("expected {expected}, found {found}")
+        }
+        None => message,
+    }
+}
+
 /// "unknown field `X`, expected one of `a`, `b`" with the nearest of them.
 fn unknown(message: &str) -> Option<Fault> {
-    let rest = message.strip_prefix("unknown ")?;
+    let (kind, rest) = match message.strip_prefix("unknown field ") {
+        Some(rest) => ("key", rest),
+        None => ("value", message.strip_prefix("unknown variant ")?),
+    };
     let mut quoted = rest.split('`').skip(1).step_by(2);
-    let kind = if rest.starts_with("variant") { "value" } else { "key" };
     let name = quoted.next()?;
     let valid: Vec<&str> = quoted.collect();
     let fault = Fault::usage(format!("unknown {kind} `{name}`"));

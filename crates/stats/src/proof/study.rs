@@ -3,8 +3,8 @@
 use super::machine::Machine;
 use crate::family::{Answer, Conclusions, Question, conclude};
 use crate::looks::Looks;
-use crate::question::Comparison;
-use crate::verdict::{Margin, Side};
+use crate::question::{Comparison, Practical};
+use crate::verdict::Side;
 
 /// What is true of the cells of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,19 +55,17 @@ impl Situation {
     }
 
     /// How comparison `index` is asked.
-    fn ask<'a>(self, index: usize, ratios: &'a [Option<f64>], twins: &'a [Option<f64>]) -> Comparison<'a> {
-        match self {
+    fn ask<'a>(self, index: usize, ratios: &'a [Option<f64>], twins: &'a [Option<f64>]) -> Practical<'a> {
+        let comparison = match self {
             Situation::Equal | Situation::Mixed => Comparison::new(ratios, 0.0),
             Situation::Edge => Comparison::new(ratios, EDGE.ln()),
-            Situation::User => {
-                let margin = Margin { beyond: 0.0, within: DIFFERENCE.ln() };
-                Comparison::new(ratios, margin).above_noise(twins)
-            }
+            Situation::User => Comparison::new(ratios, 0.0).above_noise(twins),
             Situation::Size => {
                 let off = if index.is_multiple_of(2) { SIZE_MARGIN } else { -SIZE_MARGIN };
                 Comparison::new(ratios, 0.0).against(self.truth(index) + off, SIZE_MARGIN)
             }
-        }
+        };
+        comparison.equivalent_within(if self == Situation::User { DIFFERENCE.ln() } else { 0.0 })
     }
 }
 
@@ -116,7 +114,7 @@ pub fn run(machine: &mut Machine, situation: Situation, looks: &Looks) -> Tally 
 }
 
 fn judge(situation: Situation, ratios: &[Vec<Option<f64>>], looks: &Looks) -> Conclusions {
-    let asked: Vec<Comparison> =
+    let asked: Vec<Practical> =
         ratios[1..].iter().enumerate().map(|(i, ratio)| situation.ask(i, ratio, &ratios[0])).collect();
     let questions: Vec<&dyn Question> = asked.iter().map(|ask| ask as &dyn Question).collect();
     conclude(looks, ratios[0].len(), &questions)
@@ -126,7 +124,7 @@ fn count(situation: Situation, ratios: &[Vec<Option<f64>>], conclusions: &Conclu
     let mut tally = Tally { blocks: conclusions.blocks, ..Tally::default() };
     for (index, conclusion) in conclusions.of.iter().enumerate() {
         let (truth, answer) = (situation.truth(index), &conclusion.answer);
-        let published = situation.ask(index, &ratios[index + 1], &ratios[0]).published;
+        let published = situation.ask(index, &ratios[index + 1], &ratios[0]).comparison.published;
         tally.wrong |= side_is_false(truth, answer);
         tally.wrong |= published.is_some_and(|p| size_is_false(truth - p.value, p.margin, answer.size));
         tally.inconclusive += u64::from(answer.side.is_none());
@@ -145,9 +143,9 @@ const ROUNDING: f64 = 1e-12;
 fn side_is_false(truth: f64, answer: &Answer) -> bool {
     match answer.side {
         None => false,
-        Some(Side::Above) => truth <= answer.margin.beyond + ROUNDING,
-        Some(Side::Below) => truth >= -answer.margin.beyond - ROUNDING,
-        Some(Side::Within) => truth.abs() >= answer.margin.within - ROUNDING,
+        Some(Side::Above) => truth <= answer.margin + ROUNDING,
+        Some(Side::Below) => truth >= -answer.margin - ROUNDING,
+        Some(Side::Within) => truth.abs() >= answer.margin - ROUNDING,
     }
 }
 
@@ -173,7 +171,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_false_on_the_wrong_side_and_on_the_edge() {
-        let says = |side| Answer { side: Some(side), margin: 0.1.into(), ..Answer::default() };
+        let says = |side| Answer { side: Some(side), margin: 0.1, ..Answer::default() };
         assert!(side_is_false(0.1, &says(Side::Above)) && !side_is_false(0.2, &says(Side::Above)));
         assert!(side_is_false(0.1, &says(Side::Within)) && !side_is_false(0.05, &says(Side::Within)));
         assert!(side_is_false(0.2, &says(Side::Below)) && !side_is_false(-0.2, &says(Side::Below)));

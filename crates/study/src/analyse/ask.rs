@@ -4,7 +4,7 @@ use crosstalk_stats::family::{Answer, Question};
 use crosstalk_stats::order::Order;
 use crosstalk_stats::question::{Comparison, Published};
 use crosstalk_stats::threshold::Threshold;
-use crosstalk_stats::verdict::{Side, size};
+use crosstalk_stats::verdict::{Margin, Side, size};
 
 /// What is asked of a number a block, by complete block.
 pub enum Ask {
@@ -13,7 +13,7 @@ pub enum Ask {
         /// The numbers.
         by_block: Vec<Option<f64>>,
         /// The margin stated beforehand.
-        margin: f64,
+        margin: Margin,
         /// What equal cells showed, where it was measured.
         noise: Vec<Option<f64>>,
         /// The published size.
@@ -24,7 +24,7 @@ pub enum Ask {
         /// The numbers.
         by_block: Vec<Option<f64>>,
         /// The margin stated beforehand.
-        margin: f64,
+        margin: Margin,
         /// The published size.
         size: Option<Published>,
     },
@@ -36,8 +36,9 @@ impl Question for Ask {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         match self {
             Ask::Paired { by_block, margin, noise, size } => {
-                let comparison = Comparison { by_block, margin: (*margin).into(), noise, published: *size };
-                comparison.answer(blocks, tail, earlier)
+                let Margin { beyond, within } = *margin;
+                let comparison = Comparison { by_block, margin: beyond, noise, published: *size };
+                comparison.equivalent_within(within).answer(blocks, tail, earlier)
             }
             Ask::Lone { by_block, margin, size } => {
                 let answer = Threshold { by_block, number: 0.0 }.answer(blocks, tail, earlier);
@@ -49,15 +50,15 @@ impl Question for Ask {
 }
 
 /// What an answer's interval says against a margin other than zero, and about a size.
-fn within(answer: Answer, margin: f64, published: Option<Published>) -> Answer {
+fn within(answer: Answer, margin: Margin, published: Option<Published>) -> Answer {
     let side = answer.interval.and_then(|interval| Side::of(&interval, margin));
     let found = published.zip(answer.interval).and_then(|(p, i)| size(&i, p.value, p.margin));
     Answer {
         side,
-        margin: margin.into(),
+        margin: if side == Some(Side::Within) { margin.within } else { margin.beyond },
         size: found,
         settled: side.is_some() && (published.is_none() || found.is_some()),
-        frees: answer.frees && published.is_none() && margin == 0.0,
+        frees: answer.frees && published.is_none() && margin == Margin::default(),
         ..answer
     }
 }

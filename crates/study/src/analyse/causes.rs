@@ -17,7 +17,7 @@ use super::select::View;
 use super::summary::at_node;
 
 /// Metrics that are parts of the time begin so.
-pub const PREFIX: &str = "time_";
+const PREFIX: &str = "time_";
 /// The part that is not work.
 const WAIT: &str = "wait";
 /// What no part bears.
@@ -40,14 +40,14 @@ pub fn shares(
     if data.metric(view.index, metric).unit != "s" {
         return BTreeMap::new();
     }
-    let Some(node) = busiest(data, &pair) else { return BTreeMap::new() };
+    let Some(node) = busiest(data, &pair, PREFIX) else { return BTreeMap::new() };
     let whole = [data.values(view.index, base, metric), data.values(view.index, other, metric)];
     let mut changes: Vec<(f64, BTreeMap<String, f64>)> = blocks
         .iter()
         .filter_map(|block| {
             let change = whole[1].get(block)? - whole[0].get(block)?;
             let (before, after) =
-                (parts(data, pair[0], *block, &node)?, parts(data, pair[1], *block, &node)?);
+                (parts(data, pair[0], *block, &node, PREFIX)?, parts(data, pair[1], *block, &node, PREFIX)?);
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             let at = |parts: &BTreeMap<String, f64>, name: &str| parts.get(name).copied().unwrap_or(0.0);
             let each = names.into_iter().map(|name| (name.clone(), at(&after, name) - at(&before, name)));
@@ -73,13 +73,13 @@ fn divide(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {
     shares
 }
 
-/// The node that has the most to do over these cells.
-pub fn busiest(data: &Data, cells: &[Place]) -> Option<String> {
+/// The node that has the most to do over these cells, by the metrics that begin with `prefix`.
+pub fn busiest(data: &Data, cells: &[Place], prefix: &str) -> Option<String> {
     let mut busy: BTreeMap<&str, f64> = BTreeMap::new();
     for (experiment, cell) in cells {
         for (_, attempt) in data.experiments[*experiment].cells[*cell].counted() {
             for reading in &attempt.readings {
-                let part = reading.metric.strip_prefix(PREFIX).filter(|part| *part != WAIT);
+                let part = reading.metric.strip_prefix(prefix).filter(|part| *part != WAIT);
                 let (Some(_), Some(node)) = (part, reading.labels.get("node")) else { continue };
                 let time = at_node(&attempt.readings, &reading.metric, node, &seconds(&reading.metric));
                 *busy.entry(node).or_default() += time.unwrap_or(0.0);
@@ -96,18 +96,19 @@ pub fn parts(
     (experiment, cell): Place,
     block: usize,
     node: &str,
+    prefix: &str,
 ) -> Option<BTreeMap<String, f64>> {
     let attempt = data.experiments[experiment].cells[cell].last.get(&block)?;
     let names: BTreeSet<&str> = attempt
         .readings
         .iter()
         .filter(|r| r.labels.get("node").is_some_and(|n| n == node))
-        .filter_map(|r| r.metric.strip_prefix(PREFIX))
+        .filter_map(|r| r.metric.strip_prefix(prefix))
         .collect();
     let parts: BTreeMap<String, f64> = names
         .into_iter()
         .filter_map(|part| {
-            let name = format!("{PREFIX}{part}");
+            let name = format!("{prefix}{part}");
             Some((part.to_string(), at_node(&attempt.readings, &name, node, &seconds(&name))?))
         })
         .collect();

@@ -2,13 +2,13 @@
 
 use crosstalk_core::value::Levels;
 use crosstalk_stats::order::Order;
-use crosstalk_stats::verdict::Side;
+use crosstalk_stats::verdict::{Margin, Side};
 use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
 
 use super::datum::{Datum, level_of, log_ratio};
 use super::lookup::Lookup;
-use super::noise::MARGIN;
+use super::noise::margins;
 use super::select::View;
 use super::statement::{Expected, Reading, Scale, turned};
 use super::{level, shape};
@@ -50,7 +50,7 @@ pub struct One {
     /// How the answer reads.
     pub reading: Reading,
     /// Beyond which it stands.
-    pub margin: f64,
+    pub margin: Margin,
     /// The published size and its margin, on the question's scale.
     pub size: Option<(f64, f64)>,
     /// For a ratio: which cells it is of, so that a comparison of the same can answer it.
@@ -119,13 +119,13 @@ impl Stated<'_> {
         if let Some(ratio) = &claim.ratio {
             let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
             let datum = log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
-            self.one(
-                datum,
-                Kind { contrast: Some(contrast), ..Kind::paired(Scale::Ratio, 1.0, MARGIN.ln_1p()) },
-            )
+            self.one(datum, Kind { contrast: Some(contrast), ..Kind::paired(Scale::Ratio, 1.0, margins()) })
         } else if let Some(trend) = &claim.trend {
+            // A slope is a log₂ ratio a doubling or step.
+            let Margin { beyond, within } = margins();
+            let doubling = Margin { beyond: beyond / LN_2, within: within / LN_2 };
             let datum = shape::slope(view, trend, &claim.at);
-            self.one(datum, Kind::paired(Scale::Plain, 0.0, MARGIN.ln_1p() / LN_2))
+            self.one(datum, Kind::paired(Scale::Plain, 0.0, doubling))
         } else if let Some(order) = &claim.order {
             shape::order(view, order, &claim.at)
         } else if let Some(peak) = &claim.peak {
@@ -160,7 +160,7 @@ impl Stated<'_> {
             datum,
             lone: kind.lone,
             reading,
-            margin: if equal { size.map_or(kind.beyond, |(_, margin)| margin) } else { kind.beyond },
+            margin: if equal { size.map_or(kind.margin, |(_, margin)| margin.into()) } else { kind.margin },
             size: size.filter(|_| !equal),
             contrast: kind.contrast.filter(|_| !equal),
         })
@@ -183,19 +183,19 @@ struct Kind {
     scale: Scale,
     /// The number that stands for no effect; none where every value is one.
     neutral: f64,
-    /// The margin beyond which a side is taken, as compared.
-    beyond: f64,
+    /// As compared.
+    margin: Margin,
     lone: bool,
     contrast: Option<Contrast>,
 }
 
 impl Kind {
-    fn paired(scale: Scale, neutral: f64, beyond: f64) -> Self {
-        Kind { scale, neutral, beyond, lone: false, contrast: None }
+    fn paired(scale: Scale, neutral: f64, margin: Margin) -> Self {
+        Kind { scale, neutral, margin, lone: false, contrast: None }
     }
 
     /// A number that has no neutral place: what was published of it is a size.
     fn lone() -> Self {
-        Kind { scale: Scale::Plain, neutral: f64::NAN, beyond: 0.0, lone: true, contrast: None }
+        Kind { scale: Scale::Plain, neutral: f64::NAN, margin: Margin::default(), lone: true, contrast: None }
     }
 }

@@ -85,7 +85,7 @@ impl Pair<'_> {
 
     fn ratio(&self, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {
         match answer.interval {
-            Some(interval) => Some(estimate::shown(interval.exp())),
+            Some(interval) => estimate::sound(estimate::shown(interval.exp())),
             None => Some(Estimate { interval: None, ..estimate::of_logs(&self.datum.over(blocks))? }),
         }
     }

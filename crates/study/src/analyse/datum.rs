@@ -96,14 +96,14 @@ fn mean_of_logs(view: &View, metric: &str, units: &[Unit]) -> ByBlock {
     combine(&logs, mean)
 }
 
-/// Block by block, where all of `parts` have a number.
+/// Block by block, where all of `parts` have a number, and together one that is finite.
 pub fn combine(parts: &[ByBlock], join: impl Fn(&[f64]) -> f64) -> ByBlock {
     let Some(first) = parts.first() else { return ByBlock::new() };
     first
         .keys()
         .filter_map(|block| {
             let numbers: Option<Vec<f64>> = parts.iter().map(|p| p.get(block).copied()).collect();
-            Some((*block, join(&numbers?)))
+            Some((*block, join(&numbers?))).filter(|(_, joined)| joined.is_finite())
         })
         .collect()
 }

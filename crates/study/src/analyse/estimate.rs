@@ -24,18 +24,26 @@ pub fn of(values: &ByBlock) -> Option<Estimate> {
 
 /// The same from logs, as a ratio.
 pub fn of_logs(logs: &[f64]) -> Option<Estimate> {
-    of_plain(logs).map(|e| Estimate {
-        value: e.value.exp(),
-        interval: e.interval.map(|(low, high)| (low.exp(), high.exp())),
-        n: e.n,
+    of_plain(logs).and_then(|e| {
+        let interval = e.interval.map(|(low, high)| (low.exp(), high.exp()));
+        sound(Estimate { value: e.value.exp(), interval, n: e.n })
     })
 }
 
 /// The same on the values' own scale.
 pub fn of_plain(values: &[f64]) -> Option<Estimate> {
-    let value = paired::point(values)?;
-    let interval = paired::estimate(values, ERROR).map(|i| (i.low, i.high));
-    Some(Estimate { value, interval, n: values.len() })
+    let found = match paired::estimate(values, ERROR) {
+        Some(interval) => shown(interval),
+        None => Estimate { value: paired::point(values)?, interval: None, n: values.len() },
+    };
+    sound(found)
+}
+
+/// Nothing that could not be written down: no number that overflowed, and no
+/// interval with an open end.
+pub fn sound(e: Estimate) -> Option<Estimate> {
+    let closed = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();
+    e.value.is_finite().then_some(Estimate { interval: e.interval.filter(closed), ..e })
 }
 
 /// A statistician's interval as a finding.

@@ -16,7 +16,7 @@ use super::claim::{Contrast, One, Put, Stated, state};
 use super::comparison::{Pair, pairs};
 use super::data::Data;
 use super::lookup::Lookup;
-use super::noise::{self, MARGIN, Noise};
+use super::noise::{self, Noise};
 use super::select::View;
 use super::statement::Reading;
 use crate::catalogue::Catalogues;
@@ -63,7 +63,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .iter()
         .map(|pair| Ask::Paired {
             by_block: pair.datum.by_position(&data.complete),
-            margin: MARGIN.ln_1p(),
+            margin: noise::margins(),
             noise: about(pair.view.index, &pair.asked),
             size: None,
         })

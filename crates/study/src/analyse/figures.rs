@@ -114,14 +114,15 @@ impl Drawing<'_> {
         let units = self.view.units(at);
         let &[cell] = units.first()?.cells.as_slice() else { return None };
         let place = (self.view.index, cell);
-        let node = causes::busiest(self.view.data, &[place])?;
+        let prefix = format!("{}_", self.spec.metric);
+        let node = causes::busiest(self.view.data, &[place], &prefix)?;
         let mut by_part: BTreeMap<String, ByBlock> = BTreeMap::new();
         for (block, _) in self.view.data.experiments[place.0].cells[cell].counted() {
-            for (part, seconds) in causes::parts(self.view.data, place, block, &node)? {
+            for (part, seconds) in causes::parts(self.view.data, place, block, &node, &prefix)? {
                 by_part.entry(part).or_default().insert(block, seconds);
             }
         }
-        let from = by_part.keys().next().map(|part| format!("{}{part}", causes::PREFIX))?;
+        let from = by_part.keys().next().map(|part| format!("{prefix}{part}"))?;
         let origin = self.view.data.origins(place.0, &[cell], &from).last().copied()?;
         let parts = by_part.into_iter().filter_map(|(part, values)| Some((part, estimate::of(&values)?)));
         Some((parts.collect(), at.clone(), origin))
@@ -186,8 +187,7 @@ pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> O
     let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
     let cells: Vec<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
     let origin = view.data.origins(view.index, &cells, metric).last().copied()?;
-    let mut joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
-    joined.retain(|_, v| v.is_finite());
+    let joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
     Some((estimate::of(&joined)?, origin))
 }
 

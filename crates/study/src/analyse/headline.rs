@@ -1,6 +1,7 @@
 //! The sentence to forward.
 
 use crosstalk_core::record::Better;
+use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::verdict::Side;
@@ -10,7 +11,7 @@ use super::causes::OTHER;
 use super::comparison::Pair;
 use super::family::Family;
 use super::level;
-use super::words::{at, counted, percent, range};
+use super::words::{self, at, counted, percent, range};
 use crate::file::Study;
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
 
@@ -54,7 +55,7 @@ fn about(
             (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
         }
         ComparisonVerdict::Equivalent => {
-            let margin = percent(conclusion.answer.margin.within.exp_m1());
+            let margin = percent(conclusion.answer.margin.exp_m1());
             (
                 format!(
                     "{other} and {}: no difference beyond {margin}{subject}{}",
@@ -75,11 +76,15 @@ fn about(
     }
 }
 
-/// ` on PageRank …`: what the study calls it, else the other factors' levels.
+/// ` on PageRank …`: what the study calls it, else the levels of what varies beside.
 fn subject(study: &Study, pair: &Pair) -> String {
     match study.headline.as_ref().filter(|h| !h.subject.is_empty() && named(study, pair)) {
         Some(headline) => format!(" on {}", headline.subject),
-        None => at(&pair.at),
+        None => {
+            let mut varied = pair.at.clone();
+            varied.retain(|factor, _| pair.view.levels_of(factor, &Levels::new()).len() > 1);
+            at(&varied)
+        }
     }
 }
 
@@ -94,7 +99,7 @@ fn than(study: &Study, pair: &Pair) -> String {
 fn change(found: &Comparison, than: &str) -> String {
     let ratio = found.ratio.value;
     let (factor, grew) = if ratio < 1.0 { (1.0 / ratio, false) } else { (ratio, true) };
-    let times = format!("{} ×", crosstalk_core::units::digits(factor));
+    let times = format!("{} ×", words::factor(factor, told(found)));
     match (found.better, grew) {
         (Better::Lower, false) => format!("{times} faster{than}"),
         (Better::Lower, true) => format!("{times} slower{than}"),
@@ -105,13 +110,14 @@ fn change(found: &Comparison, than: &str) -> String {
 
 /// The interval of the factor that is told.
 fn interval(found: &Comparison) -> String {
-    let turned =
-        |(low, high): (f64, f64)| if found.ratio.value < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) };
+    told(found).map(|ends| format!(" ({})", range(ends, "ratio"))).unwrap_or_default()
+}
+
+/// Its ends: of base over other where that is told, as what grew.
+fn told(found: &Comparison) -> Option<(f64, f64)> {
     let changed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
-    match found.ratio.interval {
-        Some(ends) => format!(" ({})", range(if changed { turned(ends) } else { ends }, "ratio")),
-        None => String::new(),
-    }
+    let (low, high) = found.ratio.interval?;
+    Some(if changed && found.ratio.value < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) })
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
@@ -154,7 +160,7 @@ fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &
 }
 
 fn ratio(found: &Comparison) -> String {
-    super::words::estimate(&found.ratio, "ratio")
+    words::estimate(&found.ratio, "ratio")
 }
 
 fn nothing(pair: &Pair) -> String {

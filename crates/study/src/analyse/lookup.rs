@@ -26,8 +26,9 @@ impl Lookup<'_> {
         Some(self.0.published(id)?.in_base_unit()?.0)
     }
 
-    /// The number with the id that `template` makes at levels `at`, over that at
-    /// the levels `base` where it is asked for as a ratio.
+    /// The number with the id that `template` makes at levels `at`. Where a ratio
+    /// to the levels `base` is asked for: as printed where it was printed as one,
+    /// else over the number at `base`.
     pub fn at(
         &self,
         template: &str,
@@ -35,10 +36,13 @@ impl Lookup<'_> {
         spelt: &BTreeMap<String, String>,
         base: Option<&Levels>,
     ) -> Option<f64> {
-        let number = |levels: &Levels| self.number(&published_id(template, levels, spelt)?);
+        let printed = |levels: &Levels| self.0.published(&published_id(template, levels, spelt)?);
+        let number = |levels: &Levels| Some(printed(levels)?.in_base_unit()?.0);
         match base {
             None => number(at),
-            Some(base) => Some(number(at)? / number(&level::with(at, base))?).filter(|r| r.is_finite()),
+            Some(base) => printed(at)?.ratio().or_else(|| {
+                Some(number(at)? / number(&level::with(at, base))?).filter(|ratio| ratio.is_finite())
+            }),
         }
     }
 }

@@ -39,6 +39,8 @@ use crate::findings::{FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
 
+pub(crate) use summary::Asked;
+
 use data::Data;
 use family::judge;
 use lookup::Lookup;

@@ -3,10 +3,12 @@
 //! A factor named `aa` makes no difference to what runs: cells that differ in
 //! it alone are equal, and what differs between them is noise. An experiment
 //! with such a factor is the study's A/A measurement; it asks nothing itself.
-//! Without one the margin is [`MARGIN`], stated beforehand.
+//! Without one the margins are [`BEYOND`] and [`WITHIN`], stated beforehand; a
+//! measured floor above them takes their place.
 
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::noise;
+use crosstalk_stats::verdict::Margin;
 
 use super::datum::{Datum, log_ratio};
 use super::select::View;
@@ -14,9 +16,17 @@ use super::select::View;
 /// The factor that makes no difference.
 const FACTOR: &str = "aa";
 
-/// Differences up to 1 % are none: paired A/A runs of virtual clusters on
-/// shared machines show about as much. A measured floor above it takes its place.
-pub const MARGIN: f64 = 0.01;
+/// A direction is claimed beyond half a percent: what randomised, paired runs on
+/// a shared machine may be off by however many they are.
+pub const BEYOND: f64 = 0.005;
+
+/// Differences within one percent do not matter: paired runs of one cell spread by as much.
+pub const WITHIN: f64 = 0.01;
+
+/// Both, for log ratios.
+pub fn margins() -> Margin {
+    Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
+}
 
 /// Whether an experiment is an A/A measurement.
 pub fn measures(view: &View) -> bool {
@@ -74,7 +84,11 @@ pub fn about(all: &[Noise], experiment: usize, metric: &str, blocks: &[usize]) -
 
 /// The largest floor that was measured, as a ratio − 1.
 pub fn floor(all: &[Noise], blocks: &[usize]) -> Option<f64> {
-    all.iter().filter_map(|n| floor_of(n, blocks)).max_by(f64::total_cmp).map(|log| log.exp_m1())
+    all.iter()
+        .filter_map(|n| floor_of(n, blocks))
+        .max_by(f64::total_cmp)
+        .map(f64::exp_m1)
+        .filter(|floor| floor.is_finite())
 }
 
 fn floor_of(noise: &Noise, blocks: &[usize]) -> Option<f64> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Decision;
 use super::data::{Data, faithful};
 use super::family::Family;
-use super::noise::{self, MARGIN};
+use super::noise::{self, BEYOND};
 use super::words::{counted, list};
 use crate::file::Study;
 use crate::findings::RunSummary;
@@ -73,12 +73,12 @@ fn detectable(data: &Data, family: &Family) -> Option<f64> {
         .iter()
         .filter_map(|(pair, conclusion)| {
             let values = pair.datum.over(&data.complete);
-            let margin = conclusion.answer.margin.beyond.max(MARGIN.ln_1p());
+            let margin = conclusion.answer.margin.max(BEYOND.ln_1p());
             floor::detectable(values.len(), floor::spread(&values)?, tail, POWER, margin)
         })
         .collect();
     each.sort_unstable_by(f64::total_cmp);
-    each.get(each.len() / 2).map(|log| log.exp_m1())
+    each.get(each.len() / 2).map(|log| log.exp_m1()).filter(|effect| effect.is_finite())
 }
 
 /// Everything a reader must know, most important first.

@@ -12,7 +12,7 @@ use super::claim::Put;
 use super::data::ByBlock;
 use super::datum::{Datum, combine, level_of, log_ratio};
 use super::level;
-use super::noise::MARGIN;
+use super::noise::BEYOND;
 use super::select::{View, at_the_best};
 use super::statement::{Reading, Scale};
 use crate::file::{Correlation, Order, Peak, Trend};
@@ -40,7 +40,11 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
         levels.iter().map(|l| at_level(view, &trend.metric, at, &trend.along, l)).collect();
     let (blocks, rows) = rows(&datums);
     let slopes = slopes::by_block(&positions, &rows);
-    let values = blocks.into_iter().zip(slopes).filter_map(|(block, slope)| Some((block, slope? / LN_2)));
+    let values = blocks
+        .into_iter()
+        .zip(slopes)
+        .filter_map(|(block, slope)| Some((block, slope? / LN_2)))
+        .filter(|(_, slope)| slope.is_finite());
     Datum { values: values.collect(), ..together(&datums) }
 }
 
@@ -86,7 +90,7 @@ fn steps_of(view: &View, steps: Vec<Datum>) -> Put {
     }
     let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
     let reading = Reading { scale: Scale::Ratio, sign: 1.0, offset: 0.0, stands: Side::Above, sized: false };
-    Put::Steps(Steps { steps, margin: MARGIN.ln_1p() }, reading)
+    Put::Steps(Steps { steps, margin: BEYOND.ln_1p() }, reading)
 }
 
 /// Spearman's coefficient of two metrics over the cells, a number a block.

@@ -1,17 +1,19 @@
 //! What follows for a claim, and why, in words.
 
 use crosstalk_core::value::Levels;
+use crosstalk_stats::family::Answer;
 use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 
 use super::claim::{Put, Stated};
+use super::estimate;
 use super::family::{Family, Judged};
-use super::noise::MARGIN;
+use super::noise::WITHIN;
 use super::select::View;
 use super::shape;
 use super::statement::Reading;
-use super::words::{amount, at, counted, estimate, list, percent};
+use super::words::{self, amount, at, counted, list, percent};
 use crate::findings::{ClaimFinding, ClaimVerdict, Estimate};
 use crate::predicate::Predicate;
 
@@ -73,12 +75,12 @@ fn one(judged: &Judged, family: &Family) -> (ClaimVerdict, String, Option<Estima
         return (ClaimVerdict::Inconclusive, too_few(values, &one.datum.missing, judged, family), None);
     };
     let found = reading.found(&interval);
-    let text = format!("found {}{}", estimate(&found, &stated.unit), per(stated));
+    let text = format!("found {}{}", words::estimate(&found, &stated.unit), per(stated));
     let (verdict, means) = match (reading.holds(&conclusion.answer), conclusion.answer.size) {
         (None, _) => {
             (ClaimVerdict::Inconclusive, format!(" after {}: that does not decide", blocks(found.n)))
         }
-        (Some(false), _) => (ClaimVerdict::NotReproduced, refuted(stated, reading, conclusion.answer.side)),
+        (Some(false), _) => (ClaimVerdict::NotReproduced, refuted(stated, reading, &conclusion.answer)),
         (Some(true), _) if reading.stands == Side::Within => {
             (ClaimVerdict::Reproduced, format!(": as published, within {}", margin_text(stated)))
         }
@@ -103,7 +105,7 @@ fn one(judged: &Judged, family: &Family) -> (ClaimVerdict, String, Option<Estima
         ),
         (Some(true), None) => (ClaimVerdict::Reproduced, format!(": {}, as claimed", expected(stated))),
     };
-    (verdict, text + &means, Some(found))
+    (verdict, text + &means, estimate::sound(found))
 }
 
 /// ` per doubling of slaves`, for trends.
@@ -115,7 +117,7 @@ fn per(stated: &Stated) -> String {
 }
 
 fn margin_text(stated: &Stated) -> String {
-    percent(stated.margin.unwrap_or(MARGIN))
+    percent(stated.margin.unwrap_or(WITHIN))
 }
 
 /// The predicate as written, or the published side.
@@ -124,9 +126,13 @@ fn expected(stated: &Stated) -> String {
     written.map_or_else(|| "on the published side".into(), |text| text.trim().to_string())
 }
 
-fn refuted(stated: &Stated, reading: &Reading, side: Option<Side>) -> String {
-    match side {
-        Some(Side::Within) => format!(": no difference beyond {}", percent(MARGIN)),
+fn refuted(stated: &Stated, reading: &Reading, answer: &Answer) -> String {
+    match answer.side {
+        Some(Side::Within) if reading.offset == 0.0 => {
+            let within = if stated.claim.trend.is_some() { WITHIN } else { answer.margin.exp_m1() };
+            format!(": no difference beyond {}", percent(within))
+        }
+        Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(stated)),
         _ if reading.stands == Side::Within => {
             format!(": more than {} from what was published", margin_text(stated))
         }
@@ -172,9 +178,8 @@ fn steps(judged: &Judged, family: &Family, view: Option<&View>) -> (ClaimVerdict
         Some((low, high)) if high.is_infinite() => {
             format!("{} (at least {})", amount(smallest.value, "ratio"), amount(low, "ratio"))
         }
-        _ => estimate(&smallest, "ratio"),
+        _ => words::estimate(&smallest, "ratio"),
     };
-    let finite = Estimate { interval: smallest.interval.filter(|(_, high)| high.is_finite()), ..smallest };
     let text = match (&stated.claim.order, &stated.claim.peak) {
         (Some(_), _) => format!("the smallest step up is {step}"),
         (_, Some(claimed)) => format!(
@@ -188,7 +193,7 @@ fn steps(judged: &Judged, family: &Family, view: Option<&View>) -> (ClaimVerdict
         ClaimVerdict::NotReproduced => ": that is none",
         _ => ": that does not decide",
     };
-    (verdict, text + means, Some(finite))
+    (verdict, text + means, estimate::sound(smallest))
 }
 
 /// Which levels may be the peak.

@@ -14,15 +14,30 @@ pub fn amount(value: f64, unit: &str) -> String {
 /// `1.26 × (1.22–1.30)`: a number with its unit and interval.
 pub fn estimate(e: &Estimate, unit: &str) -> String {
     match e.interval {
+        Some(interval) if unit == "ratio" => {
+            format!("{} × ({})", factor(e.value, Some(interval)), range(interval, unit))
+        }
         Some(interval) => format!("{} ({})", amount(e.value, unit), range(interval, unit)),
         None => amount(e.value, unit),
+    }
+}
+
+/// A factor with three digits, and with more where its interval is narrower
+/// than these can tell.
+pub fn factor(value: f64, interval: Option<(f64, f64)>) -> String {
+    match interval.map(|(low, high)| high - low) {
+        Some(width) if (1e-4..0.02).contains(&width) && value.abs() < 9.995 => {
+            format!("{value:.*}", if width < 0.002 { 4 } else { 3 })
+        }
+        _ => digits(value),
     }
 }
 
 /// `1.22–1.30`; with units where the ends have different prefixes.
 pub fn range((low, high): (f64, f64), unit: &str) -> String {
     if unit == "ratio" {
-        return format!("{}–{}", digits(low), digits(high));
+        let ends = Some((low, high));
+        return format!("{}–{}", factor(low, ends), factor(high, ends));
     }
     let (low, high) = (amount(low, unit), amount(high, unit));
     match (low.split_once(' '), high.split_once(' ')) {
@@ -68,6 +83,8 @@ mod tests {
         assert_eq!(estimate(&found, "s"), "12.3 µs (11.9–12.8 µs)");
         let found = Estimate { value: 0.9e-3, interval: Some((0.9e-3, 1.1e-3)), n: 12 };
         assert_eq!(estimate(&found, "s"), "900 µs (900 µs to 1.10 ms)");
+        let narrow = Estimate { value: 1.0101, interval: Some((1.0081, 1.0119)), n: 12 };
+        assert_eq!(estimate(&narrow, "ratio"), "1.010 × (1.008–1.012)");
         assert_eq!(amount(-0.5, ""), "−0.50");
     }
 

@@ -13,7 +13,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
         super::factor(study, experiment, &figure.x, &format!("{path}.x"))?;
         super::factor(study, experiment, &figure.series, &format!("{path}.series"))?;
-        for axis in figure.log.iter().filter(|axis| !["x", "y"].contains(&axis.as_str())) {
+        if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
             return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
         }
         cells(study, experiment, &figure.at, figure.relative_to.as_ref(), &path)?;

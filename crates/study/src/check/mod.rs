@@ -59,7 +59,7 @@ fn quick(study: &Study) -> Result<(), Fault> {
     for (name, parts) in &quick.work {
         let path = format!("quick.work.{name}");
         let experiment = find(study, name, &path)?;
-        for part in parts.keys().filter(|part| !experiment.work.contains_key(*part)) {
+        if let Some(part) = parts.keys().find(|part| !experiment.work.contains_key(*part)) {
             let fault = unknown("work", part, experiment.work.keys().map(String::as_str));
             return Err(fault.at(study.written.at(&format!("{path}.{part}"))));
         }
@@ -91,12 +91,9 @@ fn level(study: &Study, experiment: &Experiment, name: &str, value: &Value, path
         return Ok(());
     }
     let known: Vec<String> = factor.named().map(ToString::to_string).collect();
-    let fault = unknown(
-        &format!("level of factor `{name}`:"),
-        &value.to_string(),
-        known.iter().map(String::as_str).collect::<Vec<_>>(),
-    );
-    Err(fault.at(study.written.at(path)))
+    Err(Fault::usage(format!("factor `{name}` has no level `{value}`"))
+        .at(study.written.at(path))
+        .remedy(format!("one of: {}", known.join(", "))))
 }
 
 /// Every level that the table at `path` names.

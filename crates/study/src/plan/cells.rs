@@ -2,7 +2,6 @@
 
 use super::PlanOptions;
 use crate::file::{Experiment, Factor, Study};
-use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
@@ -71,9 +70,9 @@ pub(super) fn combine(levels: &BTreeMap<String, Vec<Value>>, experiment: &Experi
 }
 
 /// A study with only what `--quick` keeps. Experiments that it does not name go.
-pub(super) fn cut_down(study: &Study) -> Result<Study, Fault> {
-    let Some(quick) = &study.quick else { return Ok(study.clone()) };
+pub(super) fn cut_down(study: &Study) -> Study {
     let mut cut = study.clone();
+    let Some(quick) = &study.quick else { return cut };
     cut.experiment.retain(|name, _| quick.experiment.contains_key(name) || quick.experiment.is_empty());
     for (name, factors) in &quick.experiment {
         let Some(experiment) = cut.experiment.get_mut(name) else { continue };
@@ -94,7 +93,7 @@ pub(super) fn cut_down(study: &Study) -> Result<Study, Fault> {
     if let Some(looks) = &quick.looks {
         cut.looks.clone_from(looks);
     }
-    Ok(cut)
+    cut
 }
 
 /// Factors that change nothing: their levels are repetitions of the same.

@@ -29,7 +29,7 @@ pub fn plan(
     check(study)?;
     metrics::published(study, catalogues)?;
     let resolved = resolve(study, options)?;
-    let study = if options.quick { cells::cut_down(&resolved)? } else { resolved.clone() };
+    let study = if options.quick { cells::cut_down(&resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
     if options.quick && study.quick.is_none() {
         warnings.push("the study has no [quick] section: all its cells are run, until its first look".into());
@@ -107,7 +107,7 @@ fn experiment(
     if let Some(why) = &planned.pending {
         // The cells above stood in for the ones to come: they were made for their faults and metrics.
         planned.cells.clear();
-        warnings.push(format!("experiment `{name}` is planned later: {why}"));
+        warnings.push(format!("experiment `{name}` has no cells yet: {why}"));
     }
     warnings.extend(remarks(study, name, &planned));
     Ok(planned)

@@ -2,11 +2,15 @@
 //! and ids of published values against the catalogue.
 
 use super::PlannedExperiment;
+use super::cells::combine;
+use crate::analyse::Asked;
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
+use crate::published::{placeholders, published_id};
 use crosstalk_core::Fault;
-use crosstalk_core::name::unknown;
+use crosstalk_core::name::{nearest, unknown};
 use crosstalk_core::record::Metric;
+use std::collections::BTreeMap;
 
 /// Every metric that the study names is reported by the experiment it is
 /// looked for in. Experiments that are not planned are not checked.
@@ -69,6 +73,7 @@ fn reported(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    let metric = Asked::new(metric).metric;
     if metrics.iter().any(|known| known.name == metric) {
         return Ok(());
     }
@@ -93,19 +98,56 @@ fn parts(
         .remedy(format!("its metrics are {}", known.join(", "))))
 }
 
-/// Every id of a published value is in the catalogue.
+/// Every id of a published value is in the catalogue, and every template
+/// stands for at least one id that is.
 pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fault> {
     for (name, claim) in &study.claim {
-        let Some(Published::Id(id)) = &claim.published else { continue };
-        if catalogues.published(id).is_none() {
-            let ids: Vec<&str> = catalogues.all_published().map(|value| value.id.as_str()).collect();
-            let fault = Fault::usage(format!("unknown published value `{id}`"))
-                .at(study.written.at(&format!("claim.{name}.published")));
-            return Err(match crosstalk_core::name::nearest(id, ids) {
-                Some(near) => fault.remedy(format!("did you mean `{near}`?")),
-                None => fault.remedy("see `crosstalk list` for the ids"),
-            });
+        if let Some(Published::Id(id)) = &claim.published
+            && catalogues.published(id).is_none()
+        {
+            return Err(unknown_id(catalogues, id).at(study.written.at(&format!("claim.{name}.published"))));
+        }
+    }
+    let figures = study.figure.iter().map(|(name, figure)| {
+        (format!("figure.{name}"), &figure.experiment, &figure.published, &figure.published_as)
+    });
+    let tables = study.table.iter().map(|(name, table)| {
+        (format!("table.{name}"), &table.experiment, &table.published, &table.published_as)
+    });
+    for (path, experiment, template, spelt) in figures.chain(tables) {
+        let Some(template) = template else { continue };
+        let Some(ids) = stands_for(study, experiment, template, spelt) else { continue };
+        if !ids.iter().any(|id| catalogues.published(id).is_some()) {
+            let first = ids.first().map_or(template.as_str(), String::as_str);
+            let fault = unknown_id(catalogues, first);
+            return Err(fault.at(study.written.at(&format!("{path}.published"))));
         }
     }
     Ok(())
+}
+
+/// Every id that `template` stands for; `None` where only the host or an
+/// earlier result can tell the levels.
+fn stands_for(
+    study: &Study,
+    experiment: &str,
+    template: &str,
+    spelt: &BTreeMap<String, String>,
+) -> Option<Vec<String>> {
+    let experiment = study.experiment.get(experiment)?;
+    let mut levels = BTreeMap::new();
+    for name in placeholders(template) {
+        let factor = experiment.factors.get(name).filter(|factor| factor.listed())?;
+        levels.insert(name.to_string(), factor.named().cloned().collect());
+    }
+    let cells = combine(&levels, experiment);
+    Some(cells.iter().filter_map(|cell| published_id(template, cell, spelt)).collect())
+}
+
+fn unknown_id(catalogues: &Catalogues, id: &str) -> Fault {
+    let fault = Fault::usage(format!("unknown published value `{id}`"));
+    match nearest(id, catalogues.all_published().map(|value| value.id.as_str())) {
+        Some(near) => fault.remedy(format!("did you mean `{near}`?")),
+        None => fault.remedy("the ids are the first column of published/*.csv"),
+    }
 }

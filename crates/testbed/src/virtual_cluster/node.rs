@@ -6,7 +6,9 @@ use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::{Launcher, process};
+use std::net::Ipv4Addr;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
 use super::{meter, pinned, shaping, switch};
@@ -17,6 +19,9 @@ const DEVICE: &str = "eth0";
 
 /// The cluster's network, of 16 bits.
 const PREFIX: u8 = 16;
+
+/// How long killed processes may take to go.
+const GOODBYE: Duration = Duration::from_secs(5);
 
 /// What a node is made from.
 pub(super) struct Birth<'a> {
@@ -50,10 +55,18 @@ fn make(birth: &Birth<'_>) -> Result<(Socket, Vec<String>), Fault> {
     notes.extend(pinned::pin());
     let mut netlink = Socket::open()?;
     netlink.up("lo")?;
-    netlink.veth(DEVICE, &birth.port, birth.switch)?;
-    netlink.address(DEVICE, switch::address(birth.number), PREFIX)?;
+    let address = switch::address(birth.number);
+    netlink.veth(DEVICE, hardware_address(address), &birth.port, birth.switch)?;
+    netlink.address(DEVICE, address, PREFIX)?;
     netlink.up(DEVICE)?;
     Ok((netlink, notes))
+}
+
+/// A locally administered address (IEEE 802, second bit of the first byte) that
+/// a node made anew has again, so that its peers still know it.
+fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = address.octets();
+    [0x02, 0, a, b, c, d]
 }
 
 fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(), Fault> {
@@ -89,7 +102,7 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
 
 /// Ends whatever runs on this node, and starts a fresh agent.
 fn attach(launcher: &Launcher, stream: OwnedFd) -> Result<Vec<String>, Fault> {
-    process::kill_all_others()?;
+    process::kill_all_others(GOODBYE)?;
     let mut command = agent::command(launcher, stream)?;
     // Its end is counted out with all others'.
     command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;

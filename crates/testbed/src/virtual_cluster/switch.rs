@@ -3,13 +3,13 @@
 
 use crosstalk_core::Fault;
 use crosstalk_host::netlink::Socket;
-use crosstalk_host::packet::Packets;
+use crosstalk_host::packet::{Packets, sever};
 use crosstalk_host::process::{self, Fork};
 use crosstalk_host::{Launcher, namespace};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use super::node::{self, Birth};
@@ -72,7 +72,7 @@ impl Switch {
         let mut switch =
             Switch { launcher, pids, network, netlink, nodes: Vec::new(), rate: None, held: BTreeMap::new() };
         for number in 0..count {
-            let node = switch.bear(number, control)?;
+            let node = switch.bear(number, &[control.as_fd()])?;
             switch.nodes.push(node);
         }
         let mut notes = Vec::new();
@@ -87,7 +87,8 @@ impl Switch {
     }
 
     /// Starts the first process of a node, which makes the rest by itself.
-    fn bear(&mut self, number: usize, control: &Packets) -> Result<Packets, Fault> {
+    /// It starts as a copy of this process: `not_theirs` is closed in it.
+    fn bear(&mut self, number: usize, not_theirs: &[BorrowedFd<'_>]) -> Result<Packets, Fault> {
         let (ours, theirs) = Packets::pair()?;
         namespace::next_child_in_own_pids(&self.pids)?;
         match process::fork().map_err(|e| Fault::environment(format!("cannot fork: {e}")))? {
@@ -95,7 +96,7 @@ impl Switch {
             Fork::Child => {
                 drop(ours);
                 self.nodes.clear();
-                control.sever();
+                not_theirs.iter().copied().for_each(sever);
                 let birth = Birth { number, port: port(number), switch: self.network.as_fd() };
                 node::live(&birth, &self.launcher, &theirs)
             }
@@ -117,16 +118,16 @@ impl Switch {
             return Err(Fault::environment(format!("there is no node {number}")));
         }
         if self.nodes[number].send(&ToNode::Attach, Some(file.as_fd())).is_err() {
-            self.renew(number, control)?;
+            self.renew(number, &[control.as_fd(), file.as_fd()])?;
             self.nodes[number].send(&ToNode::Attach, Some(file.as_fd()))?;
         }
         answer(&self.nodes[number]).and_then(Answer::done).map(drop)
     }
 
-    fn renew(&mut self, number: usize, control: &Packets) -> Result<(), Fault> {
+    fn renew(&mut self, number: usize, not_theirs: &[BorrowedFd<'_>]) -> Result<(), Fault> {
         // The kernel takes the old link away some time after its node: its name must be free now.
         let _ = self.netlink.delete(&port(number));
-        self.nodes[number] = self.bear(number, control)?;
+        self.nodes[number] = self.bear(number, not_theirs)?;
         self.welcome(number)?;
         if self.rate.is_some() {
             shaping::apply(&mut self.netlink, &port(number), None, self.rate)?;

@@ -3,11 +3,9 @@
 //! ever exists. Beside the shard, at four bytes an edge, there are only tables
 //! by label.
 //!
-//! Chunks are dealt to the parts in turn and arrive in turn, so a vertex meets
-//! its edges in the order of the list whatever the number of parts.
+//! Then rows are sorted, and their sources become slots ([`super::slots`]).
 
 use crosstalk_core::Fault;
-use std::ops::Range;
 
 use super::Edge;
 use super::exchange::{Exchange, numbers};
@@ -15,14 +13,12 @@ use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
 use super::sample::{Sample, Sampled};
 use super::shard::Shard;
+use super::slots::{Keys, assign, order};
 use super::source::{Extent, Source};
 
 /// Marks a label as a source where sources and targets travel together; labels
 /// are below 2^28.
 const SOURCE: u32 = 1 << 31;
-
-/// Groups of slots: by the bits of how often they are used, up to this many.
-const GROUPS: usize = 9;
 
 /// Builds this part's shard, while all other parts build theirs. `seed` picks
 /// the vertices whose edges are kept aside to check the answer by.
@@ -35,16 +31,21 @@ pub fn build(
     let degrees = count(source, extent, exchange)?;
     let (rows, out_degree, offsets) = degrees.compact()?;
     let sample = Sample::agree(&rows, &offsets, seed, exchange)?;
-    let (columns, sampled) = place(source, extent, &rows, &offsets, sample, exchange)?;
-    let (columns, slots, wanted) = assign_slots(columns, extent.labels, exchange);
+    let keys = Keys::agree(&rows, &out_degree, extent.labels, exchange)?;
+    let (mut columns, sampled) = place(source, extent, &keys, &rows, &offsets, sample, exchange)?;
+    for row in offsets.windows(2) {
+        columns[row[0] as usize..row[1] as usize].sort_unstable();
+    }
+    let (slots, wanted) = assign(&mut columns, &keys, exchange.parts());
     let supplies = order(wanted, &rows, exchange)?;
     Ok((Shard { rows, out_degree, offsets, columns, slots, supplies }, sampled))
 }
 
 /// How many exchanges [`build`] makes among so many parts.
 pub fn exchanges(extent: Extent, parts: usize) -> u64 {
-    // Both passes' rounds; one to agree on the sample, one to order shares.
-    2 * rounds(extent, parts) + 2
+    // Both passes' rounds; one to agree on the sample, one on the keys, and one
+    // to order shares.
+    2 * rounds(extent, parts) + 3
 }
 
 /// How many chunks the busiest part makes or reads.
@@ -99,11 +100,12 @@ fn count(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result
     Ok(degrees)
 }
 
-/// Second pass: every edge's source, by label, in its target's row; and aside,
+/// Second pass: every edge's source, by key, in its target's row; and aside,
 /// from the edges as they are read here, those of the sample.
 fn place(
     source: &Source,
     extent: Extent,
+    keys: &Keys,
     rows: &RankedBits,
     offsets: &[u32],
     sample: Sample,
@@ -116,17 +118,17 @@ fn place(
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         sampled.see(edge);
         let buffer = &mut outgoing[partition.owner(edge.target)];
-        buffer.extend_from_slice(&edge.source.to_le_bytes());
+        buffer.extend_from_slice(&keys.key(edge.source).to_le_bytes());
         buffer.extend_from_slice(&partition.place(edge.target).to_le_bytes());
     };
     let mut astray = false;
     deal(source, extent, exchange, pack, |arrived| {
         for pair in arrived.as_chunks::<8>().0 {
             let [a, b, c, d, e, f, g, h] = *pair;
-            let (source, place) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+            let (key, place) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
             match rows.rank(place).map(|row| &mut next[row as usize]) {
                 Some(next) if (*next as usize) < columns.len() => {
-                    columns[*next as usize] = source;
+                    columns[*next as usize] = key;
                     *next += 1;
                 }
                 _ => astray = true,
@@ -141,7 +143,7 @@ fn place(
 }
 
 /// Makes or reads this part's chunks, `pack`s their edges for the parts that
-/// they concern, and `unpack`s what arrives, in the order of the list.
+/// they concern, and `unpack`s what arrives.
 fn deal(
     source: &Source,
     extent: Extent,
@@ -161,66 +163,4 @@ fn deal(
         }
     }
     Ok(())
-}
-
-/// Rewrites source labels to slots: by owner, then by how often they are used
-/// here. Returns the columns, each part's slots, and the places wanted of it.
-fn assign_slots(
-    mut columns: Vec<u32>,
-    labels: u32,
-    exchange: &dyn Exchange,
-) -> (Vec<u32>, Vec<Range<usize>>, Vec<Vec<u32>>) {
-    let (parts, partition) = (exchange.parts(), Partition::new(exchange.parts()));
-    // Label → uses, and later label → slot.
-    let mut table = vec![0_u32; labels as usize];
-    columns.iter().for_each(|label| table[*label as usize] += 1);
-    let group = |uses: u32| GROUPS - (GROUPS as u32).min(u32::BITS - uses.leading_zeros()) as usize;
-
-    let mut sizes = vec![[0_usize; GROUPS]; parts];
-    for (label, uses) in (0..labels).zip(&table).filter(|(_, uses)| **uses > 0) {
-        sizes[partition.owner(label)][group(*uses)] += 1;
-    }
-    let (mut slots, mut wanted, mut next) = (Vec::new(), Vec::new(), Vec::new());
-    let mut end = 0;
-    for sizes in sizes {
-        let begin = end;
-        next.push(sizes.map(|size| {
-            let first = end;
-            end += size;
-            first as u32
-        }));
-        slots.push(begin..end);
-        wanted.push(vec![0; end - begin]);
-    }
-    for (label, entry) in (0..labels).zip(&mut table).filter(|(_, entry)| **entry > 0) {
-        let owner = partition.owner(label);
-        let slot = &mut next[owner][group(*entry)];
-        *entry = *slot;
-        wanted[owner][*slot as usize - slots[owner].start] = partition.place(label);
-        *slot += 1;
-    }
-    columns.iter_mut().for_each(|column| *column = table[*column as usize]);
-    (columns, slots, wanted)
-}
-
-/// Tells every part which of its vertices are wanted here, and learns which
-/// rows of this one each part wants.
-fn order(
-    wanted: Vec<Vec<u32>>,
-    rows: &RankedBits,
-    exchange: &mut dyn Exchange,
-) -> Result<Vec<Vec<u32>>, Fault> {
-    let outgoing =
-        wanted.into_iter().map(|places| places.into_iter().flat_map(u32::to_le_bytes).collect()).collect();
-    exchange
-        .exchange(outgoing)?
-        .into_iter()
-        .map(|arrived| {
-            numbers(&arrived)
-                .map(|place| {
-                    rows.rank(place).ok_or_else(|| Fault::attempt("a vertex is wanted that has no edge"))
-                })
-                .collect()
-        })
-        .collect()
 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `config` | the parameters |
 //! | `rmat`, `edge_list`, `source` | where edges come from |
-//! | `partition`, `ranked_bits`, `build`, `shard` | the graph in parts, and the kernel |
+//! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `exchange`, `protocol` | what parts, and slaves and master, tell each other |
 //! | `slave`, `master` | the two roles |
@@ -44,6 +44,7 @@ pub mod rmat;
 mod sample;
 pub mod shard;
 mod slave;
+mod slots;
 pub mod source;
 mod verify;
 

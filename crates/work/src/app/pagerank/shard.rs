@@ -2,9 +2,7 @@
 //!
 //! Pull-based: every edge is stored at its target, as the slot of its source.
 //! A slot holds what the source has to give this iteration, wherever it lives;
-//! slots of one owner are contiguous, the most used ones first (degree-based
-//! grouping: P. Faldu, J. Diamond, B. Grot, "A Closer Look at Lightweight Graph
-//! Reordering", IISWC 2019), so that hubs share cache lines.
+//! slots of one owner are contiguous, those of hubs first.
 
 use std::ops::Range;
 
@@ -19,7 +17,7 @@ pub struct Shard {
     pub(super) out_degree: Vec<u32>,
     /// Row → where its edges begin in `columns`; one more at the end.
     pub(super) offsets: Vec<u32>,
-    /// Edge → its source's slot. A row's edges stand in the order of the list.
+    /// Edge → its source's slot. A row's sources stand in one order for any number of parts.
     pub(super) columns: Vec<u32>,
     /// Part → the slots it fills.
     pub(super) slots: Vec<Range<usize>>,

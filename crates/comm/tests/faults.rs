@@ -1,0 +1,237 @@
+//! What goes wrong is said, names the node, and never blocks, panics or eats
+//! memory.
+
+mod common;
+
+use common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
+use crosstalk_comm::{Op, bind};
+use crosstalk_core::message::Part;
+use crosstalk_core::{Fault, FaultKind};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn fault<R>(result: &Result<R, Fault>) -> String {
+    result.as_ref().err().expect("a fault").to_string()
+}
+
+#[test]
+fn a_node_that_dies_is_named_by_all() {
+    let results = try_run(4, None, 20.0, |mut rank| {
+        rank.barrier()?;
+        if rank.id() == 2 {
+            return Ok(());
+        }
+        // 0 waits for the dead one, 1 and 3 for somebody who waits for it.
+        let from = if rank.id() == 0 { 2 } else { 0 };
+        rank.recv(from, 0).map(drop)
+    });
+    assert_eq!(results[2], Ok(()));
+    for id in [0, 1, 3] {
+        assert!(fault(&results[id]).starts_with("node 2: the node is gone"), "{}", fault(&results[id]));
+    }
+}
+
+#[test]
+fn a_node_that_dies_while_it_is_sent_to_is_named() {
+    let results = try_run(2, None, 20.0, |mut rank| {
+        if rank.id() == 1 {
+            return rank.recv(0, 0).map(drop);
+        }
+        rank.send(1, 0, &[1])?;
+        (0..100).try_for_each(|_| rank.send(1, 0, &vec![0; 1 << 20]))
+    });
+    assert!(fault(&results[0]).starts_with("node 1"), "{}", fault(&results[0]));
+}
+
+#[test]
+fn a_node_that_finished_too_early_is_named() {
+    let results = try_run(2, None, 20.0, |mut rank| {
+        if rank.id() == 0 {
+            return rank.finish().map(drop);
+        }
+        rank.recv(0, 0).map(drop)
+    });
+    assert!(fault(&results[1]).contains("finished without sending"), "{}", fault(&results[1]));
+}
+
+#[test]
+fn the_deadline_ends_a_wait() {
+    let begin = Instant::now();
+    let results = try_run(2, None, 0.3, |mut rank| {
+        let result = rank.recv(1 - rank.id(), 0);
+        // Both are to meet their own deadline, not the other's end.
+        thread::sleep(Duration::from_millis(300));
+        result
+    });
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    for result in &results {
+        assert!(fault(result).contains("deadline passed"), "{}", fault(result));
+    }
+}
+
+#[test]
+fn the_deadline_ends_connecting() {
+    let mut ranks = ranks(2, None, 0.3);
+    let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
+    let (part, listener) = ranks.swap_remove(0);
+    let result = listener.connect(&part, &endpoints, &NEVER);
+    assert!(fault(&result).contains("waiting for node 1 to connect"), "{}", fault(&result));
+}
+
+#[test]
+fn cancelling_ends_a_wait_soon() {
+    static CANCELLED: AtomicBool = AtomicBool::new(false);
+    let ranks = ranks(2, None, 60.0);
+    let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
+    let endpoints = &endpoints;
+    let (begin, results) = thread::scope(|scope| {
+        let threads: Vec<_> = ranks
+            .into_iter()
+            .map(|(part, listener)| {
+                scope.spawn(move || {
+                    let mut rank = listener.connect(&part, endpoints, &CANCELLED)?;
+                    let result = rank.recv(1 - part.node, 0);
+                    thread::sleep(Duration::from_millis(200));
+                    result
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(100));
+        CANCELLED.store(true, Ordering::Relaxed);
+        let begin = Instant::now();
+        let results: Vec<_> = threads.into_iter().map(|t| t.join().expect("no panic")).collect();
+        (begin, results)
+    });
+    assert!(begin.elapsed() < Duration::from_secs(3));
+    for result in results {
+        assert_eq!(result.expect_err("cancelled").kind, FaultKind::Interrupted);
+    }
+}
+
+/// A hand-made header, field by field as the documentation lays it out.
+fn header(kind: u16, source: u32, tag: u32, length: u64, number: u32, key: u64) -> Vec<u8> {
+    let mut wire = b"XTLK".to_vec();
+    wire.extend(1u16.to_le_bytes());
+    wire.extend(kind.to_le_bytes());
+    wire.extend(source.to_le_bytes());
+    wire.extend(tag.to_le_bytes());
+    wire.extend(length.to_le_bytes());
+    wire.extend(0u64.to_le_bytes());
+    wire.extend(0u32.to_le_bytes());
+    wire.extend(number.to_le_bytes());
+    wire.extend(key.to_le_bytes());
+    wire
+}
+
+/// Rank 0 receives from a peer that introduces itself properly and then sends `wire`.
+fn receive_from_peer(wire: impl Fn(&Part) -> Vec<u8>) -> Result<Vec<u8>, Fault> {
+    let part = part(0, 2, None, 5.0);
+    let listener = bind(LOOPBACK).expect("binds");
+    let endpoints = [Some(listener.endpoint()), None];
+    let mut peer = TcpStream::connect(listener.endpoint()).expect("connects");
+    peer.write_all(&header(0, 1, 0, 0, 0, part.seed)).expect("introduces itself");
+    peer.write_all(&wire(&part)).expect("sends");
+    listener.connect(&part, &endpoints, &NEVER)?.recv(1, 7)
+}
+
+#[test]
+fn a_hand_made_message_is_received() {
+    let got = receive_from_peer(|part| [header(1, 1, 7, 2, 0, part.seed), b"ok".to_vec()].concat());
+    assert_eq!(got, Ok(b"ok".to_vec()));
+}
+
+#[test]
+fn malformed_headers_are_faults_that_name_the_node() {
+    type Wire = fn(&Part) -> Vec<u8>;
+    let cases: [(Wire, &str); 6] = [
+        (|_| vec![b'?'; 48], "magic"),
+        (|part| header(99, 1, 7, 0, 0, part.seed), "unknown kind of message 99"),
+        (|part| header(1, 1, 7, u64::MAX, 0, part.seed), "at most"),
+        (|part| header(1, 5, 7, 0, 0, part.seed), "malformed"),
+        (|part| header(1, 1, 7, 0, 3, part.seed), "malformed"),
+        (|part| header(1, 1, 7, 0, 0, !part.seed), "malformed"),
+    ];
+    for (wire, expected) in cases {
+        let fault = fault(&receive_from_peer(wire));
+        assert!(fault.starts_with("node 1") && fault.contains(expected), "{fault}");
+    }
+}
+
+#[test]
+fn strangers_do_not_disturb() {
+    let ranks = ranks(2, None, 20.0);
+    let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
+    let first: SocketAddr = endpoints[0].expect("listens");
+    let mut strangers: Vec<TcpStream> =
+        (0..3).map(|_| TcpStream::connect(first).expect("connects")).collect();
+    strangers[0]
+        .write_all(b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: text/html\r\n\r\n")
+        .expect("writes");
+    strangers[1].write_all(&header(0, 1, 0, 0, 0, u64::MAX)).expect("writes");
+    strangers[2].shutdown(std::net::Shutdown::Write).expect("closes");
+    let endpoints = &endpoints;
+    let results: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = ranks
+            .into_iter()
+            .map(|(part, listener)| {
+                scope.spawn(move || {
+                    let mut rank = listener.connect(&part, endpoints, &NEVER)?;
+                    rank.barrier()?;
+                    rank.finish()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    assert_eq!(results, [Ok(None), Ok(None)]);
+    let mut rest = Vec::new();
+    let _ = strangers[1].read_to_end(&mut rest);
+    assert!(rest.is_empty(), "a stranger is told nothing");
+}
+
+#[test]
+fn ranks_in_different_collectives_are_told_so() {
+    let results =
+        try_run(
+            2,
+            None,
+            10.0,
+            |mut rank| {
+                if rank.id() == 0 { rank.barrier() } else { rank.allgather(b"x").map(drop) }
+            },
+        );
+    let told = results.iter().filter(|result| result.is_err()).map(fault).any(|f| f.contains("calls"));
+    assert!(told, "{results:?}");
+}
+
+#[test]
+fn vectors_of_different_length_are_not_reduced() {
+    let results = try_run(2, None, 10.0, |mut rank| {
+        let mut data = vec![1.0; 1 + rank.id()];
+        rank.allreduce(&mut data, Op::Sum)
+    });
+    assert!(fault(&results[0]).contains("2 numbers where node 0 reduces 1"), "{}", fault(&results[0]));
+}
+
+#[test]
+fn ranks_that_do_not_exist_and_messages_never_sent_are_faults() {
+    run(1, None, |rank| {
+        assert!(rank.send(1, 0, &[]).is_err());
+        assert!(rank.recv(7, 0).is_err());
+        assert!(rank.recv(0, 0).expect_err("never sent").to_string().contains("itself"));
+        assert!(rank.bcast(3, &mut Vec::new()).is_err());
+        assert!(rank.alltoallv(vec![Vec::new(); 2]).is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_part_that_does_not_fit_is_refused() {
+    let part = Part { nodes: 3, ..part(0, 2, Some(&emulation(2, &fabric(1.0, 1.0, 1.0, 1.0, 0.0))), 1.0) };
+    let listener = bind(LOOPBACK).expect("binds");
+    let result = listener.connect(&part, &[None; 3], &NEVER);
+    assert!(fault(&result).contains("each of 3 nodes, found 3 and 2"), "{}", fault(&result));
+}
