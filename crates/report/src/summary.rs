@@ -4,6 +4,7 @@
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+use std::collections::BTreeSet;
 
 use crate::{number, words};
 
@@ -113,10 +114,10 @@ pub fn tally(findings: &Findings) -> Vec<(ClaimVerdict, usize)> {
 /// Texts with those that differ only in their numbers said once: the first of
 /// them, and how many are like it.
 pub fn alike(texts: &[String]) -> Vec<String> {
-    let shape = |text: &str| {
-        text.split(|c: char| c.is_ascii_digit() || c == '.').filter(|p| !p.is_empty()).collect::<String>()
-    };
-    let mut kinds: Vec<(String, &str, usize)> = Vec::new();
+    let bare = |part: &str| part.replace(|c: char| c.is_ascii_digit() || c == '.', "").trim().to_string();
+    // Parts joined by colons and semicolons may come repeated and in any order.
+    let shape = |text: &str| text.split([';', ':']).map(bare).collect::<BTreeSet<String>>();
+    let mut kinds: Vec<(BTreeSet<String>, &str, usize)> = Vec::new();
     for text in texts {
         let shape = shape(text);
         match kinds.iter_mut().find(|(known, ..)| *known == shape) {
@@ -124,7 +125,7 @@ pub fn alike(texts: &[String]) -> Vec<String> {
             None => kinds.push((shape, text, 0)),
         }
     }
-    let said = |(_, text, more): (String, &str, usize)| match more {
+    let said = |(_, text, more): (BTreeSet<String>, &str, usize)| match more {
         0 => text.to_string(),
         more => format!("{text} (and {more} more like it, with other numbers)"),
     };
@@ -154,7 +155,8 @@ mod tests {
 
     #[test]
     fn what_differs_only_in_numbers_is_said_once() {
-        let texts = ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %"].map(String::from);
+        let texts =
+            ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %; late by 7 %"].map(String::from);
         assert_eq!(
             alike(&texts),
             ["cell 1: late by 3.5 % (and 1 more like it, with other numbers)", "a node died"]

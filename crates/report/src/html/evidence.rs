@@ -99,23 +99,27 @@ fn comparison(c: &Comparison, strip: &str) -> String {
     )
 }
 
-/// What a reader must know before believing.
+/// What a reader must know before believing: kinds first, every one on demand.
 pub fn warnings(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let items: Vec<String> =
-        summary::alike(warnings).iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
-    let (open, more) = items.split_at(items.len().min(OPEN_WARNINGS));
-    let mut out = format!(r#"<ul class="warnings">{}</ul>"#, open.concat());
-    if !more.is_empty() {
+    let kinds = summary::alike(warnings);
+    let shown = kinds.len().min(OPEN_WARNINGS);
+    let mut out = warning_list(&kinds[..shown]);
+    if shown < warnings.len() {
+        let all = warnings.len();
         out += &format!(
-            r#"<details><summary>{} more</summary><ul class="warnings">{}</ul></details>"#,
-            more.len(),
-            more.concat()
+            "<details><summary>All {all}, word for word</summary>{}</details>",
+            warning_list(warnings)
         );
     }
     out
+}
+
+fn warning_list(warnings: &[String]) -> String {
+    let items: String = warnings.iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
+    format!(r#"<ul class="warnings">{items}</ul>"#)
 }
 
 /// Attempts, doubts and counters of every cell; open where something is in doubt.
@@ -167,7 +171,7 @@ pub fn sources(sources: &[SourceNote]) -> String {
     let said = match fitted {
         0 => "None was fitted to a published result.".to_string(),
         n => format!(
-            "{n} of {} fitted to published results, which are thereby calibration and no evidence.",
+            "{n} of {} were fitted to published results, which are thereby calibration and no evidence.",
             sources.len()
         ),
     };
@@ -203,7 +207,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
     };
     let node = |(name, facts): (&String, &Provenance)| {
         format!(
-            "<details><summary>{}</summary>{}{}</details>",
+            "<details><summary>Node {}</summary>{}{}</details>",
             Text(name),
             table("What must stay the same", &facts.fixed),
             table("How it was at that moment", &facts.moment)

@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn markup_is_shown_and_ascii_is_kept() {
         assert_eq!(text("1.26 × (1.22–1.30)"), "1.26 x (1.22-1.30)");
-        assert_eq!(text("a|b *c* <script>"), "a\\|b \\*c\\* &lt;script&gt;");
+        assert_eq!(text("a|b *c* <script>"), "a\\|b \\*c\\* &lt;script>");
+        assert_eq!(text("> quoted"), "&gt; quoted");
         assert_eq!(text("run_time _x_"), "run_time \\_x\\_");
         assert_eq!(text("30 µs ≤ 1\n日"), "30 us &lt;= 1 &#26085;");
     }

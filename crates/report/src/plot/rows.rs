@@ -7,7 +7,7 @@ use crosstalk_study::findings::{Figure, Scale as Kind};
 use super::axes;
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, marker, text};
-use super::{Drawing, Layout, description};
+use super::{Drawing, Layout, caption, description};
 
 /// One bar, or one part of a stacked bar.
 pub struct Bar {
@@ -62,7 +62,7 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     let ticks = axes::ticks(&frame.scale, &figure.y.unit, layout.ticks);
     let grid: String = ticks.iter().map(|t| line("grid", t.at, TOP, t.at, y + 4.0)).collect();
     let zero = frame.scale.at(0.0).map_or(String::new(), |x| line("axis", x, TOP, x, y + 4.0));
-    let label = text("label", "start", 0.0, 14.0, &svg::fitted(&figure.y.label, layout.width - 16.0));
+    let label = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), layout.width - 16.0));
     let axis = axes::below(&ticks, y + 4.0, layout.width);
     let inside = [defs(id, rows), grid, label, inside, zero, axis].concat();
     let size = (layout.width, y + BOTTOM);

@@ -3,6 +3,10 @@
 /// Magnitudes that can be drawn; beyond, floating point leaves no room for padding.
 const LARGEST: f64 = 1e150;
 
+/// Where axes of many, and of few decades may end.
+const COARSE: &[f64] = &[1.0, 2.0, 5.0, 10.0];
+const FINE: &[f64] = &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+
 /// Whether a value has a place on an axis.
 pub fn drawable(value: f64, log: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!log || value >= 1.0 / LARGEST)
@@ -70,8 +74,9 @@ impl Scale {
                 self.to = 2f64.powf(self.to.log2().ceil());
             }
             (true, _) => {
-                self.from = 1.0 / round_above(1.0 / self.from, &[1.0, 2.0, 5.0, 10.0]);
-                self.to = round_above(self.to, &[1.0, 2.0, 5.0, 10.0]);
+                let round = if self.to / self.from < 10.0 { FINE } else { COARSE };
+                self.from = round_below(self.from, round);
+                self.to = round_above(self.to, round);
             }
             (false, _) => {
                 let step = self.step(unit, most);
@@ -174,6 +179,12 @@ impl Scale {
     }
 }
 
+/// The last of `mantissas` times a power of ten that is at most `most`.
+fn round_below(most: f64, mantissas: &[f64]) -> f64 {
+    let power = 10f64.powf(most.log10().floor());
+    mantissas.iter().rev().map(|m| m * power).find(|v| *v <= most * (1.0 + 1e-9)).unwrap_or(most)
+}
+
 /// The next of `mantissas` times a power of ten that is at least `least`.
 fn round_above(least: f64, mantissas: &[f64]) -> f64 {
     let power = 10f64.powf(least.log10().floor());
@@ -214,6 +225,8 @@ mod tests {
         assert_eq!((empty.from, empty.to), (0.0, 1.0));
         let one = Scale::around([8.0, f64::NAN].into_iter(), true, false);
         assert_eq!((one.from, one.to), (4.0, 16.0));
+        let few = Scale { from: 4.9e-3, to: 6.8e-3, ..scale(0.0, 0.0, true) }.rounded("s", 6);
+        assert!((few.from - 4e-3).abs() < 1e-12 && (few.to - 8e-3).abs() < 1e-12, "{few:?}");
         let least = Scale::around([0.0, 5e-324].into_iter(), false, true);
         assert_eq!((least.from, least.to), (0.0, 1.0));
     }

@@ -154,7 +154,7 @@ fn every_claim_shows_its_verdict_why_and_what_the_verdict_means() {
         assert!(text.contains(&format!("- **{verdict}**: ")), "legend of {verdict}");
         assert!(shown.contains(&format!(" {verdict}: ")), "legend of {verdict}");
     }
-    assert!(page.contains("2 of 4 fitted to published results"));
+    assert!(page.contains("2 of 4 were fitted to published results"));
     assert_eq!(page.matches(r#"<span class="badge aside">calibration</span>"#).count(), 2);
     assert_eq!(text.matches("**(calibration)**").count(), 2);
 }
