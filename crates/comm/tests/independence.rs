@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{emulation, fabric, run};
+use common::{cores, emulation, fabric, pin, run};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,28 +11,6 @@ use std::thread;
 const NODES: usize = 6;
 /// The least of so many runs is compared: what strikes from outside only adds.
 const REPEATS: usize = 5;
-
-/// Lets the calling thread, and those it starts, run on these cores only.
-fn pin(cores: &[usize]) {
-    // SAFETY: a zeroed cpu_set_t is an empty set; CPU_SET writes within it for
-    // core numbers below its size, and the call reads it.
-    let result = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cores.iter().for_each(|core| libc::CPU_SET(*core, &mut set));
-        libc::sched_setaffinity(0, size_of_val(&set), &set)
-    };
-    assert_eq!(result, 0, "cores {cores:?} can be pinned to");
-}
-
-/// The cores this thread may run on.
-fn cores() -> Vec<usize> {
-    // SAFETY: the call fills in the live set; CPU_ISSET reads within it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
-        (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
-    }
-}
 
 /// Passes over 64 KiB of numbers, each depending on the one before.
 fn compute(numbers: &mut [u64], passes: usize) {

@@ -4,6 +4,7 @@
 
 use crosstalk_core::Fault;
 use serde::{Serialize, de::DeserializeOwned};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
@@ -57,11 +58,18 @@ impl Packets {
         Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()) })
     }
 
-    /// The conversation on this process's standard input, where its starter put it.
+    /// The conversation on this process's standard input, where its starter put
+    /// it. Standard input is empty from now on, so that nothing started later
+    /// keeps the conversation open.
+    ///
+    /// # Errors
+    /// When there is no standard input.
     pub fn from_stdin() -> Result<Packets, Fault> {
+        let failed = |e: io::Error| Fault::environment(format!("no standard input: {e}"));
         let stdin = io::stdin();
-        let socket = stdin.as_fd().try_clone_to_owned();
-        Ok(socket.map_err(|e| Fault::environment(format!("no standard input: {e}")))?.into())
+        let socket = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
+        empty(stdin.as_fd(), 0).map_err(failed)?;
+        Ok(socket.into())
     }
 
     /// Sends one message, and one open file with it.
@@ -149,6 +157,20 @@ impl Packets {
         };
         Ok((length, file))
     }
+}
+
+/// Closes what a descriptor stands for in this process only: where a copy made
+/// by fork must not keep a conversation open. The descriptor stays valid.
+pub fn sever(descriptor: BorrowedFd<'_>) {
+    // An error means that no more files can be opened; the copy then ends with its parent.
+    let _ = empty(descriptor, libc::O_CLOEXEC);
+}
+
+/// Has the descriptor stand for an empty file instead of what it stood for.
+fn empty(descriptor: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<()> {
+    let nothing = File::open("/dev/null")?;
+    // SAFETY: both descriptors are open; the number stays valid for its owner.
+    check(unsafe { libc::dup3(nothing.as_raw_fd(), descriptor.as_raw_fd(), flags) }).map(drop)
 }
 
 fn message_header(part: &mut libc::iovec) -> libc::msghdr {

@@ -67,46 +67,101 @@ pub fn part(node: usize, nodes: usize, emulation: Option<&Emulation>, deadline: 
     }
 }
 
-/// Parts and listeners of `nodes` ranks.
+/// Parts and listeners of `nodes` ranks on loopback.
 pub fn ranks(nodes: usize, emulation: Option<&Emulation>, deadline: f64) -> Vec<(Part, Listener)> {
+    ranks_at(nodes, emulation, deadline, &|_| LOOPBACK)
+}
+
+fn ranks_at(
+    nodes: usize,
+    emulation: Option<&Emulation>,
+    deadline: f64,
+    place: &(impl Fn(usize) -> IpAddr + Sync),
+) -> Vec<(Part, Listener)> {
     let first = part(0, nodes, emulation, deadline);
-    (0..nodes)
-        .map(|node| (Part { node, ..first.clone() }, bind(LOOPBACK).expect("loopback can be bound")))
-        .collect()
+    let listen = |node| bind(place(node)).expect("the node's address can be bound");
+    // Each in a thread of its own: placing may move the thread.
+    let listen = |node| thread::scope(|scope| scope.spawn(move || listen(node)).join()).expect("no panic");
+    (0..nodes).map(|node| (Part { node, ..first.clone() }, listen(node))).collect()
 }
 
 /// For ranks that nobody cancels.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Runs `program` on every rank; its results by rank.
+/// Runs `program` on every rank, over loopback; its results by rank.
 pub fn try_run<R: Send>(
     nodes: usize,
     emulation: Option<&Emulation>,
     deadline: f64,
     program: impl Fn(Rank) -> Result<R, Fault> + Sync,
 ) -> Vec<Result<R, Fault>> {
-    let ranks = ranks(nodes, emulation, deadline);
+    try_run_at(nodes, emulation, deadline, |_| LOOPBACK, program)
+}
+
+/// The same where `place` puts the thread of a rank; it returns its address.
+fn try_run_at<R: Send>(
+    nodes: usize,
+    emulation: Option<&Emulation>,
+    deadline: f64,
+    place: impl Fn(usize) -> IpAddr + Sync,
+    program: impl Fn(Rank) -> Result<R, Fault> + Sync,
+) -> Vec<Result<R, Fault>> {
+    let ranks = ranks_at(nodes, emulation, deadline, &place);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
-    let (program, endpoints) = (&program, &endpoints);
+    let (program, endpoints, place) = (&program, &endpoints, &place);
+    let one = move |part: Part, listener: Listener| {
+        place(part.node);
+        program(listener.connect(&part, endpoints, &NEVER)?)
+    };
     thread::scope(|scope| {
-        let threads: Vec<_> = ranks
-            .into_iter()
-            .map(|(part, listener)| scope.spawn(move || program(listener.connect(&part, endpoints, &NEVER)?)))
-            .collect();
+        let threads: Vec<_> =
+            ranks.into_iter().map(|(part, listener)| scope.spawn(move || one(part, listener))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
     })
 }
 
-/// Runs `program` on every rank, none of which may fail.
+/// Runs `program` on every rank over loopback; none may fail.
 pub fn run<R: Send>(
     nodes: usize,
     emulation: Option<&Emulation>,
     program: impl Fn(&mut Rank) -> Result<R, Fault> + Sync,
 ) -> Vec<R> {
-    let results = try_run(nodes, emulation, 60.0, |mut rank| {
+    run_at(nodes, emulation, |_| LOOPBACK, program)
+}
+
+/// The same where `place` puts the thread of a rank; it returns its address.
+pub fn run_at<R: Send>(
+    nodes: usize,
+    emulation: Option<&Emulation>,
+    place: impl Fn(usize) -> IpAddr + Sync,
+    program: impl Fn(&mut Rank) -> Result<R, Fault> + Sync,
+) -> Vec<R> {
+    let results = try_run_at(nodes, emulation, 60.0, place, |mut rank| {
         let result = program(&mut rank)?;
         rank.finish()?;
         Ok(result)
     });
     results.into_iter().map(|result| result.expect("every rank finishes")).collect()
+}
+
+/// Lets the calling thread, and those it starts, run on these cores only.
+pub fn pin(cores: &[usize]) {
+    // SAFETY: a zeroed cpu_set_t is an empty set; CPU_SET writes within it for
+    // core numbers below its size, and the call reads it.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        cores.iter().for_each(|core| libc::CPU_SET(*core, &mut set));
+        libc::sched_setaffinity(0, size_of_val(&set), &set)
+    };
+    assert_eq!(result, 0, "cores {cores:?} can be pinned to");
+}
+
+/// The cores this thread may run on.
+pub fn cores() -> Vec<usize> {
+    // SAFETY: the call fills in the live set; CPU_ISSET reads within it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
+        (0..libc::CPU_SETSIZE as usize).filter(|core| libc::CPU_ISSET(*core, &set)).collect()
+    }
 }

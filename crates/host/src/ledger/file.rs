@@ -29,6 +29,16 @@ enum Line {
     Close { number: u64 },
 }
 
+/// A name for a new ledger of the running process, and who that is.
+pub(super) fn name(folder: &Path) -> Result<(PathBuf, Identity), Fault> {
+    static SERIAL: AtomicU64 = AtomicU64::new(0);
+    let owner = Identity::own().ok_or_else(|| {
+        Fault::environment("cannot read /proc/self/stat").remedy("mount /proc: mount -t proc proc /proc")
+    })?;
+    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+    Ok((folder.join(format!("{}-{}-{serial}.ndjson", owner.pid, owner.start)), owner))
+}
+
 /// The owner's end: adds lines.
 #[derive(Debug)]
 pub(super) struct File {
@@ -38,23 +48,13 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Begins the running process's ledger in `folder`.
-    pub(super) fn create(folder: &Path) -> Result<File, Fault> {
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let owner = Identity::own().ok_or_else(|| {
-            Fault::environment("cannot read /proc/self/stat").remedy("mount /proc: mount -t proc proc /proc")
-        })?;
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("{}-{}-{serial}.ndjson", owner.pid, owner.start));
+    /// Begins the ledger of `owner`.
+    pub(super) fn create(path: PathBuf, owner: Identity) -> Result<File, Fault> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|e| unwritable(&path, e))?;
         let mut ledger = File { path, file, next: 0 };
         ledger.write(&Line::Owner { process: owner })?;
         Ok(ledger)
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Writes down a change before it is made; returns its number.
@@ -126,13 +126,14 @@ mod tests {
     #[test]
     fn what_is_opened_and_not_closed_is_open_the_last_first() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut ledger = File::create(folder.path()).expect("is made");
+        let (path, owner) = name(folder.path()).expect("this process has a stat file");
+        let mut ledger = File::create(path.clone(), owner).expect("is made");
         let first = ledger.open(&change("a")).expect("writes");
         ledger.open(&change("b")).expect("writes");
         ledger.open(&change("c")).expect("writes");
         ledger.close(first).expect("writes");
-        let contents = read(ledger.path()).expect("reads");
-        assert_eq!(contents.owner, Identity::own());
+        let contents = read(&path).expect("reads");
+        assert_eq!(contents.owner, Some(owner));
         assert_eq!(contents.open, [change("c"), change("b")]);
     }
 

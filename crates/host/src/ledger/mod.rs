@@ -91,8 +91,10 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         undo::clean_in(&folder)?;
-        let file = File::create(&folder)?;
-        let reaper = Reaper::start(launcher, file.path())?;
+        let (path, owner) = file::name(&folder)?;
+        // Before the file is there, so that no moment leaves one behind.
+        let reaper = Reaper::start(launcher, &path)?;
+        let file = File::create(path, owner)?;
         Ok(Ledger { inner: Arc::new(Inner { file: Mutex::new(file), _reaper: reaper }) })
     }
 

@@ -34,15 +34,23 @@ pub(super) fn index(device: &str) -> Result<u32, Fault> {
 }
 
 impl Socket {
-    /// Makes a pair of devices joined by a wire: `here`, and `there` in the
-    /// network namespace that `elsewhere` is open on.
+    /// Makes a pair of devices joined by a wire: `here`, with the hardware
+    /// address `hardware`, and `there` in the network namespace that
+    /// `elsewhere` is open on.
     ///
     /// # Errors
     /// When a name is taken, or the kernel refuses.
-    pub fn veth(&mut self, here: &str, there: &str, elsewhere: BorrowedFd<'_>) -> Result<(), Fault> {
+    pub fn veth(
+        &mut self,
+        here: &str,
+        hardware: [u8; 6],
+        there: &str,
+        elsewhere: BorrowedFd<'_>,
+    ) -> Result<(), Fault> {
         let namespace = elsewhere.as_raw_fd().to_ne_bytes();
         let message = Message::new(libc::RTM_NEWLINK, CREATE, &device_header(0, 0, 0))
             .with_text(libc::IFLA_IFNAME, here)
+            .with(libc::IFLA_ADDRESS, &hardware)
             .nest(libc::IFLA_LINKINFO, |info| {
                 info.with_text(libc::IFLA_INFO_KIND, "veth").nest(libc::IFLA_INFO_DATA, |data| {
                     data.nest(VETH_PEER, |peer| {

@@ -1,0 +1,238 @@
+//! Two ranks against undilated truth: parameters are fitted to a real
+//! transport, then a program of mixed sizes and computing is run over that
+//! transport in real time and emulated with the parameters: within 5 %.
+//!
+//! The transports are a veth pair between two network namespaces, and the
+//! loopback device. Real time needs two cores for itself: where others keep
+//! them busy, or no namespace can be made, the test says so and does not count.
+
+mod common;
+
+use common::{LOOPBACK, cores, emulation, fabric, pin, run_at};
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+use crosstalk_core::fabric::Fabric;
+use crosstalk_host::clock::thread_schedstat;
+use crosstalk_host::namespace::{self, Kinds};
+use crosstalk_host::netlink::Socket;
+use crosstalk_model::fit::{Measured, fit_steps};
+use std::fs::File;
+use std::hint::black_box;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+const SIZES: [usize; 9] = [64, 256, 1024, 4096, 16_384, 32_768, 65_536, 131_072, 262_144];
+/// Where TCP over either bends: one segment holds at most 64 KiB.
+const BEND: u64 = 32_768;
+/// Rounds of computing between two messages, in measuring as in the program: a
+/// core that has waited for long answers later than one that just went to sleep.
+const PAUSE: u64 = 30_000;
+const TRIALS: usize = 60;
+const REPEATS: usize = 9;
+/// Share of the wall time that a rank waited for a core, beyond which real
+/// time is no truth.
+const BUSY: f64 = 0.02;
+/// How far the middle half of the ratios may spread: beyond that, real time is
+/// no truth either. Kernel threads that carry packets wait for a core too.
+const REPEATABLE: f64 = 0.04;
+/// The least of so many runs is compared: what strikes from outside only adds.
+const RUNS: usize = 3;
+
+/// Takes a core for the calling thread: pinned, and before all others where
+/// real-time priority is permitted.
+fn own_core(rank: usize) {
+    pin(&[cores()[rank]]);
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads the live parameter; a refusal changes nothing.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) };
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn compute(rounds: u64) {
+    black_box((0..rounds).fold(1u64, |x, i| black_box(x.wrapping_mul(6_364_136_223_846_793_005) ^ i)));
+}
+
+/// Half round trips, gaps and sends of one size, seen by rank 0; for rank 1, nothing.
+fn measure(rank: &mut Rank, size: usize) -> Result<Option<[f64; 3]>, Fault> {
+    let data = vec![1; size];
+    if rank.id() == 1 {
+        for _ in 0..TRIALS {
+            rank.recv(0, 0)?;
+            compute(PAUSE);
+            rank.send(0, 0, &data)?;
+        }
+        (0..TRIALS).try_for_each(|_| rank.recv(0, 1).map(drop))?;
+        rank.send(0, 1, &[])?;
+        return Ok(None);
+    }
+    let (mut trips, mut sends, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..TRIALS {
+        let begin = Instant::now();
+        compute(PAUSE);
+        pauses.push(begin.elapsed().as_secs_f64());
+        let begin = Instant::now();
+        rank.send(1, 0, &data)?;
+        sends.push(begin.elapsed().as_secs_f64());
+        rank.recv(1, 0)?;
+        trips.push(begin.elapsed().as_secs_f64());
+    }
+    let begin = Instant::now();
+    (0..TRIALS).try_for_each(|_| rank.send(1, 1, &data))?;
+    rank.recv(1, 1)?;
+    let trip = (median(trips) - median(pauses)) / 2.0;
+    let gap = (begin.elapsed().as_secs_f64() - trip) / TRIALS as f64;
+    Ok(Some([trip, gap, median(sends)]))
+}
+
+/// The fabric that explains what the transport does.
+fn fitted(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Fabric {
+    let measured = run_at(2, None, place, |rank| {
+        own_core(rank.id());
+        let mut all = Measured::default();
+        for size in SIZES {
+            measure(rank, size)?;
+            if let Some([trip, gap, send]) = measure(rank, size)? {
+                all.half_round_trip.push((size as u64, trip));
+                all.gap.push((size as u64, gap));
+                all.send.push((size as u64, send));
+            }
+        }
+        Ok(all)
+    });
+    let (costs, step) = fit_steps(&measured[0], &[BEND]).expect("fits");
+    Fabric { costs, step, ..fabric(0.0, 0.0, 0.0, 1.0, 0.0) }
+}
+
+/// Each turn rank 0 hands over and computes on, rank 1 computes and answers.
+/// Returns the seconds by the rank's clock, and the share it waited for a core.
+fn program(rank: &mut Rank) -> Result<(f64, f64), Fault> {
+    own_core(rank.id());
+    let data = vec![1; SIZES[SIZES.len() - 1]];
+    let mut delay = None;
+    // The first time warms up.
+    for _ in 0..2 {
+        rank.restart_clock()?;
+        delay = thread_schedstat().map(|sched| sched.delay_ns);
+        for turn in 0..10 * SIZES.len() {
+            let (there, back) = (SIZES[turn % SIZES.len()], SIZES[(4 * turn + 2) % SIZES.len()]);
+            if rank.id() == 0 {
+                rank.send(1, 0, &data[..there])?;
+                compute(30_000);
+                rank.recv(1, 0)?;
+                compute(20_000);
+            } else {
+                rank.recv(0, 0)?;
+                compute(50_000);
+                rank.send(0, 0, &data[..back])?;
+            }
+        }
+    }
+    let time = rank.now().0;
+    let waited = thread_schedstat().zip(delay).map_or(0, |(sched, before)| sched.delay_ns - before);
+    Ok((time, waited as f64 * 1e-9 / time))
+}
+
+/// Emulates what lies between two places, and compares.
+fn compare(place: impl Fn(usize) -> IpAddr + Sync) {
+    // One comparison at a time has the cores.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cores().len() < 2 {
+        eprintln!("skipped: needs two cores, found {}", cores().len());
+        return;
+    }
+    let mut ratios: Vec<f64> = (0..REPEATS).filter_map(|_| emulated_over_real(&place)).collect();
+    eprintln!("emulated over real: {ratios:.3?}");
+    if ratios.len() <= REPEATS / 2 {
+        eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
+        return;
+    }
+    ratios.sort_by(f64::total_cmp);
+    let quarter = ratios.len() / 4;
+    let spread = ratios[ratios.len() - 1 - quarter] - ratios[quarter];
+    if spread > REPEATABLE {
+        eprintln!("skipped: half of the ratios spread over {:.1} %", 100.0 * spread);
+        return;
+    }
+    let ratio = ratios[ratios.len() / 2];
+    assert!((0.95..1.05).contains(&ratio), "emulated over real: {ratio}");
+}
+
+/// One comparison, at one speed of the cores; `None` when they were busy.
+fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<f64> {
+    let emulation = emulation(2, &fitted(place));
+    let least = |emulation| {
+        let runs = (0..RUNS).map(|_| run_at(2, emulation, place, program));
+        let runs =
+            runs.filter(|ranks| emulation.is_some() || ranks.iter().all(|(_, waited)| *waited <= BUSY));
+        runs.map(|ranks| ranks[0].0).min_by(f64::total_cmp)
+    };
+    let (real, emulated) = (least(None)?, least(Some(&emulation))?);
+    Some(emulated / real)
+}
+
+#[test]
+fn emulated_loopback_takes_as_long_as_the_real_one() {
+    compare(|_| LOOPBACK);
+}
+
+/// Two network namespaces joined by a veth pair. They live as long as they
+/// are open here, and the pair with them.
+fn joined() -> Result<[File; 2], Fault> {
+    let own = || {
+        namespace::enter(Kinds::NET)?;
+        File::open("/proc/thread-self/ns/net").map_err(|e| Fault::environment(format!("no namespace: {e}")))
+    };
+    let apart = |work: &(dyn Fn() -> Result<File, Fault> + Sync)| {
+        thread::scope(|scope| scope.spawn(work).join()).expect("no panic")
+    };
+    let first = apart(&own)?;
+    let second = apart(&|| {
+        let second = own()?;
+        let mut socket = Socket::open()?;
+        socket.veth("here", [2, 0, 0, 0, 0, 2], "there", first.as_fd())?;
+        Ok(second)
+    })?;
+    for (node, (namespace, device)) in [(&first, "there"), (&second, "here")].into_iter().enumerate() {
+        thread::scope(|scope| {
+            let set_up = || {
+                enter(namespace);
+                let mut socket = Socket::open()?;
+                socket.address(device, address(node), 24)?;
+                socket.up(device)
+            };
+            scope.spawn(set_up).join().expect("no panic")
+        })?;
+    }
+    Ok([first, second])
+}
+
+/// In a block that is reserved for benchmarks (RFC 2544).
+fn address(node: usize) -> Ipv4Addr {
+    Ipv4Addr::new(198, 18, 0, 1 + node as u8)
+}
+
+/// Moves the calling thread into a network namespace.
+fn enter(namespace: &File) {
+    // SAFETY: the descriptor is open; the call concerns the calling thread only.
+    let result = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
+    assert_eq!(result, 0, "who made the namespace may enter it");
+}
+
+#[test]
+fn an_emulated_veth_takes_as_long_as_the_real_one() {
+    match joined() {
+        Err(fault) => eprintln!("skipped: {fault}"),
+        Ok(namespaces) => compare(|node| {
+            enter(&namespaces[node]);
+            address(node).into()
+        }),
+    }
+}

@@ -1,0 +1,71 @@
+//! How long until every node of a virtual cluster has an agent that answers,
+//! and until all is gone again. Prints one JSON object.
+//!
+//! `cargo run --release -p crosstalk-testbed --example raise -- [NODES] [TIMES] [--rootless]`
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use crosstalk_core::Fault;
+use crosstalk_core::testbed::Testbed;
+use crosstalk_testbed::{Launcher, Virtual};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+use support::Talk;
+
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+
+fn main() -> ExitCode {
+    if let Some(code) = support::hidden_verb() {
+        return code;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--rootless") {
+        let rest = args.iter().filter(|arg| *arg != "--rootless");
+        let error = Command::new("/proc/self/exe")
+            .args(rest)
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .current_dir("/")
+            .env_remove("XDG_RUNTIME_DIR")
+            .exec();
+        eprintln!("cannot become another user: {error}");
+        return ExitCode::from(4);
+    }
+    let number = |at: usize, default| args.get(at).and_then(|arg| arg.parse().ok()).unwrap_or(default);
+    match measure(number(0, 64), number(1, 5)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::from(fault.kind.exit_code())
+        }
+    }
+}
+
+fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
+    let testbed = Virtual::new(Launcher::current());
+    let (mut raised, mut answered, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..times {
+        let began = Instant::now();
+        let mut cluster = testbed.raise(nodes)?;
+        raised.push(began.elapsed().as_secs_f64());
+        let mut agents =
+            (0..nodes).map(|node| cluster.attach(node).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
+        agents.iter_mut().for_each(|agent| agent.say("hello"));
+        if let Some(dumb) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
+            return Err(Fault::environment(format!("node {dumb} does not answer")));
+        }
+        answered.push(began.elapsed().as_secs_f64());
+        let began = Instant::now();
+        drop(cluster);
+        gone.push(began.elapsed().as_secs_f64());
+    }
+    let root = crosstalk_host::namespace::is_root();
+    println!(
+        "{{\"nodes\":{nodes},\"root\":{root},\"raised_seconds\":{raised:?},\
+         \"answered_seconds\":{answered:?},\"gone_seconds\":{gone:?}}}"
+    );
+    Ok(())
+}

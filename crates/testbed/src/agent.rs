@@ -1,0 +1,47 @@
+//! Starting an agent, and the stream to it.
+
+use crosstalk_core::Fault;
+use crosstalk_core::testbed::Duplex;
+use crosstalk_host::Launcher;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+/// The hidden verb of an agent.
+const VERB: &str = "agent";
+
+/// Both ends of a new stream: ours, and the one that becomes an agent's
+/// standard input and output.
+pub(crate) fn stream() -> Result<(UnixStream, UnixStream), Fault> {
+    UnixStream::pair().map_err(|e| {
+        Fault::environment(format!("cannot make a stream to an agent: {e}"))
+            .remedy("allow more open files: ulimit -n 4096")
+    })
+}
+
+/// Our end, as the runner uses it.
+pub(crate) fn duplex(ours: UnixStream) -> Result<Duplex, Fault> {
+    let writer = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
+    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
+}
+
+/// The command that starts an agent with `stream` for its standard input and output.
+pub(crate) fn command(launcher: &Launcher, stream: OwnedFd) -> Result<Command, Fault> {
+    let copy = stream.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
+    let mut command = launcher.command(VERB);
+    command.stdin(Stdio::from(stream)).stdout(Stdio::from(copy));
+    Ok(command)
+}
+
+/// The fault of an agent that does not start.
+pub(crate) fn not_started(launcher: &Launcher, error: &std::io::Error) -> Fault {
+    Fault::environment(format!("cannot start an agent ({}): {error}", launcher.program.display()))
+}
+
+/// Refuses a cluster of no nodes, or of more than `most`.
+pub(crate) fn check_count(nodes: usize, most: usize) -> Result<(), Fault> {
+    if (1..=most).contains(&nodes) {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("expected 1 to {most} nodes, found {nodes}")))
+}

@@ -1,0 +1,106 @@
+//! The first process of a node: makes the node's namespaces and its link, then
+//! starts agents as it is told, and counts ended processes out.
+
+use crosstalk_core::Fault;
+use crosstalk_host::namespace::{self, Kinds};
+use crosstalk_host::netlink::Socket;
+use crosstalk_host::packet::Packets;
+use crosstalk_host::{Launcher, process};
+use std::net::Ipv4Addr;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use super::protocol::{Answer, ToNode};
+use super::{meter, pinned, shaping, switch};
+use crate::agent;
+
+/// The node's end of its link.
+const DEVICE: &str = "eth0";
+
+/// The cluster's network, of 16 bits.
+const PREFIX: u8 = 16;
+
+/// What a node is made from.
+pub(super) struct Birth<'a> {
+    pub(super) number: usize,
+    /// What the switch's end of the link is called.
+    pub(super) port: String,
+    /// The switch's network namespace.
+    pub(super) switch: BorrowedFd<'a>,
+}
+
+/// The life of a node: ends with its process, and all others of the node with it.
+pub(super) fn live(birth: &Birth<'_>, launcher: &Launcher, orders: &Packets) -> ! {
+    process::rename(&format!("crosstalk-{}", birth.number));
+    let lived = match make(birth) {
+        Ok((netlink, notes)) => {
+            orders.send(&Answer::Done { notes }, None).and_then(|()| serve(netlink, launcher, orders))
+        }
+        Err(fault) => orders.send(&Answer::from(fault), None),
+    };
+    std::process::exit(if lived.is_ok() { 0 } else { 4 })
+}
+
+fn make(birth: &Birth<'_>) -> Result<(Socket, Vec<String>), Fault> {
+    namespace::enter(Kinds::NET.and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC))?;
+    namespace::keep_mounts_private()?;
+    let mut notes = Vec::new();
+    if let Err(fault) = namespace::mount_proc() {
+        notes.push(format!("nodes see the host's process table: {}", fault.message));
+    }
+    namespace::name_host(&format!("node{}", birth.number))?;
+    notes.extend(pinned::pin());
+    let mut netlink = Socket::open()?;
+    netlink.up("lo")?;
+    let address = switch::address(birth.number);
+    netlink.veth(DEVICE, hardware_address(address), &birth.port, birth.switch)?;
+    netlink.address(DEVICE, address, PREFIX)?;
+    netlink.up(DEVICE)?;
+    Ok((netlink, notes))
+}
+
+/// A locally administered address (IEEE 802, second bit of the first byte) that
+/// a node made anew has again, so that its peers still know it.
+fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
+    let [a, b, c, d] = address.octets();
+    [0x02, 0, a, b, c, d]
+}
+
+fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(), Fault> {
+    let failed = |e: std::io::Error| Fault::environment(e.to_string());
+    let events = process::child_events().map_err(failed)?;
+    let mut rate = None;
+    loop {
+        let ready = process::wait_readable(&[orders, &events], None).map_err(failed)?;
+        if ready[1] {
+            process::reap_events(&events);
+        }
+        if !ready[0] {
+            continue;
+        }
+        let Some((order, file)) = orders.receive(None)? else { return Ok(()) };
+        let answer = match (order, file) {
+            (ToNode::Attach, Some(stream)) => attach(launcher, stream).into(),
+            (ToNode::Attach, None) => Fault::environment("no stream came along").into(),
+            (ToNode::Shape { rate: wanted }, _) => {
+                let done = shaping::apply(&mut netlink, DEVICE, rate, wanted);
+                rate = wanted;
+                done.map(|()| Vec::new()).into()
+            }
+            (ToNode::Drain, _) => meter::drain(|port| orders.send(&Answer::Listening { port }, None))
+                .map_or_else(Answer::from, |(bytes, seconds)| Answer::Counted { bytes, seconds }),
+            (ToNode::Stream { address, port, milliseconds }, _) => {
+                meter::stream(address, port, milliseconds).map(|()| Vec::new()).into()
+            }
+        };
+        orders.send(&answer, None)?;
+    }
+}
+
+/// Ends whatever runs on this node, and starts a fresh agent.
+fn attach(launcher: &Launcher, stream: OwnedFd) -> Result<Vec<String>, Fault> {
+    process::kill_all_others()?;
+    let mut command = agent::command(launcher, stream)?;
+    // Its end is counted out with all others'.
+    command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;
+    Ok(Vec::new())
+}

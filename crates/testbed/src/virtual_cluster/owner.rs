@@ -1,0 +1,166 @@
+//! The owner's side: the testbed, and the handle on a cluster that is up.
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_host::ledger::{Entry, Ledger};
+use crosstalk_host::packet::Packets;
+use crosstalk_host::{Launcher, namespace};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use super::protocol::{Answer, ToHolder, raise};
+use super::{holder, switch};
+use crate::agent;
+
+/// How long the holder may take over one order.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long a cluster may take to go by itself before it is killed.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Virtual clusters on this machine.
+#[derive(Debug, Clone)]
+pub struct Virtual {
+    launcher: Launcher,
+}
+
+impl Virtual {
+    /// Nodes run the verb `agent` of `launcher`, its `hold` and `reap` keep the cluster.
+    pub fn new(launcher: Launcher) -> Self {
+        Virtual { launcher }
+    }
+
+    fn up(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
+        agent::check_count(nodes, switch::MOST)?;
+        let ledger = Ledger::open(&self.launcher)?;
+        let entry = ledger.processes(&format!("virtual cluster of {nodes} nodes"))?;
+        let (control, theirs) = Packets::pair()?;
+        let mut command = self.launcher.command(holder::VERB);
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
+        let child = entry.mark(&mut command).spawn();
+        // The command still has the holder's end: without it, its death can be seen.
+        drop(command);
+        let child = child.map_err(|e| {
+            Fault::environment(format!("cannot start {}: {e}", self.launcher.program.display()))
+        })?;
+        let mut cluster = VirtualCluster {
+            nodes,
+            control: Some(control),
+            child,
+            entry: Some(entry),
+            notes: Vec::new(),
+            _ledger: ledger,
+        };
+        cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
+        Ok(cluster)
+    }
+}
+
+impl Testbed for Virtual {
+    fn name(&self) -> &'static str {
+        "virtual"
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        let what = "namespaces, links and a switch";
+        // Settings do not tell all that a kernel refuses: try it.
+        match self.up(1) {
+            Ok(_) if namespace::is_root() => vec![Need::found(what, "as root")],
+            Ok(_) => vec![Need::found(what, "in a user namespace, without root")],
+            Err(fault) => {
+                let remedy = fault.remedy.clone().unwrap_or_default();
+                let why = Fault { remedy: None, ..fault };
+                vec![Need::missing(what, format!("no real-time runs on virtual nodes: {why}"), remedy)]
+            }
+        }
+    }
+
+    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        Ok(Box::new(self.up(nodes)?))
+    }
+}
+
+struct VirtualCluster {
+    nodes: usize,
+    /// Closing it ends the cluster.
+    control: Option<Packets>,
+    child: Child,
+    entry: Option<Entry>,
+    notes: Vec<String>,
+    // Dropped last: its reaper watches until all is gone.
+    _ledger: Ledger,
+}
+
+impl VirtualCluster {
+    /// Has the holder carry out an order; returns its notes.
+    fn order(&self, order: &ToHolder, file: Option<BorrowedFd<'_>>) -> Result<Vec<String>, Fault> {
+        let gone = || Fault::environment("the process that holds the virtual cluster has ended");
+        let control = self.control.as_ref().ok_or_else(gone)?;
+        control.send(order, file).map_err(|_| gone())?;
+        let (answer, _) = control.receive::<Answer>(Some(PATIENCE))?.ok_or_else(gone)?;
+        answer.done()
+    }
+}
+
+impl Cluster for VirtualCluster {
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    fn address(&self, node: usize) -> IpAddr {
+        switch::address(node).into()
+    }
+
+    fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {
+        let (ours, theirs) = agent::stream()?;
+        self.order(&ToHolder::Attach { node }, Some(theirs.as_fd()))
+            .map_err(|fault| fault.at(format!("node {node}")))?;
+        agent::duplex(ours)
+    }
+
+    fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
+        let rate = match link {
+            Link::Unshaped => None,
+            Link::Rate(rate) if rate.0.is_finite() && rate.0 >= 8.0 => Some(rate.0),
+            Link::Rate(rate) => {
+                return Err(Fault::usage(format!(
+                    "expected a rate of at least 8 bit/s, found {} bit/s",
+                    rate.0
+                )));
+            }
+        };
+        self.order(&ToHolder::Shape { rate }, None)
+    }
+
+    fn absences(&self) -> Vec<String> {
+        let mut absences: Vec<String> = [
+            "nodes share one machine: its cores, caches, memory bandwidth, kernel locks and clock",
+            "no network interface hardware: no DMA, interrupts or their coalescing, no PCI",
+            "links have this kernel's latency, not a fabric's: only their rate is shaped",
+            "the switch is one kernel bridge: store and forward, no cut-through, no boards",
+        ]
+        .map(String::from)
+        .into();
+        absences.extend(self.notes.iter().cloned());
+        absences
+    }
+}
+
+impl Drop for VirtualCluster {
+    fn drop(&mut self) {
+        self.control.take();
+        let began = Instant::now();
+        // The holder ends once the kernel has taken all the cluster's processes away.
+        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < GOODBYE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Kills what is left, if anything is. What resists stays in the ledger for the reaper.
+        let undone = self.entry.take().map(Entry::undo);
+        if !matches!(undone, Some(Err(_))) {
+            let _ = self.child.wait();
+        }
+    }
+}

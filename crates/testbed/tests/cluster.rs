@@ -1,0 +1,247 @@
+//! Clusters as their users see them: agents answer, nodes are apart from each
+//! other and from the host, links hold their rate, and nothing is left behind.
+
+#[path = "support/specs.rs"]
+mod specs;
+mod support;
+
+use crosstalk_core::testbed::{Cluster, Link, Testbed};
+use crosstalk_core::units::BitRate;
+use crosstalk_host::process::Identity;
+use crosstalk_testbed::{Launcher, Local, Virtual};
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use support::Talk;
+
+fn main() -> ExitCode {
+    if let Some(code) = support::hidden_verb() {
+        return code;
+    }
+    if !Virtual::new(Launcher::current()).needs()[0].is_found() {
+        eprintln!("skipped: no virtual clusters here: {:?}", Virtual::new(Launcher::current()).needs());
+        return specs::run(&SPECS[..LOCAL]);
+    }
+    specs::run(SPECS)
+}
+
+/// How many of the specifications need no namespaces.
+const LOCAL: usize = 3;
+
+const SPECS: &[specs::Spec] = &[
+    ("local_agents_answer_and_come_again", local_agents_answer_and_come_again),
+    ("local_links_are_not_shaped", local_links_are_not_shaped),
+    ("a_local_cluster_takes_its_agents_children_along", a_local_cluster_takes_its_agents_children_along),
+    ("nodes_are_apart", nodes_are_apart),
+    ("an_agent_comes_again_on_a_clean_node", an_agent_comes_again_on_a_clean_node),
+    ("nodes_reach_each_other", nodes_reach_each_other),
+    ("a_shaped_link_takes_the_wire_s_time", a_shaped_link_takes_the_wire_s_time),
+    ("a_rate_beyond_the_machine_is_told", a_rate_beyond_the_machine_is_told),
+    ("a_killed_node_is_made_anew", a_killed_node_is_made_anew),
+    ("a_killed_holder_is_a_fault_at_once", a_killed_holder_is_a_fault_at_once),
+    ("the_host_s_network_is_untouched", the_host_s_network_is_untouched),
+    ("clusters_stand_side_by_side", clusters_stand_side_by_side),
+];
+
+fn raise(nodes: usize) -> Box<dyn Cluster> {
+    Virtual::new(Launcher::current()).raise(nodes).expect("is raised")
+}
+
+fn attach(cluster: &mut Box<dyn Cluster>, node: usize) -> Talk {
+    cluster.attach(node).expect("attaches").into()
+}
+
+/// The processes that descend from this one: number and name. Zombies are not counted.
+fn descendants() -> Vec<(u32, String)> {
+    let mut family = vec![(std::process::id(), String::new())];
+    let mut all = Vec::new();
+    for pid in fs::read_dir("/proc")
+        .expect("is there")
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse().ok())
+    {
+        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let (head, tail) = stat.rsplit_once(") ").expect("has a name");
+        let name = head.split_once('(').expect("has a name").1.to_string();
+        let mut fields = tail.split(' ');
+        let (state, parent) = (fields.next(), fields.next().and_then(|p| p.parse::<u32>().ok()));
+        if state != Some("Z") {
+            all.push((pid, parent, name));
+        }
+    }
+    loop {
+        let known: Vec<u32> = family.iter().map(|f| f.0).collect();
+        let before = family.len();
+        family.extend(
+            all.iter()
+                .filter(|(pid, parent, _)| !known.contains(pid) && parent.is_some_and(|p| known.contains(&p)))
+                .map(|(pid, _, name)| (*pid, name.clone())),
+        );
+        if family.len() == before {
+            return family.split_off(1);
+        }
+    }
+}
+
+fn kill(name: &str) {
+    let (pid, _) = descendants().into_iter().find(|(_, n)| n == name).expect("runs");
+    let status = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    assert!(status.expect("kill starts").success());
+}
+
+fn assert_nothing_runs() {
+    let began = Instant::now();
+    while !descendants().is_empty() && began.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(descendants(), [], "something is left behind");
+    let folder = crosstalk_host::ledger::folder().expect("is there");
+    let own = format!("{}-", std::process::id());
+    let left = fs::read_dir(folder).expect("reads").flatten();
+    assert_eq!(left.filter(|e| e.file_name().to_string_lossy().starts_with(&own)).count(), 0);
+}
+
+fn local_agents_answer_and_come_again() {
+    let mut cluster = Local::new(Launcher::current()).raise(3).expect("is raised");
+    let addresses: BTreeSet<_> = (0..3).map(|node| cluster.address(node)).collect();
+    assert_eq!(addresses.len(), 3);
+    let mut agents: Vec<_> = (0..3).map(|node| attach(&mut cluster, node)).collect();
+    agents.iter_mut().for_each(|agent| assert_eq!(agent.ask("hello"), "hello"));
+    assert_eq!(agents[1].ask("die"), "", "the stream of a dead agent ends");
+    assert_eq!(attach(&mut cluster, 1).ask("hello"), "hello");
+    assert_eq!(agents[2].ask("hello"), "hello", "the others live on");
+    drop(cluster);
+    assert_nothing_runs();
+}
+
+fn local_links_are_not_shaped() {
+    let mut cluster = Local::new(Launcher::current()).raise(2).expect("is raised");
+    cluster.shape(Link::Unshaped).expect("is so already");
+    let fault = cluster.shape(Link::Rate(BitRate(1e9))).expect_err("cannot be");
+    assert!(fault.remedy.expect("a remedy").contains("--testbed virtual"));
+}
+
+fn a_local_cluster_takes_its_agents_children_along() {
+    let mut cluster = Local::new(Launcher::current()).raise(1).expect("is raised");
+    let mut agent = attach(&mut cluster, 0);
+    let orphan: u32 = agent.ask("leave a child").parse().expect("a number");
+    assert_eq!(agent.ask("die"), "");
+    let orphan = Identity::of(orphan).expect("runs");
+    let runs = || orphan.alive();
+    assert!(runs(), "it outlives its agent");
+    drop(cluster);
+    let began = Instant::now();
+    while runs() && began.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(!runs(), "but not the cluster");
+}
+
+fn nodes_are_apart() {
+    let mut cluster = raise(2);
+    for node in 0..2 {
+        let mut agent = attach(&mut cluster, node);
+        assert_eq!(agent.ask("host"), format!("node{node}"));
+        assert_eq!(agent.ask("processes"), "2", "the node's first process and the agent");
+        assert!(["cubic", "reno"].contains(&agent.ask("congestion").as_str()));
+    }
+    assert!(!cluster.absences().is_empty());
+    drop(cluster);
+    assert_nothing_runs();
+}
+
+fn an_agent_comes_again_on_a_clean_node() {
+    let mut cluster = raise(1);
+    let mut agent = attach(&mut cluster, 0);
+    agent.ask("leave a child");
+    assert_eq!(agent.ask("processes"), "3");
+    assert_eq!(agent.ask("die"), "");
+    for _ in 0..2 {
+        // The second time the former agent still lives.
+        assert_eq!(attach(&mut cluster, 0).ask("processes"), "2");
+    }
+}
+
+/// Seconds that so many bytes take from node 0 to node 1, thanks included.
+fn transfer(cluster: &dyn Cluster, from: &mut Talk, to: &mut Talk, bytes: usize) -> f64 {
+    let port = to.ask("listen");
+    let seconds = from.ask(&format!("send {}:{port} {bytes}", cluster.address(1)));
+    assert_eq!(to.ask("taken"), bytes.to_string());
+    seconds.parse().expect("a number")
+}
+
+fn nodes_reach_each_other() {
+    let mut cluster = raise(2);
+    let (mut from, mut to) = (attach(&mut cluster, 0), attach(&mut cluster, 1));
+    assert!(transfer(&*cluster, &mut from, &mut to, 1 << 20) < 2.0);
+}
+
+/// 64 KiB at 62.5 Mbit/s: 46 frames of 1,514 B take 8.9 ms, after a pause too.
+fn a_shaped_link_takes_the_wire_s_time() {
+    let mut cluster = raise(2);
+    let (mut from, mut to) = (attach(&mut cluster, 0), attach(&mut cluster, 1));
+    let notes = cluster.shape(Link::Rate(BitRate(62.5e6))).expect("shapes");
+    assert!(notes[0].contains("62.5 Mbit/s"), "{notes:?}");
+    let wire = 46.0 * 1_514.0 * 8.0 / 62.5e6;
+    let took = median(|| transfer(&*cluster, &mut from, &mut to, 64 << 10));
+    assert!((0.93..1.3).contains(&(took / wire)), "took {took} s, the wire takes {wire} s");
+    cluster.shape(Link::Unshaped).expect("lets go");
+    let took = median(|| transfer(&*cluster, &mut from, &mut to, 64 << 10));
+    assert!(took < wire / 2.0, "took {took} s without shaping");
+}
+
+fn median(mut measure: impl FnMut() -> f64) -> f64 {
+    let mut all: Vec<_> = (0..9).map(|_| measure()).collect();
+    all.sort_by(f64::total_cmp);
+    all[4]
+}
+
+fn a_rate_beyond_the_machine_is_told() {
+    let mut cluster = raise(2);
+    let notes = cluster.shape(Link::Rate(BitRate(400e9))).expect("shapes");
+    assert!(notes.iter().any(|note| note.contains("does not hold")), "{notes:?}");
+    assert!(cluster.shape(Link::Rate(BitRate(0.0))).is_err());
+}
+
+fn a_killed_node_is_made_anew() {
+    let mut cluster = raise(2);
+    cluster.shape(Link::Rate(BitRate(62.5e6))).expect("shapes");
+    let mut from = attach(&mut cluster, 0);
+    let mut agent = attach(&mut cluster, 1);
+    kill("crosstalk-1");
+    assert_eq!(agent.answer(), "", "its agent died with it");
+    let mut to = attach(&mut cluster, 1);
+    assert_eq!(to.ask("host"), "node1");
+    assert!(transfer(&*cluster, &mut from, &mut to, 64 << 10) > 0.008, "and its link is shaped again");
+}
+
+fn a_killed_holder_is_a_fault_at_once() {
+    let mut cluster = raise(2);
+    let mut agent = attach(&mut cluster, 0);
+    kill("crosstalk-hold");
+    assert_eq!(agent.answer(), "", "the cluster died with its holder");
+    let began = Instant::now();
+    let fault = cluster.attach(1).err().expect("nobody is there");
+    assert!(fault.message.contains("has ended"), "{fault}");
+    drop(cluster);
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_nothing_runs();
+}
+
+fn the_host_s_network_is_untouched() {
+    let before = specs::traces_on_host();
+    let mut cluster = raise(3);
+    cluster.shape(Link::Rate(BitRate(1e9))).expect("shapes");
+    assert_eq!(specs::traces_on_host(), before);
+    drop(cluster);
+    assert_eq!(specs::traces_on_host(), before);
+}
+
+fn clusters_stand_side_by_side() {
+    let (mut one, mut other) = (raise(2), raise(2));
+    assert_eq!(one.address(0), other.address(0), "the same addresses in different worlds");
+    assert_eq!(attach(&mut one, 0).ask("hello"), "hello");
+    drop(one);
+    assert_eq!(attach(&mut other, 0).ask("hello"), "hello");
+}

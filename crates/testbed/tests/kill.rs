@@ -1,0 +1,177 @@
+//! `kill -9` of the owner at any moment (raising, running, shaping, dropping)
+//! leaves no process, device, mount or ledger behind within two seconds.
+//!
+//! `CROSSTALK_KILLS` says how many moments to try (8 when not set).
+
+#[path = "support/specs.rs"]
+mod specs;
+mod support;
+
+use crosstalk_core::testbed::{Link, Testbed};
+use crosstalk_core::units::BitRate;
+use crosstalk_testbed::{Launcher, Local, Virtual};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+use support::Talk;
+
+/// Carried by the owner and all that it starts.
+const TRIAL: &str = "CROSSTALK_TEST_TRIAL";
+
+/// How long what is left may take to go.
+const SOON: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
+    if let Some(code) = support::hidden_verb() {
+        return code;
+    }
+    match std::env::args().nth(1).as_deref() {
+        Some("own-virtual") => own(&Virtual::new(Launcher::current())),
+        Some("own-local") => own(&Local::new(Launcher::current())),
+        _ => specs::run(&[
+            ("a_killed_owner_of_a_virtual_cluster_leaves_nothing", virtual_leaves_nothing),
+            ("a_killed_owner_of_local_agents_leaves_nothing", local_leaves_nothing),
+            ("what_a_killed_reaper_leaves_the_next_start_undoes", next_start_undoes),
+        ]),
+    }
+}
+
+/// Raises, uses and drops clusters until it is killed.
+fn own(testbed: &dyn Testbed) -> ExitCode {
+    println!("begun");
+    loop {
+        let mut cluster = testbed.raise(8).expect("is raised");
+        let mut agents: Vec<Talk> =
+            (0..8).map(|node| cluster.attach(node).expect("attaches").into()).collect();
+        for agent in &mut agents {
+            assert_eq!(agent.ask("hello"), "hello");
+            agent.ask("leave a child");
+        }
+        if testbed.name() == "virtual" {
+            cluster.shape(Link::Rate(BitRate(20e6))).expect("shapes");
+        }
+    }
+}
+
+/// An owner in a world of its own: its trial's name and its ledger's folder.
+struct Trial {
+    name: String,
+    folder: tempfile::TempDir,
+    owner: Child,
+}
+
+impl Trial {
+    fn begin(verb: &str, number: usize) -> Trial {
+        let name = format!("{}-{verb}-{number}", std::process::id());
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let owner = start(verb, &name, folder.path());
+        Trial { name, folder, owner }
+    }
+
+    /// The processes that this trial's owner started, or their descendants.
+    fn left(&self) -> Vec<String> {
+        let wanted = format!("{TRIAL}={}", self.name);
+        let processes = fs::read_dir("/proc").expect("is there").flatten().map(|e| e.path());
+        let ours = processes.filter(|path| {
+            let environ = fs::read(path.join("environ")).unwrap_or_default();
+            environ.split(|b| *b == 0).any(|entry| entry == wanted.as_bytes())
+        });
+        let named = |path: &Path| fs::read_to_string(path.join("comm")).unwrap_or_default();
+        ours.map(|path| format!("{} {}", path.display(), named(&path).trim())).collect()
+    }
+
+    fn ledgers(&self) -> usize {
+        fs::read_dir(self.folder.path().join("crosstalk")).map_or(0, Iterator::count)
+    }
+
+    fn kill_owner(&mut self) {
+        self.owner.kill().expect("was running");
+        let status = self.owner.wait().expect("was ours");
+        assert_eq!(status.signal(), Some(9), "the owner ended by itself: {status}");
+    }
+
+    /// Seconds until nothing is left.
+    fn assert_nothing_left(&self) -> f64 {
+        let began = Instant::now();
+        while !(self.left().is_empty() && self.ledgers() == 0) {
+            let (left, ledgers) = (self.left(), self.ledgers());
+            assert!(began.elapsed() < SOON, "{}: left are {left:?} and {ledgers} ledgers", self.name);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        began.elapsed().as_secs_f64()
+    }
+}
+
+fn start(verb: &str, trial: &str, folder: &Path) -> Child {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(verb).env(TRIAL, trial).env("XDG_RUNTIME_DIR", folder).stdout(Stdio::piped());
+    command.stderr(Stdio::null());
+    let mut child = command.spawn().expect("starts");
+    let mut byte = [0];
+    let mut out = child.stdout.take().expect("is piped");
+    std::io::Read::read_exact(&mut out, &mut byte).expect("begins");
+    child
+}
+
+fn leaves_nothing(verb: &str) {
+    let kills = std::env::var("CROSSTALK_KILLS").ok().and_then(|k| k.parse().ok()).unwrap_or(8);
+    let before = specs::traces_on_host();
+    let mut slowest = 0f64;
+    // Moments spread evenly over the first 0.4 s, in an order without rhythm:
+    // multiples of the golden ratio (a Weyl sequence).
+    for number in 0..kills {
+        let moment = (number as f64 * 0.618_033_988_75).fract() * 0.4;
+        let mut trial = Trial::begin(verb, number);
+        std::thread::sleep(Duration::from_secs_f64(moment));
+        trial.kill_owner();
+        slowest = slowest.max(trial.assert_nothing_left());
+    }
+    assert_eq!(specs::traces_on_host(), before);
+    println!("{{\"owner\":\"{verb}\",\"kills\":{kills},\"slowest_seconds\":{slowest:.4}}}");
+}
+
+fn virtual_leaves_nothing() {
+    if let [need] = &Virtual::new(Launcher::current()).needs()[..]
+        && !need.is_found()
+    {
+        eprintln!("skipped: no virtual clusters here: {need:?}");
+        return;
+    }
+    leaves_nothing("own-virtual");
+}
+
+fn local_leaves_nothing() {
+    leaves_nothing("own-local");
+}
+
+/// Local agents that are deaf to the end of their owner need the ledger.
+fn next_start_undoes() {
+    let mut trial = Trial::begin("own-local", 0);
+    std::thread::sleep(Duration::from_millis(60));
+    for line in trial.left().iter().filter(|line| line.ends_with("crosstalk-reap")) {
+        let pid = line.trim_start_matches("/proc/").split(' ').next().expect("a number");
+        assert!(Command::new("kill").args(["-9", pid]).status().expect("starts").success());
+    }
+    trial.kill_owner();
+    assert!(trial.ledgers() > 0, "nobody was there to undo it");
+    let mut next = start("own-local", "next", trial.folder.path());
+    let began = Instant::now();
+    let own = format!("{}-", next.id());
+    let of_others = || {
+        let ledgers = fs::read_dir(trial.folder.path().join("crosstalk")).expect("reads").flatten();
+        ledgers.filter(|e| !e.file_name().to_string_lossy().starts_with(&own)).count()
+    };
+    while of_others() + trial.left().len() > 0 {
+        assert!(began.elapsed() < SOON, "left are {:?}", trial.left());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    next.kill().expect("runs");
+    next.wait().expect("was ours");
+    let folder = trial.folder.path().join("crosstalk");
+    while fs::read_dir(&folder).expect("reads").count() > 0 {
+        assert!(began.elapsed() < 2 * SOON);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
