@@ -1,2 +1,43 @@
-//! The `crosstalk` program.
-fn main() {}
+//! The `crosstalk` program: one file a verb, no logic of its own.
+#![forbid(unsafe_code)]
+
+mod args;
+mod catalogue;
+mod conclude;
+mod out;
+mod parts;
+mod progress;
+mod signal;
+mod verb;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let out = out::Out::new(cli.json);
+    let result = match cli.verb {
+        Verb::Run(args) => verb::run::main(args, &out),
+        Verb::Resume(args) => verb::resume::main(&args, &out),
+        Verb::Plan(args) => verb::plan::main(args, &out),
+        Verb::List(args) => verb::list::main(&args, &out),
+        Verb::Show(args) => verb::show::main(&args, &out),
+        Verb::Probe(args) => verb::probe::main(args, &out),
+        Verb::Report(args) => verb::report::main(&args, &out),
+        Verb::Doctor => verb::doctor::main(&out),
+        Verb::Clean => verb::clean::main(&out),
+        Verb::Agent => verb::agent::main(),
+        Verb::Hold(args) => verb::agent::hold(args),
+        Verb::Reap(args) => verb::agent::reap(args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(fault) => {
+            out.fault(&fault);
+            ExitCode::from(fault.kind.exit_code())
+        }
+    }
+}

@@ -5,7 +5,6 @@
 //! that of Tene's HdrHistogram with seven bits of precision.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 const BITS: u32 = 7;
 const HALF: u64 = 1 << BITS;
@@ -98,11 +97,13 @@ impl Histogram {
     }
 }
 
-/// On the wire: occupied buckets only, by their smallest value.
+/// On the wire: occupied buckets only, as pairs of smallest value and count.
+/// (Not as an object: its keys would be text, which serde does not read back as
+/// numbers inside a tagged message.)
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     precision_bits: u32,
-    counts: BTreeMap<u64, u64>,
+    counts: Vec<(u64, u64)>,
 }
 
 impl Serialize for Histogram {

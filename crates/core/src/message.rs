@@ -36,7 +36,7 @@ pub struct Part {
     pub emulation: Option<Emulation>,
     /// Give up after this long.
     pub deadline: Seconds,
-    /// The same for all nodes of an attempt, different between attempts.
+    /// Seed of generated inputs: the same in every attempt of a run, so that cells compare like with like.
     pub seed: u64,
 }
 
@@ -129,6 +129,17 @@ mod tests {
         let mut reader = wire.as_slice();
         assert_eq!(receive(&mut reader).expect("reads"), Some(sent));
         assert_eq!(receive::<ToAgent>(&mut reader).expect("ends"), None);
+    }
+
+    #[test]
+    fn a_distribution_survives_the_stream() {
+        let mut histogram = crate::histogram::Histogram::default();
+        [3, 3, 16_512].into_iter().for_each(|v| histogram.record(v));
+        let reading = Reading::histogram("round_trip", histogram, crate::record::Origin::Measured);
+        let sent = FromAgent::Sample { reading, at: 0.5, n: 3 };
+        let mut wire = Vec::new();
+        send(&mut wire, &sent).expect("writes");
+        assert_eq!(receive(&mut wire.as_slice()).expect("reads"), Some(sent));
     }
 
     #[test]

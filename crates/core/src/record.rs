@@ -196,4 +196,14 @@ mod tests {
         );
         assert_eq!(serde_json::from_str::<Line>(&text).expect("reads"), line);
     }
+
+    #[test]
+    fn a_histogram_survives_its_line() {
+        let mut histogram = Histogram::default();
+        [5, 30_000].into_iter().for_each(|v| histogram.record(v));
+        let reading = Reading::histogram("latency", histogram, Origin::Measured);
+        let line = Line::Sample { attempt: 3, reading, at: 0.5, n: 2 };
+        let text = serde_json::to_string(&line).expect("writes");
+        assert_eq!(serde_json::from_str::<Line>(&text).expect("reads"), line);
+    }
 }

@@ -55,7 +55,7 @@ fn explain(step: &str, error: &io::Error, signs: &Signs) -> Fault {
         let knob = "kernel.unprivileged_userns_clone";
         return with(knob, "it is 0, which keeps user namespaces to root", &sysctl(knob, 1));
     }
-    if signs.no_user_namespaces && !signs.root {
+    if signs.no_user_namespaces {
         let knob = "user.max_user_namespaces";
         return with(knob, "it is 0, which forbids user namespaces", &sysctl(knob, 15_000));
     }
@@ -64,6 +64,7 @@ fn explain(step: &str, error: &io::Error, signs: &Signs) -> Fault {
         let why = "it is 1 (Ubuntu 23.10 and later), which takes all rights away within user namespaces";
         return with(knob, why, &sysctl(knob, 0));
     }
+    // Settings first: what they forbid is certain, what a container forbids is a guess.
     if signs.container {
         return with(
             "container",

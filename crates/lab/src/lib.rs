@@ -1,1 +1,21 @@
-//! The runner: agents, journal, resume, stopping rule, progress.
+//! The runner: agents, attempts, blocks, looks, the journal, resuming.
+//!
+//! [`agent::serve`] runs on a node; everything else runs where the user sits.
+//! Data flows one way: a plan comes in, attempts are performed on a cluster,
+//! what they observe goes to the journal, and at planned looks the journal is
+//! asked whether it is enough.
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod attempt;
+mod blocks;
+pub mod clock;
+pub mod journal;
+mod once;
+pub mod progress;
+pub mod rundir;
+mod runner;
+mod troupe;
+
+pub use once::once;
+pub use runner::{Ending, Lab, run};

@@ -1,1 +1,19 @@
-//! Findings rendered for the terminal, the browser and Markdown.
+//! Findings rendered for the browser, for Markdown and for the terminal, in one
+//! order: the deciding sentence, the command that repeats it, what it rests on,
+//! claims, figures, tables, warnings, fidelity, sources, provenance, the run.
+//!
+//! Everything shown was computed before; here it is formatted and drawn.
+
+#![forbid(unsafe_code)]
+
+mod html;
+mod markdown;
+mod number;
+mod plot;
+mod summary;
+mod terminal;
+mod words;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::terminal;

@@ -8,21 +8,22 @@
 //! is found, and carried from look to look.
 //!
 //! Why it holds, whatever the dependence between questions that share blocks:
-//! a finding "above" leaves only "it is below, or within" to be said falsely, so
-//! it frees one of its question's two sides for the others. A finding "within"
-//! frees none, since both "above" and "below" stay false. Then the levels depend
-//! on the findings alone, never shrink as findings grow, and once all true
-//! findings are made, the sides that can still go wrong have at most `error` at
-//! each look; the sequential rejection principle (Goeman & Solari 2010) makes
-//! that a bound on the probability of any false finding, and the looks' errors
-//! add up to α. The common form, which frees the whole question with its first
-//! finding, bounds false directions only under conditions (Shaffer 1980).
+//! of a question whose truth lies beyond its margin only one side can be claimed
+//! falsely; of any other, both. So with D questions truly beyond, 2K − D sides can
+//! go wrong. Until the first false finding, d counts true directions, so d ≤ D and
+//! each of those sides is tested at `error / (2K − D)` at most: the look errs first
+//! with probability at most `error`, and the looks' errors add up to α. (This is
+//! the sequential rejection principle of Goeman & Solari 2010.) An equivalence
+//! frees nothing, because both directions stay false. The common form of Holm's
+//! procedure, which frees a whole question with its finding, bounds false
+//! directions only under conditions (Shaffer 1980).
 //!
 //! So verdicts are protected over the whole study. The interval shown with each
 //! is at least as wide as its verdict needs.
 
 use crate::Interval;
-use crate::looks::Looks;
+use crate::looks::{Look, Looks};
+use crate::paired::blocks_needed;
 use crate::verdict::Side;
 
 /// Something that a study asks its data.
@@ -103,6 +104,13 @@ pub fn conclude(looks: &Looks, blocks: usize, questions: &[&dyn Question]) -> Co
 /// `error`, when `freed` of their sides are settled.
 pub fn level(error: f64, questions: usize, freed: usize) -> f64 {
     error / (2 * questions.max(1)).saturating_sub(freed).max(1) as f64
+}
+
+/// The blocks of the first planned look at which one of `questions` paired
+/// questions could be decided at all; `None` where the plan allows no verdict.
+pub fn first_deciding_look(looks: &Looks, questions: usize) -> Option<usize> {
+    let decides = |look: &Look| blocks_needed(level(look.error, questions, 0)) <= look.blocks;
+    looks.all().into_iter().find(decides).map(|look| look.blocks)
 }
 
 /// One look: answers until no finding frees more for the others.
@@ -193,6 +201,16 @@ mod tests {
         let (found, _) = run(&[(0.0125, true)], &[12, 24, 48]);
         assert_eq!(found.of[0].settled_at, Some(3));
         assert_eq!((found.looks, found.blocks), (3, 48));
+    }
+
+    #[test]
+    fn a_plan_knows_when_it_can_first_decide() {
+        let full = Looks::new(&[12, 24, 48], 0.05).expect("valid");
+        assert_eq!(first_deciding_look(&full, 6), Some(12));
+        assert_eq!(first_deciding_look(&full, 60), Some(24));
+        let quick = Looks::new(&[6], 0.05).expect("valid");
+        assert_eq!(first_deciding_look(&quick, 1), Some(6));
+        assert_eq!(first_deciding_look(&quick, 2), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod noise;
 pub mod order;
 pub mod paired;
 pub mod peak;
+pub mod proof;
 pub mod proportion;
 pub mod quantile;
 pub mod question;

@@ -4,7 +4,8 @@
 //! the full level (an intersection–union test needs no correction: Berger 1982);
 //! it is refuted when some step is shown to lie below −margin, at the level
 //! divided by the number of steps (Bonferroni). Both are read from one interval,
-//! that of the smallest step.
+//! that of the smallest step. A smallest step within the margin means that the
+//! order does not stand clearly, though it is not reversed either.
 
 use crate::Interval;
 use crate::family::{Answer, Question};
@@ -31,7 +32,7 @@ impl Order {
 impl Question for Order {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         let steps: Vec<Vec<f64>> = self.steps.iter().map(|step| first(step, blocks)).collect();
-        read(smallest(&steps, tail), self.margin, earlier)
+        read(smallest(&steps, tail), self.margin.into(), earlier)
     }
 }
 

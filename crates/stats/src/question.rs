@@ -4,7 +4,7 @@
 //! faithful; "the first n blocks" then are those with an index below n.
 
 use crate::family::{Answer, Question};
-use crate::verdict::{Side, size};
+use crate::verdict::{Margin, Side, size};
 use crate::{Interval, noise, paired};
 
 /// Where does one quantity stand? A log ratio of two cells, a slope, a
@@ -17,7 +17,7 @@ pub struct Comparison<'a> {
     /// The margin stated beforehand, ≥ 0, on the scale of the numbers.
     pub margin: f64,
     /// Log ratios of two equal cells by block, where the A/A floor counts as
-    /// margin too; empty where it does not.
+    /// margin too; empty where it does not. Of the same study or an earlier one.
     pub noise: &'a [Option<f64>],
     /// The published value and its margin, where the size is asked as well.
     pub published: Option<Published>,
@@ -50,6 +50,26 @@ impl<'a> Comparison<'a> {
         Comparison { published: Some(Published { value, margin }), ..self }
     }
 
+    /// Lets differences up to `within` count as none, unless they are clear.
+    #[must_use]
+    pub fn equivalent_within(self, within: f64) -> Practical<'a> {
+        Practical { comparison: self, within }
+    }
+
+    fn answer_within(&self, within: f64, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
+        let Some(beyond) = self.margin_at(blocks) else {
+            return earlier.copied().unwrap_or_default();
+        };
+        let now = paired::with_tails(&first(self.by_block, blocks), tail);
+        let mut answer = read(now, Margin { beyond, within: within.max(beyond) }, earlier);
+        answer.frees &= self.noise.is_empty() && self.published.is_none();
+        if let Some(published) = self.published {
+            answer.size = answer.interval.and_then(|i| size(&i, published.value, published.margin));
+            answer.settled &= answer.size.is_some();
+        }
+        answer
+    }
+
     /// The margin that holds after `blocks` blocks; `None` while the floor is unknown.
     pub fn margin_at(&self, blocks: usize) -> Option<f64> {
         if self.noise.is_empty() {
@@ -61,17 +81,25 @@ impl<'a> Comparison<'a> {
 
 impl Question for Comparison<'_> {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
-        let Some(margin) = self.margin_at(blocks) else {
-            return earlier.copied().unwrap_or_default();
-        };
-        let now = paired::with_tails(&first(self.by_block, blocks), tail);
-        let mut answer = read(now, margin, earlier);
-        answer.frees &= self.noise.is_empty() && self.published.is_none();
-        if let Some(published) = self.published {
-            answer.size = answer.interval.and_then(|i| size(&i, published.value, published.margin));
-            answer.settled &= answer.size.is_some();
-        }
-        answer
+        self.answer_within(0.0, blocks, tail, earlier)
+    }
+}
+
+/// A [`Comparison`] with an equivalence margin of its own: a direction is found
+/// beyond the comparison's margin, equivalence within `within`, where that is
+/// larger. An A/A floor is no wider than the data are sharp, so that equal cells
+/// can hardly be shown equal within it; within what does not matter they can.
+#[derive(Debug, Clone, Copy)]
+pub struct Practical<'a> {
+    /// The comparison with the margin of its directions.
+    pub comparison: Comparison<'a>,
+    /// The difference that does not matter, on the scale of the numbers.
+    pub within: f64,
+}
+
+impl Question for Practical<'_> {
+    fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
+        self.comparison.answer_within(self.within, blocks, tail, earlier)
     }
 }
 
@@ -79,17 +107,18 @@ impl Question for Comparison<'_> {
 /// looks: what all of them allow (repeated confidence intervals, Jennison &
 /// Turnbull 1989). What was found stays found. Where looks contradict each other,
 /// which the error allows for, the latest stands alone and the finding is given up.
-pub(crate) fn read(now: Option<Interval>, margin: f64, earlier: Option<&Answer>) -> Answer {
+pub(crate) fn read(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
     let Some(now) = now else { return earlier.copied().unwrap_or_default() };
     let before = earlier.and_then(|answer| answer.interval);
     let joint = before.map_or(Some(now), |before| now.within(&before));
     let found = joint.and(earlier).and_then(|answer| Some((answer.side?, answer.margin)));
     let interval = joint.unwrap_or(now);
     let side = found.map_or_else(|| Side::of(&interval, margin), |(side, _)| Some(side));
+    let applied = if side == Some(Side::Within) { margin.within } else { margin.beyond };
     Answer {
         interval: Some(interval),
         side,
-        margin: found.map_or(margin, |(_, margin)| margin),
+        margin: found.map_or(applied, |(_, margin)| margin),
         size: None,
         settled: side.is_some(),
         frees: matches!(side, Some(Side::Above | Side::Below)),
@@ -142,6 +171,20 @@ mod tests {
         assert_eq!(side(quiet.as_slice()), Some(Side::Above));
         assert_eq!(side(loud.as_slice()), Some(Side::Within));
         assert_eq!(side([None; 12].as_slice()), None, "an unknown floor gives no verdict");
+    }
+
+    #[test]
+    fn what_does_not_matter_is_equivalent_unless_it_is_clear() {
+        let (equal, faster, twins) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
+        let found = |values| {
+            let ask = Comparison::new(values, 0.0).above_noise(&twins).equivalent_within(0.05);
+            let answer = judge(&[&ask], 12).of[0].answer;
+            (answer.side, answer.margin)
+        };
+        assert_eq!(found(equal.as_slice()), (Some(Side::Within), 0.05));
+        let (side, margin) = found(faster.as_slice());
+        assert_eq!(side, Some(Side::Above));
+        assert!((0.01..0.013).contains(&margin), "{margin}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::Interval;
 use crate::family::{Answer, Question};
 use crate::quantile;
 use crate::question::{first, read};
+use crate::verdict::Margin;
 
 /// The question whether the median over blocks lies above or below a number.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +23,7 @@ impl Question for Threshold<'_> {
     /// The interval is that of the median's distance from the number.
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         let distances: Vec<f64> = first(self.by_block, blocks).iter().map(|v| v - self.number).collect();
-        read(median(&distances, 2.0 * tail), 0.0, earlier)
+        read(median(&distances, 2.0 * tail), Margin::default(), earlier)
     }
 }
 

@@ -13,16 +13,33 @@ pub enum Side {
     Within,
 }
 
+/// How far from zero a quantity must be, on its own (log) scale; both ≥ 0. Most
+/// questions have one margin for both, which a plain number becomes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Margin {
+    /// A direction is claimed beyond this: the A/A floor, or more.
+    pub beyond: f64,
+    /// Equivalence is claimed within this: what does not matter to the user.
+    pub within: f64,
+}
+
+impl From<f64> for Margin {
+    fn from(margin: f64) -> Self {
+        Margin { beyond: margin, within: margin }
+    }
+}
+
 impl Side {
     /// The side on which the whole of `interval` lies; `None` where it reaches
-    /// over an end of the margin. All on the log scale; `margin` ≥ 0. The ends
-    /// of the margin belong to no side.
-    pub fn of(interval: &Interval, margin: f64) -> Option<Side> {
-        if interval.low > margin {
+    /// over an end of the margin. The ends of the margin belong to no side. A
+    /// difference that is both clear and too small to matter counts as clear.
+    pub fn of(interval: &Interval, margin: impl Into<Margin>) -> Option<Side> {
+        let Margin { beyond, within } = margin.into();
+        if interval.low > beyond {
             Some(Side::Above)
-        } else if interval.high < -margin {
+        } else if interval.high < -beyond {
             Some(Side::Below)
-        } else if interval.low > -margin && interval.high < margin {
+        } else if interval.low > -within && interval.high < within {
             Some(Side::Within)
         } else {
             None
@@ -64,9 +81,9 @@ impl Verdict {
     }
 }
 
-/// The verdict from the interval of a log ratio other/base and a margin ≥ 0 on
-/// the log scale (the A/A floor, or more: [`crate::noise::floor`]).
-pub fn of(interval: &Interval, margin: f64, better: Better) -> Verdict {
+/// The verdict from the interval of a log ratio other/base and a margin on the
+/// log scale (the A/A floor, or more: [`crate::noise::floor`]).
+pub fn of(interval: &Interval, margin: impl Into<Margin>, better: Better) -> Verdict {
     Verdict::of(Side::of(interval, margin), better)
 }
 
@@ -111,6 +128,14 @@ mod tests {
     fn without_a_margin_nothing_is_equivalent() {
         assert_eq!(of(&interval(0.0, 0.0), 0.0, Better::Lower), Verdict::Inconclusive);
         assert_eq!(of(&interval(0.001, 0.1), 0.0, Better::Higher), Verdict::Better);
+    }
+
+    #[test]
+    fn a_small_clear_difference_is_a_difference() {
+        let margin = Margin { beyond: 0.005, within: 0.05 };
+        assert_eq!(of(&interval(0.01, 0.03), margin, Better::Higher), Verdict::Better);
+        assert_eq!(of(&interval(-0.01, 0.03), margin, Better::Higher), Verdict::Equivalent);
+        assert_eq!(of(&interval(-0.01, 0.06), margin, Better::Higher), Verdict::Inconclusive);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! (statements that the data can refute), and says what to draw. The JSON
 //! Schema published in `docs/schema/study.json` is made from these types.
 
+use crate::written::Written;
 use crosstalk_core::value::{Levels, Params, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,13 @@ pub struct Study {
     /// What a reader must be told, such as a contradiction in the publication.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
+    /// Where its keys stand, for faults; no part of what it says.
+    #[serde(skip)]
+    pub written: Written,
+}
+
+fn no(flag: &bool) -> bool {
+    !*flag
 }
 
 fn default_looks() -> Vec<usize> {
@@ -101,7 +109,7 @@ pub struct WorkSpec {
 }
 
 /// What is varied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Factor {
     /// Its levels.
@@ -111,14 +119,17 @@ pub enum Factor {
 }
 
 /// A factor whose levels are listed with properties, discovered, taken from a result, or optimised away.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactorSpec {
     /// Listed levels.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Value>,
+    /// Levels that claims may name but that are not run; `--set` puts the ones it replaces here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Value>,
     /// Costly to change: randomised between blocks, analysed as a split plot.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub hard: bool,
     /// Found on the host: `cores`, `devices` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +138,7 @@ pub struct FactorSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<FromResult>,
     /// Optimised away: each cell counts at its best level, chosen on data apart from that which is compared.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "no")]
     pub best: bool,
 }
 
@@ -348,6 +359,9 @@ pub struct FigureSpec {
     /// Ids of published values, with `{factor}` for levels: `kosmos/graph-analytics/completion-time/{system}/{slaves}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
+    /// Levels that the ids spell otherwise: `{ kosmos-srio = "kosmos" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published_as: BTreeMap<String, String>,
 }
 
 /// How a figure is drawn.
@@ -391,4 +405,7 @@ pub struct TableSpec {
     /// Ids of published values to set beside, with `{factor}` for levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
+    /// Levels that the ids spell otherwise: `{ kosmos-srio = "kosmos" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published_as: BTreeMap<String, String>,
 }

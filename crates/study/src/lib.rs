@@ -2,7 +2,39 @@
 //! samples into findings. Pure: no clock, no operating system.
 #![forbid(unsafe_code)]
 
+pub mod analyse;
+pub mod bundled;
+pub mod catalogue;
+pub mod command;
+pub mod emulate;
 pub mod file;
 pub mod findings;
+pub mod journal;
+pub mod parse;
 pub mod plan;
+pub mod predicate;
+pub mod published;
+pub mod resolve;
 pub mod samples;
+pub mod schema;
+pub mod write;
+pub mod written;
+
+mod check;
+mod csv;
+mod factor;
+mod read;
+mod substitute;
+
+pub use analyse::{Decision, analyse, decide};
+pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
+pub use catalogue::Catalogues;
+pub use command::command_study;
+pub use emulate::emulation;
+pub use journal::read_journal;
+pub use parse::parse;
+pub use plan::PlanOptions;
+pub use plan::make::plan;
+pub use resolve::{resolve, setting};
+pub use schema::{fabric_schema, study_schema, system_schema};
+pub use write::to_toml;

@@ -1,5 +1,15 @@
 //! What will be run: every cell, in which order, until when.
 
+mod cells;
+pub mod make;
+mod metrics;
+pub mod options;
+mod order;
+mod scene;
+
+pub use options::PlanOptions;
+pub use order::WallTime;
+
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::record::Metric;
 use crosstalk_core::testbed::Link;
@@ -28,10 +38,15 @@ pub struct Plan {
 pub struct PlannedExperiment {
     /// Its name in the study file.
     pub name: String,
-    /// What its workloads report; the first is decided on.
+    /// What its workloads report, in the order of their parts' names, then its observers.
+    /// The first is decided on where the study does not say otherwise.
     pub metrics: Vec<Metric>,
+    /// Factors that are costly to change: their levels are grouped within a block.
+    pub hard: Vec<String>,
     /// Every combination of levels that is not excluded.
     pub cells: Vec<Cell>,
+    /// Why there are no cells yet: a factor waits for an earlier experiment's result.
+    pub pending: Option<String>,
 }
 
 /// One combination of levels and the scene it stands for.
@@ -88,4 +103,20 @@ pub enum Place {
         /// Nodes.
         nodes: usize,
     },
+}
+
+impl Plan {
+    /// Every cell of every experiment.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+}
+
+impl Place {
+    /// How many nodes it has.
+    pub fn nodes(&self) -> usize {
+        match self {
+            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
+        }
+    }
 }

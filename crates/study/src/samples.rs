@@ -56,4 +56,6 @@ pub struct Run {
     pub provenance: BTreeMap<String, Provenance>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
+    /// What was odd in the journal: lines that could not be read, samples of no attempt.
+    pub warnings: Vec<String>,
 }

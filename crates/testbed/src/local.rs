@@ -5,8 +5,8 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_host::Launcher;
 use crosstalk_host::ledger::{Entry, Ledger};
-use crosstalk_host::{Launcher, process};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
 use std::process::Child;
@@ -102,7 +102,7 @@ impl Drop for Agent {
         // A failure leaves the entry in the ledger, and the reaper tries again.
         let ended = self.entry.take().map(Entry::undo);
         if !matches!(ended, Some(Err(_))) {
-            process::wait_for(self.child.id());
+            let _ = self.child.wait();
         }
     }
 }

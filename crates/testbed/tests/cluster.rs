@@ -7,17 +7,22 @@ mod support;
 
 use crosstalk_core::testbed::{Cluster, Link, Testbed};
 use crosstalk_core::units::BitRate;
+use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::process::Identity;
+use crosstalk_host::sysctl;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use support::Talk;
 
 fn main() -> ExitCode {
     if let Some(code) = support::hidden_verb() {
         return code;
+    }
+    if std::env::args().nth(1).as_deref() == Some(FORBIDDEN) {
+        return raise_where_it_is_forbidden();
     }
     if !Virtual::new(Launcher::current()).needs()[0].is_found() {
         eprintln!("skipped: no virtual clusters here: {:?}", Virtual::new(Launcher::current()).needs());
@@ -27,11 +32,12 @@ fn main() -> ExitCode {
 }
 
 /// How many of the specifications need no namespaces.
-const LOCAL: usize = 3;
+const LOCAL: usize = 4;
 
 const SPECS: &[specs::Spec] = &[
     ("local_agents_answer_and_come_again", local_agents_answer_and_come_again),
     ("local_links_are_not_shaped", local_links_are_not_shaped),
+    ("a_program_without_the_verbs_is_a_fault", a_program_without_the_verbs_is_a_fault),
     ("a_local_cluster_takes_its_agents_children_along", a_local_cluster_takes_its_agents_children_along),
     ("nodes_are_apart", nodes_are_apart),
     ("an_agent_comes_again_on_a_clean_node", an_agent_comes_again_on_a_clean_node),
@@ -42,6 +48,7 @@ const SPECS: &[specs::Spec] = &[
     ("a_killed_holder_is_a_fault_at_once", a_killed_holder_is_a_fault_at_once),
     ("the_host_s_network_is_untouched", the_host_s_network_is_untouched),
     ("clusters_stand_side_by_side", clusters_stand_side_by_side),
+    ("a_refusal_names_its_setting_and_what_still_works", a_refusal_names_its_setting_and_what_still_works),
 ];
 
 fn raise(nodes: usize) -> Box<dyn Cluster> {
@@ -86,7 +93,7 @@ fn descendants() -> Vec<(u32, String)> {
 
 fn kill(name: &str) {
     let (pid, _) = descendants().into_iter().find(|(_, n)| n == name).expect("runs");
-    let status = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    let status = Command::new("kill").args(["-9", &pid.to_string()]).status();
     assert!(status.expect("kill starts").success());
 }
 
@@ -120,6 +127,13 @@ fn local_links_are_not_shaped() {
     cluster.shape(Link::Unshaped).expect("is so already");
     let fault = cluster.shape(Link::Rate(BitRate(1e9))).expect_err("cannot be");
     assert!(fault.remedy.expect("a remedy").contains("--testbed virtual"));
+}
+
+fn a_program_without_the_verbs_is_a_fault() {
+    for program in ["/bin/true", "/no/such/program"] {
+        let fault = Local::new(Launcher::program(program)).raise(1).err().expect("cannot work");
+        assert!(fault.message.contains("cannot start the reaper"), "{fault}");
+    }
 }
 
 fn a_local_cluster_takes_its_agents_children_along() {
@@ -236,6 +250,37 @@ fn the_host_s_network_is_untouched() {
     assert_eq!(specs::traces_on_host(), before);
     drop(cluster);
     assert_eq!(specs::traces_on_host(), before);
+}
+
+/// The verb of [`raise_where_it_is_forbidden`].
+const FORBIDDEN: &str = "forbidden";
+
+/// Forbids further namespaces within one of its own, and tells what is said about it.
+fn raise_where_it_is_forbidden() -> ExitCode {
+    namespace::enter_as_user(Kinds::NET).expect("a user namespace");
+    for knob in ["user.max_user_namespaces", "user.max_net_namespaces"] {
+        sysctl::write(knob, "0").expect("is root here");
+    }
+    let fault = Virtual::new(Launcher::current()).raise(1).err().expect("is refused");
+    println!("{fault}");
+    let mut local = Local::new(Launcher::current()).raise(1).expect("needs no namespaces");
+    println!("local says {}", attach(&mut local, 0).ask("hello"));
+    ExitCode::SUCCESS
+}
+
+fn a_refusal_names_its_setting_and_what_still_works() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new("/proc/self/exe");
+    let output = command.arg(FORBIDDEN).env("XDG_RUNTIME_DIR", folder.path()).output().expect("starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for part in ["user.max_user_namespaces: ", "sudo sysctl -w user.max_user_namespaces=", "local says hello"]
+    {
+        assert!(
+            said.contains(part),
+            "{part} is missing in: {said}\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 }
 
 fn clusters_stand_side_by_side() {

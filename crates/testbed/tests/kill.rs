@@ -1,7 +1,8 @@
 //! `kill -9` of the owner at any moment (raising, running, shaping, dropping)
 //! leaves no process, device, mount or ledger behind within two seconds.
 //!
-//! `CROSSTALK_KILLS` says how many moments to try (8 when not set).
+//! `CROSSTALK_KILLS` says how many moments to try (8 when not set), and
+//! `CROSSTALK_NODES` how many nodes the owner raises (8 when not set).
 
 #[path = "support/specs.rs"]
 mod specs;
@@ -53,6 +54,10 @@ fn own(testbed: &dyn Testbed) -> ExitCode {
             cluster.shape(Link::Rate(BitRate(20e6))).expect("shapes");
         }
     }
+}
+
+fn setting(name: &str) -> usize {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(8)
 }
 
 /// An owner in a world of its own: its trial's name and its ledger's folder.
@@ -116,20 +121,22 @@ fn start(verb: &str, trial: &str, folder: &Path) -> Child {
 }
 
 fn leaves_nothing(verb: &str) {
-    let kills = std::env::var("CROSSTALK_KILLS").ok().and_then(|k| k.parse().ok()).unwrap_or(8);
+    let (kills, nodes) = (setting("CROSSTALK_KILLS"), setting("CROSSTALK_NODES"));
+    // About two rounds of raising, using and dropping.
+    let span = 0.2 + 0.02 * nodes as f64;
     let before = specs::traces_on_host();
     let mut slowest = 0f64;
-    // Moments spread evenly over the first 0.4 s, in an order without rhythm:
+    // Moments spread evenly over the span, in an order without rhythm:
     // multiples of the golden ratio (a Weyl sequence).
     for number in 0..kills {
-        let moment = (number as f64 * 0.618_033_988_75).fract() * 0.4;
+        let moment = (number as f64 * 0.618_033_988_75).fract() * span;
         let mut trial = Trial::begin(verb, number);
         std::thread::sleep(Duration::from_secs_f64(moment));
         trial.kill_owner();
         slowest = slowest.max(trial.assert_nothing_left());
     }
     assert_eq!(specs::traces_on_host(), before);
-    println!("{{\"owner\":\"{verb}\",\"kills\":{kills},\"slowest_seconds\":{slowest:.4}}}");
+    println!("{{\"owner\":\"{verb}\",\"nodes\":{nodes},\"kills\":{kills},\"slowest_seconds\":{slowest:.4}}}");
 }
 
 fn virtual_leaves_nothing() {

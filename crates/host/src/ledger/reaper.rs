@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ const VERB: &str = "reap";
 pub(super) struct Reaper {
     child: Child,
     pipe: Option<ChildStdin>,
+    ledger: PathBuf,
 }
 
 impl Reaper {
@@ -29,7 +30,7 @@ impl Reaper {
         command.arg(path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         let pipe = child.stdin.take();
-        let mut reaper = Reaper { child, pipe };
+        let mut reaper = Reaper { child, pipe, ledger: path.into() };
         let mut ready = reaper.child.stdout.take().ok_or_else(|| failed("no pipe".into()))?;
         let in_time = wait_readable(&[&ready], Some(Duration::from_secs(10))).is_ok_and(|r| r[0]);
         let mut byte = [0];
@@ -45,6 +46,8 @@ impl Drop for Reaper {
         self.pipe.take();
         // It undoes what is open within bounded time, and always ends.
         let _ = self.child.wait();
+        // In case it was killed. What fails here too is left to the next start.
+        let _ = undo::finish(&self.ledger);
     }
 }
 

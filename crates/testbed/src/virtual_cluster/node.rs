@@ -8,6 +8,7 @@ use crosstalk_host::packet::Packets;
 use crosstalk_host::{Launcher, process};
 use std::net::Ipv4Addr;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
 use super::{meter, pinned, shaping, switch};
@@ -18,6 +19,9 @@ const DEVICE: &str = "eth0";
 
 /// The cluster's network, of 16 bits.
 const PREFIX: u8 = 16;
+
+/// How long killed processes may take to go.
+const GOODBYE: Duration = Duration::from_secs(5);
 
 /// What a node is made from.
 pub(super) struct Birth<'a> {
@@ -98,7 +102,7 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
 
 /// Ends whatever runs on this node, and starts a fresh agent.
 fn attach(launcher: &Launcher, stream: OwnedFd) -> Result<Vec<String>, Fault> {
-    process::kill_all_others()?;
+    process::kill_all_others(GOODBYE)?;
     let mut command = agent::command(launcher, stream)?;
     // Its end is counted out with all others'.
     command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;

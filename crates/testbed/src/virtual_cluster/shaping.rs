@@ -44,8 +44,8 @@ pub(super) fn notes(rate: f64, held: Option<f64>) -> Vec<String> {
     )];
     if let Some(held) = held.filter(|held| *held < ENOUGH * rate) {
         notes.push(format!(
-            "this machine does not hold {}: a stream got {} ({:.0} %), bound by timers below about \
-             1 Gbit/s and by a core's speed above; scale the rate and the data down together",
+            "this machine does not hold {}: a stream got {} ({:.0} %): a timer refills the bucket, \
+             and each frame costs a core's time; scale the rate and the data down together",
             human(rate, "bit/s"),
             human(held, "bit/s"),
             100.0 * held / rate,

@@ -1,0 +1,24 @@
+# Two commands matter: `make run` and `make test`.
+SHELL := bash
+.PHONY: run test bench static
+
+# Checks what is missing, installs it (asks first), builds, runs the main job.
+run:
+	@tools/setup run $(ARGS)
+	@cargo build --release --locked --quiet
+	@target/release/crosstalk run kosmos --quick
+
+# Every check, with the time of each room.
+test:
+	@tools/setup test --yes
+	@tools/test
+
+# Ratios to peers with 95 % bounds, and every figure the project promises. Takes long.
+bench:
+	@tools/setup bench $(ARGS)
+	@cargo build --release --locked --quiet
+	@tools/bench $(ONLY)
+
+# One static program that runs on any Linux of this architecture.
+static:
+	@tools/static

@@ -1,0 +1,234 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Measures what wires and neighbours cost your applications, explains where
+/// the time goes, and says so with an interval.
+#[derive(Parser)]
+#[command(name = "crosstalk", version, max_term_width = 100, after_help = EXAMPLES)]
+pub struct Cli {
+    /// Print NDJSON instead of text: events as they happen, the result as the last line.
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXAMPLES: &str = "Examples:
+  crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
+  crosstalk run kosmos --quick
+  crosstalk probe latency
+
+Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 the command line or a file is
+wrong; 4 the environment failed; 130 interrupted.";
+
+#[derive(Subcommand)]
+pub enum Verb {
+    /// Run a study, or your own program over different networks.
+    #[command(after_help = "Examples:
+  crosstalk run kosmos --quick
+  crosstalk run my.toml --set graph.slaves=1,6 --out runs/six
+  crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --its-own-flag
+
+Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
+commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
+    Run(RunArgs),
+    /// Go on with a run that was cut short.
+    #[command(after_help = "Example:\n  crosstalk resume runs/kosmos-001")]
+    Resume(ResumeArgs),
+    /// Show what a study would run, how long it takes, and what this host cannot do of it.
+    #[command(after_help = "Example:\n  crosstalk plan kosmos --quick")]
+    Plan(PlanArgs),
+    /// List the catalogues: studies, fabrics, systems, workloads, published figures.
+    #[command(after_help = "Example:\n  crosstalk list fabrics")]
+    List(ListArgs),
+    /// Show one entry of a catalogue whole.
+    #[command(after_help = "Examples:\n  crosstalk show srio\n  crosstalk show kosmos > my.toml")]
+    Show(ShowArgs),
+    /// Use one instrument, now.
+    #[command(after_help = "Examples:
+  crosstalk probe latency                       between two virtual nodes of this machine
+  crosstalk probe latency --listen 10.0.0.2:7700    on one host …
+  crosstalk probe latency --to 10.0.0.2:7700        … and on the other")]
+    Probe(ProbeArgs),
+    /// Analyse what a run has measured, again; never measures.
+    #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
+    Report(ReportArgs),
+    /// Tell what this host can do, what is missing, and the command that mends it.
+    #[command(after_help = "Example:\n  crosstalk doctor")]
+    Doctor,
+    /// Undo what earlier runs have left behind.
+    #[command(after_help = "Example:\n  crosstalk clean")]
+    Clean,
+    /// Serve a runner on this node, over stdin and stdout.
+    #[command(hide = true)]
+    Agent,
+    /// Hold the namespaces of a virtual cluster.
+    #[command(hide = true)]
+    Hold(Words),
+    /// Undo what is open in a ledger when its owner is gone.
+    #[command(hide = true)]
+    Reap(Words),
+}
+
+/// Words for a hidden verb.
+#[derive(Args)]
+pub struct Words {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
+
+/// Which study, changed how.
+#[derive(Args)]
+pub struct StudyArgs {
+    /// A bundled study's name or a study file.
+    pub study: Option<String>,
+    /// Fewer cells and claims, the same rules: minutes instead of hours.
+    #[arg(long)]
+    pub quick: bool,
+    /// Change a factor's levels or a parameter: `graph.slaves=1,6`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Blocks at which to look whether the data suffice; the last is the budget.
+    #[arg(long, value_name = "N,N…", value_delimiter = ',')]
+    pub looks: Vec<usize>,
+    /// Seed of the order and of generated inputs.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// A directory with further `fabrics/`, `systems/` and `published/`.
+    #[arg(long, value_name = "DIR")]
+    pub catalogue: Vec<PathBuf>,
+    /// Your own program: on how many nodes.
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<usize>,
+    /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`. The first level is the base.
+    #[arg(long, value_name = "FACTOR=A,B")]
+    pub vary: Vec<String>,
+    /// Your own program and its arguments.
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+    #[command(flatten)]
+    pub how: HowArgs,
+    /// The run's directory; `runs/NAME-001` and so on where not given.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the study to a file as well, to keep and change.
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+}
+
+/// How a run is performed and judged.
+#[derive(Args)]
+pub struct HowArgs {
+    /// Where nodes come from.
+    #[arg(long, value_enum, default_value_t = TestbedKind::Auto)]
+    pub testbed: TestbedKind,
+    /// Give an attempt up after this long, such as `5 min`.
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
+    #[arg(long)]
+    pub gate: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TestbedKind {
+    /// Virtual where this host allows it and the study can be run on it, else local.
+    Auto,
+    /// Namespaces on this machine, joined by a switch of their own.
+    Virtual,
+    /// Processes on this machine, without isolation: enough for virtual time.
+    Local,
+}
+
+#[derive(Args)]
+pub struct ResumeArgs {
+    /// The run's directory.
+    pub dir: PathBuf,
+    #[command(flatten)]
+    pub how: HowArgs,
+}
+
+#[derive(Args)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub study: StudyArgs,
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Only this catalogue.
+    #[arg(value_enum)]
+    pub what: Option<Catalogue>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Catalogue {
+    Studies,
+    Fabrics,
+    Systems,
+    Workloads,
+    Published,
+}
+
+#[derive(Args)]
+pub struct ShowArgs {
+    /// The name of a study, fabric, system, workload or published figure; or `schema` for the study file's JSON Schema.
+    pub name: String,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
+    /// The run's directory.
+    pub dir: PathBuf,
+    /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
+    #[arg(long)]
+    pub gate: bool,
+}
+
+#[derive(Args)]
+pub struct ProbeArgs {
+    /// Which instrument.
+    #[arg(value_enum)]
+    pub kind: Probe,
+    /// Measure against a host that listens there.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "listen")]
+    pub to: Option<String>,
+    /// Serve the other end at this address until interrupted.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+    /// `tcp` or `udp`.
+    #[arg(long, default_value = "tcp")]
+    pub transport: String,
+    /// Message sizes, such as `64 B` or `64 B,4 KiB`.
+    #[arg(long, value_delimiter = ',')]
+    pub size: Vec<String>,
+    /// Spin on the socket instead of sleeping in the kernel.
+    #[arg(long)]
+    pub poll: bool,
+    /// Pin the ends to these CPUs, such as `0,1`.
+    #[arg(long, value_delimiter = ',')]
+    pub pin: Vec<usize>,
+    /// How long to measure each size.
+    #[arg(long, default_value = "1 s")]
+    pub time: String,
+    /// Hold the link between the two virtual nodes to this fabric's rate.
+    #[arg(long, default_value = "none")]
+    pub fabric: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Probe {
+    /// Round trip and half round trip of single messages.
+    Latency,
+    /// A stream's rate.
+    Bandwidth,
+}

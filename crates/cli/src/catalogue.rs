@@ -1,0 +1,73 @@
+//! Finds studies and catalogues: bundled with the program, or files of the user's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_study::catalogue::Catalogues;
+use crosstalk_study::file::Study;
+
+/// The bundled catalogues, with those of `dirs` added; a file there stands in
+/// for a bundled one of the same name.
+pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
+    let mut all = Catalogues::bundled();
+    for dir in dirs {
+        if !dir.is_dir() {
+            return Err(Fault::usage("no such directory").at(dir.display().to_string()));
+        }
+        for (path, name) in files(&dir.join("fabrics"), "toml")? {
+            all.fabric(&name, &read(&path)?, &path.display().to_string())?;
+        }
+        for (path, name) in files(&dir.join("systems"), "toml")? {
+            all.system(&name, &read(&path)?, &path.display().to_string())?;
+        }
+        for (path, _) in files(&dir.join("published"), "csv")? {
+            all.published_csv(&read(&path)?, &path.display().to_string())?;
+        }
+    }
+    Ok(all)
+}
+
+/// The files with that ending in `dir`, by name; none where there is no such directory.
+fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
+    let Ok(entries) = fs::read_dir(dir) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| Fault::environment(e.to_string()).at(dir.display().to_string()))?.path();
+        if path.extension().is_some_and(|e| e == ending)
+            && let Some(name) = path.file_stem().and_then(|n| n.to_str())
+        {
+            let name = name.to_string();
+            found.push((path, name));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads a text file.
+pub fn read(path: &Path) -> Result<String, Fault> {
+    fs::read_to_string(path)
+        .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(path.display().to_string()))
+}
+
+/// The study of that name: a bundled one, or a file.
+pub fn study(name: &str) -> Result<Study, Fault> {
+    let is_file = name.ends_with(".toml") || name.contains('/');
+    if is_file {
+        let path = Path::new(name);
+        let mut study = crosstalk_study::parse(&read(path)?, name)?;
+        if study.name.is_empty() {
+            study.name = path.file_stem().and_then(|n| n.to_str()).unwrap_or("study").to_string();
+        }
+        return Ok(study);
+    }
+    match crosstalk_study::bundled_study(name) {
+        Some(text) => crosstalk_study::parse(text, &format!("studies/{name}.toml")),
+        None => {
+            let names: Vec<_> = crosstalk_study::bundled_studies().iter().map(|s| s.0).collect();
+            Err(unknown("study", name, names))
+        }
+    }
+}

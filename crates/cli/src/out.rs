@@ -1,0 +1,67 @@
+//! Where words go: text for people on stdout, or NDJSON; faults on stderr.
+
+use std::io::{IsTerminal, Write};
+
+use crosstalk_core::Fault;
+use serde::Serialize;
+use serde_json::json;
+
+/// How to speak.
+pub struct Out {
+    /// NDJSON instead of text.
+    pub json: bool,
+}
+
+impl Out {
+    pub fn new(json: bool) -> Self {
+        Out { json }
+    }
+
+    /// A line or more for people; silent under `--json`.
+    pub fn say(&self, text: &str) {
+        if !self.json {
+            line(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// One JSON line; silent otherwise.
+    pub fn tell(&self, value: &impl Serialize) {
+        if self.json
+            && let Ok(text) = serde_json::to_string(value)
+        {
+            line(&text);
+        }
+    }
+
+    /// A fault, on stderr, and as the last JSON line.
+    pub fn fault(&self, fault: &Fault) {
+        let _ = writeln!(std::io::stderr(), "crosstalk: {fault}");
+        self.tell(&json!({
+            "result": "fault",
+            "place": fault.place,
+            "message": fault.message,
+            "remedy": fault.remedy,
+            "exit": fault.kind.exit_code(),
+        }));
+    }
+
+    /// How wide text may be.
+    pub fn width(&self) -> usize {
+        terminal_width().unwrap_or(80).clamp(20, 200)
+    }
+
+    /// Whether colour is welcome (see no-color.org).
+    pub fn colour(&self) -> bool {
+        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    }
+}
+
+/// A reader that has gone away (`| head`) is no fault.
+fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+fn terminal_width() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    told.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0 as usize))
+}

@@ -1,0 +1,51 @@
+//! What the program is made of: the registry, and the testbed that suits a plan.
+
+use std::collections::BTreeMap;
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::testbed::{Link, Testbed};
+use crosstalk_core::value::Value;
+use crosstalk_study::plan::{Place, Plan};
+use crosstalk_testbed::{Launcher, Local, Virtual};
+
+use crate::args::TestbedKind;
+
+/// Every workload, condition and observer there is.
+pub fn registry() -> Registry {
+    Registry { workloads: crosstalk_work::workloads(), ..Registry::default() }
+}
+
+/// What factors can be discovered on this host.
+pub fn discovered() -> BTreeMap<String, Vec<Value>> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
+    BTreeMap::from([("cores".to_string(), (1..=cores).map(Value::Int).collect())])
+}
+
+/// The testbed asked for, or the one that suits: links to be shaped need the
+/// virtual one; virtual time is content with processes.
+pub fn testbed(kind: TestbedKind, plan: &Plan) -> Result<Box<dyn Testbed>, Fault> {
+    let shaped = plan.cells().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
+    let local = || Box::new(Local::new(Launcher::current()));
+    let bed = Virtual::new(Launcher::current());
+    let missing = bed.needs().into_iter().find(|need| !need.is_found());
+    match (kind, missing) {
+        (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")
+            .at("--testbed local")
+            .remedy("use --testbed virtual, or vary something else than the fabric")),
+        (TestbedKind::Local, _) => Ok(local()),
+        (TestbedKind::Virtual | TestbedKind::Auto, None) => Ok(Box::new(bed)),
+        (TestbedKind::Auto, Some(_)) if !shaped => Ok(local()),
+        (_, Some(need)) => Err(missing_fault(&need)),
+    }
+}
+
+fn missing_fault(need: &Need) -> Fault {
+    match &need.state {
+        NeedState::Missing { consequence, remedy } => {
+            Fault::environment(format!("{} is missing: {consequence}", need.what)).remedy(remedy)
+        }
+        NeedState::Found { detail } => Fault::environment(format!("{}: {detail}", need.what)),
+    }
+}

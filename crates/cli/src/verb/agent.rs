@@ -1,0 +1,27 @@
+//! The hidden verbs: what the program is when another of its processes starts it.
+
+use std::process::ExitCode;
+
+use crosstalk_core::Fault;
+
+use crate::args::Words;
+use crate::{parts, signal};
+
+pub fn main() -> Result<ExitCode, Fault> {
+    signal::leave_to_the_runner()?;
+    crosstalk_lab::agent::serve(
+        &parts::registry(),
+        crosstalk_host::facts::provenance,
+        std::io::stdin(),
+        std::io::stdout(),
+    )?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn hold(args: Words) -> Result<ExitCode, Fault> {
+    Ok(crosstalk_testbed::holder_main(&args.words))
+}
+
+pub fn reap(args: Words) -> Result<ExitCode, Fault> {
+    Ok(crosstalk_host::reaper_main(&args.words))
+}

@@ -1,0 +1,48 @@
+//! `crosstalk doctor`: what this host can do, what is missing, what mends it.
+
+use std::process::ExitCode;
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::testbed::Testbed;
+use crosstalk_testbed::{Launcher, Local, Virtual};
+use serde_json::json;
+
+use crate::out::Out;
+use crate::parts;
+
+pub fn main(out: &Out) -> Result<ExitCode, Fault> {
+    let facts = crosstalk_host::facts::provenance();
+    out.say("this host:");
+    for (name, value) in &facts.fixed {
+        out.say(&format!("  {name}: {value}"));
+    }
+    let beds: [Box<dyn Testbed>; 2] =
+        [Box::new(Virtual::new(Launcher::current())), Box::new(Local::new(Launcher::current()))];
+    let registry = parts::registry();
+    let needs: Vec<(String, Vec<Need>)> = beds
+        .iter()
+        .map(|bed| (format!("testbed {}", bed.name()), bed.needs()))
+        .chain(registry.workloads.iter().map(|w| (format!("workload {}", w.name()), w.needs())))
+        .collect();
+    for (part, needs) in &needs {
+        out.say(&format!("{part}:"));
+        if needs.is_empty() {
+            out.say("  ok   needs nothing");
+        }
+        for need in needs {
+            match &need.state {
+                NeedState::Found { detail } => out.say(&format!("  ok   {}: {detail}", need.what)),
+                NeedState::Missing { consequence, remedy } => {
+                    out.say(&format!("  miss {}: {consequence}\n       try: {remedy}", need.what));
+                }
+            }
+        }
+    }
+    out.tell(&json!({
+        "result": "doctor",
+        "facts": facts,
+        "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
+    }));
+    Ok(ExitCode::SUCCESS)
+}

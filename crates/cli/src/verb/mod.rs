@@ -1,0 +1,12 @@
+//! One file a verb.
+
+pub mod agent;
+pub mod clean;
+pub mod doctor;
+pub mod list;
+pub mod plan;
+pub mod probe;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod show;

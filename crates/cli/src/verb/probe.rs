@@ -1,0 +1,143 @@
+//! `crosstalk probe KIND`: one instrument, now.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Observation, Reading};
+use crosstalk_core::testbed::Link;
+use crosstalk_core::units::{Seconds, human};
+use crosstalk_core::value::{Params, Value};
+use crosstalk_study::plan::{Place, Scene, Work};
+use crosstalk_testbed::{Launcher, Virtual};
+use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, serve};
+use serde_json::json;
+
+use crate::args::{Probe, ProbeArgs};
+use crate::out::Out;
+use crate::{catalogue, parts, signal};
+
+/// A probe's other end serves this long at most: a forgotten one ends by itself.
+const SERVE: Seconds = Seconds(24.0 * 3600.0);
+/// What starting up and answering may take beside the measuring itself.
+const SLACK: f64 = 30.0;
+
+pub fn main(args: ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
+    if let Some(address) = &args.listen {
+        let listener = listen(resolve(address, "--listen")?)?;
+        out.say(&format!("serving at {address} until interrupted"));
+        let until = Until::new(SERVE, &interrupted);
+        serve(&listener, Times::Forever, &until, &mut |fault| eprintln!("crosstalk: {fault}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let params = params(&args)?;
+    let seconds = seconds(&args, &params)? * 4.0 + SLACK;
+    let readings = match &args.to {
+        Some(address) => {
+            let until = Until::new(Seconds(seconds), &interrupted);
+            measure(args.kind, resolve(address, "--to")?, &params, &until)?
+        }
+        None => between_virtual_nodes(&args, params, Duration::from_secs_f64(seconds), &interrupted)?,
+    };
+    for (reading, n) in &readings {
+        if let Some(line) = line(reading, *n) {
+            out.say(&line);
+        }
+    }
+    let readings: Vec<_> = readings.iter().map(|(r, n)| json!({ "reading": r, "n": n })).collect();
+    out.tell(&json!({ "result": "probe", "readings": readings }));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
+    address.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(|| {
+        Fault::usage(format!("expected HOST:PORT, found `{address}`"))
+            .at(flag)
+            .remedy("write for example 10.0.0.2:7700")
+    })
+}
+
+fn params(args: &ProbeArgs) -> Result<Params, Fault> {
+    let mut params =
+        Params::default().with("transport", args.transport.as_str()).with("duration", args.time.as_str());
+    if !args.size.is_empty() {
+        params = params.with("size", Value::List(args.size.iter().map(|s| Value::from_word(s)).collect()));
+    }
+    if !args.pin.is_empty() {
+        params = params.with("pin", Value::List(args.pin.iter().map(|c| Value::Int(*c as i64)).collect()));
+    }
+    if args.kind == Probe::Latency {
+        params = params.with("mode", if args.poll { "polling" } else { "blocking" });
+    } else if args.poll {
+        return Err(Fault::usage("a stream is not polled").at("--poll"));
+    }
+    Ok(params)
+}
+
+/// How long the measuring itself takes.
+fn seconds(args: &ProbeArgs, params: &Params) -> Result<f64, Fault> {
+    Ok(match args.kind {
+        Probe::Latency => latency::Spec::from_params(params)?.seconds(),
+        Probe::Bandwidth => bandwidth::Spec::from_params(params)?.seconds(),
+    })
+}
+
+fn measure(
+    kind: Probe,
+    target: SocketAddr,
+    params: &Params,
+    until: &Until,
+) -> Result<Vec<(Reading, u64)>, Fault> {
+    Ok(match kind {
+        Probe::Latency => {
+            let spec = latency::Spec::from_params(params)?;
+            latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
+        }
+        Probe::Bandwidth => {
+            let spec = bandwidth::Spec::from_params(params)?;
+            bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
+        }
+    })
+}
+
+fn between_virtual_nodes(
+    args: &ProbeArgs,
+    params: Params,
+    deadline: Duration,
+    interrupted: &std::sync::atomic::AtomicBool,
+) -> Result<Vec<(Reading, u64)>, Fault> {
+    let link = match args.fabric.as_str() {
+        "none" => Link::Unshaped,
+        name => Link::Rate(catalogue::catalogues(&[])?.find_fabric(name)?.rate),
+    };
+    let kind = match args.kind {
+        Probe::Latency => "latency",
+        Probe::Bandwidth => "bandwidth",
+    };
+    let scene = Scene {
+        work: BTreeMap::from([("probe".into(), Work { kind: kind.into(), params })]),
+        place: Place::Real { fabric: args.fabric.clone(), link, nodes: 2 },
+        conditions: BTreeMap::new(),
+        observe: Vec::new(),
+    };
+    crosstalk_lab::once(&parts::registry(), &Virtual::new(Launcher::current()), &scene, deadline, interrupted)
+}
+
+/// A reading as people read it; what only explains is left to `--json`.
+fn line(reading: &Reading, n: u64) -> Option<String> {
+    let unit =
+        if reading.metric.contains("bandwidth") || reading.metric.contains("rate") { "bit/s" } else { "s" };
+    let labels: Vec<_> = reading.labels.iter().map(|(k, v)| format!("{k} {v}")).collect();
+    let name = format!("{} ({})", reading.metric.replace('_', " "), labels.join(", "));
+    match &reading.observation {
+        Observation::Value(v) => Some(format!("{name}: {}", human(*v, unit))),
+        Observation::Histogram(h) => {
+            let at = |q| h.quantile(q).map(|ns| human(ns * 1e-9, "s")).unwrap_or_default();
+            Some(format!("{name}: p50 {}, p99 {} of {n}", at(0.5), at(0.99)))
+        }
+        Observation::Series(_) => None,
+    }
+}

@@ -1,0 +1,16 @@
+//! `crosstalk report DIR`.
+
+use std::process::ExitCode;
+
+use crosstalk_core::Fault;
+use crosstalk_lab::rundir::RunDir;
+
+use crate::args::ReportArgs;
+use crate::conclude::{Resolved, conclude};
+use crate::out::Out;
+
+pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let dir = RunDir::open(&args.dir)?;
+    let resolved = Resolved::load(&dir)?;
+    conclude(&dir, &resolved, args.gate, out)
+}

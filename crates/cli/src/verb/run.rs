@@ -1,0 +1,144 @@
+//! `crosstalk run`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::Status;
+use crosstalk_core::units::Seconds;
+use crosstalk_core::value::Value;
+use crosstalk_lab::Lab;
+use crosstalk_lab::clock::SystemClock;
+use crosstalk_lab::rundir::RunDir;
+use crosstalk_study::samples::Run;
+use crosstalk_study::{PlanOptions, setting};
+
+use crate::args::{HowArgs, RunArgs, StudyArgs};
+use crate::conclude::{Resolved, conclude};
+use crate::out::Out;
+use crate::{catalogue, parts, progress, signal};
+
+pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let resolved = prepare(&args.study)?;
+    if let Some(file) = &args.save {
+        std::fs::write(file, crosstalk_study::to_toml(&resolved.study))
+            .map_err(|e| Fault::usage(format!("cannot write it: {e}")).at(file.display().to_string()))?;
+    }
+    // What cannot be run at all is said before a directory is made for it.
+    parts::testbed(args.how.testbed, &resolved.plan)?;
+    let dir = match &args.out {
+        Some(path) => RunDir::create(path)?,
+        None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
+    };
+    resolved.save(&dir)?;
+    perform(&dir, &resolved, Run::default(), &args.how, out)
+}
+
+/// The study that was asked for, and its plan.
+pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
+    let catalogues = catalogue::catalogues(&args.catalogue)?;
+    let study = match (&args.study, args.command.is_empty()) {
+        (Some(name), true) => catalogue::study(name)?,
+        (None, false) => command_study(args)?,
+        (Some(_), false) => {
+            return Err(Fault::usage("a study and a program of your own cannot be run at once")
+                .remedy("leave out the study's name, or what stands behind `--`"));
+        }
+        (None, true) => {
+            return Err(Fault::usage("nothing to run")
+                .remedy("crosstalk run kosmos --quick, or crosstalk run --nodes 2 -- ./my-job"));
+        }
+    };
+    let options = PlanOptions {
+        quick: args.quick,
+        set: args.set.iter().map(|s| setting(s)).collect::<Result<_, _>>()?,
+        seed: args.seed,
+        looks: (!args.looks.is_empty()).then(|| args.looks.clone()),
+        discovered: parts::discovered(),
+        ..PlanOptions::default()
+    };
+    Resolved::new(study, catalogues, options)
+}
+
+fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault> {
+    let nodes = args.nodes.unwrap_or(1);
+    if nodes == 0 {
+        return Err(Fault::usage("expected at least 1 node, found 0").at("--nodes"));
+    }
+    let vary = args
+        .vary
+        .iter()
+        .map(|text| {
+            setting(text).map_err(|f| Fault { place: Some("--vary".into()), ..f }).map(|(factor, levels)| {
+                match levels {
+                    Value::List(levels) => (factor, levels),
+                    one => (factor, vec![one]),
+                }
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    crosstalk_study::command_study(nodes, &vary, &args.command)
+}
+
+/// Runs what is left of a plan in `dir`, and concludes.
+pub fn perform(
+    dir: &RunDir,
+    resolved: &Resolved,
+    before: Run,
+    how: &HowArgs,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let registry = parts::registry();
+    let testbed = parts::testbed(how.testbed, &resolved.plan)?;
+    let interrupted = signal::interrupted()?;
+    let deadline = how.deadline.as_deref().map(deadline).transpose()?;
+    let mut progress = progress::watcher(out);
+    let lab = Lab {
+        registry: &registry,
+        catalogues: &resolved.catalogues,
+        study: &resolved.study,
+        plan: &resolved.plan,
+        testbed: testbed.as_ref(),
+        dir,
+        clock: &SystemClock,
+        deadline,
+        command: command_line(),
+        interrupted: &interrupted,
+    };
+    let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
+    drop(progress);
+    let resume = format!("go on with: crosstalk resume {}", dir.path().display());
+    match ending {
+        Ok(ending) if ending.status == Status::Interrupted => {
+            out.say(&resume);
+            Err(Fault::interrupted().remedy(resume))
+        }
+        Ok(_) => conclude(dir, resolved, how.gate, out),
+        Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
+    }
+}
+
+fn deadline(text: &str) -> Result<Duration, Fault> {
+    let seconds: Seconds = text.parse().map_err(|f: Fault| f.at("--deadline"))?;
+    Duration::try_from_secs_f64(seconds.0)
+        .ok()
+        .filter(|d| !d.is_zero())
+        .ok_or_else(|| Fault::usage("expected a time above zero").at("--deadline"))
+}
+
+/// The command line as it could be typed again.
+fn command_line() -> String {
+    let words: Vec<String> = std::env::args()
+        .enumerate()
+        .map(|(i, word)| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+            match i {
+                0 => "crosstalk".into(),
+                _ if !word.is_empty() && word.chars().all(plain) => word,
+                _ => format!("'{}'", word.replace('\'', "'\\''")),
+            }
+        })
+        .collect();
+    words.join(" ")
+}

@@ -1,0 +1,65 @@
+//! Identity that survives the reuse of process numbers.
+
+use std::{fs, process};
+
+/// One process for all time: its number and the tick at which it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Identity {
+    /// The process's number.
+    pub pid: u32,
+    /// When it began, in clock ticks since boot.
+    pub start: u64,
+}
+
+impl Identity {
+    /// The process that has this number now.
+    pub fn of(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        Some(Identity { pid, start: parse_start(&stat)? })
+    }
+
+    /// The running process.
+    pub fn own() -> Option<Self> {
+        Self::of(process::id())
+    }
+
+    /// Whether it still runs. A zombie, which only waits to be counted, does not.
+    pub fn alive(&self) -> bool {
+        let Ok(stat) = fs::read_to_string(format!("/proc/{}/stat", self.pid)) else { return false };
+        parse_start(&stat) == Some(self.start) && !matches!(state(&stat), Some('Z' | 'X'))
+    }
+}
+
+/// What follows the program's name, which is in parentheses and may hold any character.
+fn after_name(stat: &str) -> Option<&str> {
+    Some(stat.rsplit_once(')')?.1.trim_start())
+}
+
+fn state(stat: &str) -> Option<char> {
+    after_name(stat)?.chars().next()
+}
+
+/// Field 22 of proc_pid_stat(5).
+fn parse_start(stat: &str) -> Option<u64> {
+    after_name(stat)?.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_is_field_22_whatever_the_name_holds() {
+        let stat = "7 (a) b (c)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 100 5";
+        assert_eq!(parse_start(stat), Some(4711));
+        assert_eq!(state(stat), Some('S'));
+        assert_eq!(parse_start("7 (a"), None);
+    }
+
+    #[test]
+    fn a_reused_number_is_not_the_same_process() {
+        let own = Identity::own().expect("this process has a stat file");
+        assert!(own.alive());
+        assert!(!Identity { start: own.start + 1, ..own }.alive());
+    }
+}

@@ -1,0 +1,95 @@
+//! Which attempts come next, and how long the rest will take.
+
+use std::collections::BTreeMap;
+
+use crosstalk_core::record::Status;
+use crosstalk_study::plan::Plan;
+use crosstalk_study::samples::Run;
+
+/// A cell of the plan: experiment and cell, by their places in it.
+pub type CellId = (usize, usize);
+
+/// Blocks after which a cell that failed in every one of them is given up.
+const GIVE_UP_AFTER: usize = 3;
+
+/// What is known of the cells so far.
+pub struct Book {
+    /// Cell → wall seconds of its attempts: sum and count.
+    taken: BTreeMap<CellId, (f64, usize)>,
+    /// Cell → blocks in a row in which it failed.
+    failures: BTreeMap<CellId, usize>,
+}
+
+impl Book {
+    pub fn new() -> Self {
+        Book { taken: BTreeMap::new(), failures: BTreeMap::new() }
+    }
+
+    pub fn took(&mut self, cell: CellId, seconds: f64) {
+        let entry = self.taken.entry(cell).or_default();
+        entry.0 += seconds;
+        entry.1 += 1;
+    }
+
+    /// Notes how a cell's turn in a block ended. True when it is given up now.
+    pub fn block_ended(&mut self, cell: CellId, finished: bool) -> bool {
+        let failures = self.failures.entry(cell).or_default();
+        *failures = if finished { 0 } else { *failures + 1 };
+        *failures == GIVE_UP_AFTER
+    }
+
+    pub fn given_up(&self, cell: CellId) -> bool {
+        self.failures.get(&cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
+    }
+
+    /// Estimated seconds for these attempts.
+    pub fn estimate(&self, plan: &Plan, cells: &[CellId]) -> f64 {
+        cells
+            .iter()
+            .filter(|cell| !self.given_up(**cell))
+            .map(|cell| match self.taken.get(cell) {
+                Some((sum, n)) => sum / *n as f64,
+                None => plan.experiments[cell.0].cells[cell.1].seconds,
+            })
+            .sum()
+    }
+}
+
+/// How many times each cell of `block` has been tried, by plan position.
+pub fn turns(plan: &Plan, run: &Run, block: usize) -> BTreeMap<CellId, u32> {
+    let mut turns = BTreeMap::new();
+    for (e, experiment) in plan.experiments.iter().enumerate() {
+        for (c, cell) in experiment.cells.iter().enumerate() {
+            let tried = run
+                .attempts
+                .iter()
+                .filter(|a| a.block == block && a.experiment == experiment.name && a.levels == cell.levels)
+                .map(|a| a.turn)
+                .max();
+            turns.insert((e, c), tried.unwrap_or(0));
+        }
+    }
+    turns
+}
+
+/// The first block in which not every cell's last try has ended by itself: the
+/// one to go on with, repeated whole, because its cells are to be compared with
+/// each other.
+pub fn first_incomplete(plan: &Plan, run: &Run) -> usize {
+    let budget = plan.looks.last().copied().unwrap_or(0);
+    (0..budget)
+        .find(|block| {
+            plan.experiments.iter().any(|experiment| {
+                experiment.cells.iter().any(|cell| {
+                    run.attempts
+                        .iter()
+                        .filter(|a| {
+                            a.block == *block && a.experiment == experiment.name && a.levels == cell.levels
+                        })
+                        .max_by_key(|a| a.turn)
+                        .is_none_or(|a| !matches!(a.status, Status::Finished | Status::Failed))
+                })
+            })
+        })
+        .unwrap_or(budget)
+}

@@ -1,0 +1,227 @@
+//! A run's directory: everything it knows, in files that outlive the program.
+//!
+//! `study.toml` (resolved), `catalogue/` (the fabrics, systems and published
+//! data it used), `journal.ndjson`, `provenance.json`, `findings.json`,
+//! `report.html`, `report.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::Fault;
+use crosstalk_core::provenance::Provenance;
+use crosstalk_study::samples::Run;
+use serde::{Deserialize, Serialize};
+
+use crate::journal;
+
+/// The version of `provenance.json`.
+pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
+
+/// What the nodes were, before and after, and what the testbed lacks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// [`PROVENANCE_SCHEMA`].
+    pub schema: String,
+    /// Node → facts when the run began.
+    pub before: BTreeMap<String, Provenance>,
+    /// Node → facts when it ended.
+    #[serde(default)]
+    pub after: BTreeMap<String, Provenance>,
+    /// What the testbed does not have that a real cluster would.
+    #[serde(default)]
+    pub absences: Vec<String>,
+}
+
+/// A run's directory.
+pub struct RunDir(PathBuf);
+
+impl RunDir {
+    /// Makes a new one; refuses a directory that holds a run already.
+    pub fn create(path: &Path) -> Result<Self, Fault> {
+        if path.join("journal.ndjson").exists() {
+            return Err(Fault::usage("this directory holds a run already")
+                .at(path.display().to_string())
+                .remedy(format!(
+                    "go on with it by `crosstalk resume {}`, or name another --out",
+                    path.display()
+                )));
+        }
+        fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
+        Ok(RunDir(path.to_path_buf()))
+    }
+
+    /// Opens one that a run has left.
+    pub fn open(path: &Path) -> Result<Self, Fault> {
+        if !path.join("journal.ndjson").is_file() {
+            return Err(Fault::usage("no run here: there is no journal.ndjson")
+                .at(path.display().to_string())
+                .remedy("name the directory that `crosstalk run` printed"));
+        }
+        Ok(RunDir(path.to_path_buf()))
+    }
+
+    /// The next free `ROOT/NAME-001`, `-002` …
+    pub fn next(root: &Path, name: &str) -> Result<Self, Fault> {
+        for number in 1..100_000 {
+            let path = root.join(format!("{name}-{number:03}"));
+            fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(RunDir(path)),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(cannot("create", &path, &e)),
+            }
+        }
+        Err(Fault::environment("too many runs of that name").at(root.display().to_string()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where its journal is.
+    pub fn journal(&self) -> PathBuf {
+        self.0.join("journal.ndjson")
+    }
+
+    /// Writes one of its files whole or not at all.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), Fault> {
+        let path = self.0.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|e| cannot("create", parent, &e))?;
+        }
+        let part = path.with_extension("part");
+        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| cannot("write", &path, &e))
+    }
+
+    /// Reads one of its files.
+    pub fn text(&self, name: &str) -> Result<String, Fault> {
+        let path = self.0.join(name);
+        fs::read_to_string(&path).map_err(|e| cannot("read", &path, &e))
+    }
+
+    /// The run so far, with what is known of its nodes.
+    pub fn read(&self) -> Result<Run, Fault> {
+        let mut run = journal::read(&self.journal())?;
+        if self.0.join("provenance.json").exists() {
+            let conditions = self.conditions()?;
+            run.provenance = conditions.before;
+            run.absences = conditions.absences;
+        }
+        Ok(run)
+    }
+
+    fn conditions(&self) -> Result<Conditions, Fault> {
+        serde_json::from_str(&self.text("provenance.json")?).map_err(|e| {
+            Fault::usage(format!("not a provenance file: {e}")).at(self
+                .0
+                .join("provenance.json")
+                .display()
+                .to_string())
+        })
+    }
+
+    /// Notes what the nodes are. When resuming, refuses if they are others:
+    /// what was measured on one machine must not be mixed with another's.
+    pub fn record_before(
+        &self,
+        facts: &BTreeMap<String, Provenance>,
+        absences: &[String],
+        resuming: bool,
+    ) -> Result<(), Fault> {
+        if resuming && self.0.join("provenance.json").exists() {
+            let earlier = self.conditions()?.before;
+            return unchanged(&earlier, facts);
+        }
+        let conditions = Conditions {
+            schema: PROVENANCE_SCHEMA.into(),
+            before: facts.clone(),
+            after: BTreeMap::new(),
+            absences: absences.to_vec(),
+        };
+        self.save(&conditions)
+    }
+
+    /// Notes what the nodes were at the end, and what was found missing on the way.
+    pub fn record_after(
+        &self,
+        facts: &BTreeMap<String, Provenance>,
+        absences: &[String],
+    ) -> Result<(), Fault> {
+        let mut conditions = self.conditions()?;
+        conditions.after = facts.clone();
+        for absence in absences {
+            if !conditions.absences.contains(absence) {
+                conditions.absences.push(absence.clone());
+            }
+        }
+        self.save(&conditions)
+    }
+
+    fn save(&self, conditions: &Conditions) -> Result<(), Fault> {
+        let text = serde_json::to_string_pretty(conditions)
+            .map_err(|e| Fault::environment(format!("cannot write provenance: {e}")))?;
+        self.write("provenance.json", &text)
+    }
+}
+
+fn unchanged(
+    earlier: &BTreeMap<String, Provenance>,
+    now: &BTreeMap<String, Provenance>,
+) -> Result<(), Fault> {
+    for (node, then) in earlier {
+        for (fact, was) in &then.fixed {
+            let is = now.get(node).and_then(|p| p.fixed.get(fact));
+            if is != Some(was) {
+                return Err(Fault::usage(format!(
+                    "{fact} was `{was}` and is now `{}`: samples taken on different machines must not be mixed",
+                    is.map_or("unknown", String::as_str)
+                ))
+                .at(format!("node {node}"))
+                .remedy("begin a new run, and compare the two with `crosstalk compare`"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
+    let fault = Fault::environment(format!("cannot {what} it: {error}")).at(path.display().to_string());
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => {
+            fault.remedy("free some room on that disk; nothing written so far is lost")
+        }
+        std::io::ErrorKind::PermissionDenied => fault.remedy("name a directory of your own with --out"),
+        _ => fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(kernel: &str) -> BTreeMap<String, Provenance> {
+        let fixed = BTreeMap::from([("kernel".to_string(), kernel.to_string())]);
+        BTreeMap::from([("0".to_string(), Provenance { fixed, moment: BTreeMap::new() })])
+    }
+
+    #[test]
+    fn another_machine_refuses_to_resume() {
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = RunDir::next(root.path(), "study").expect("made");
+        dir.record_before(&facts("6.1"), &[], false).expect("noted");
+        dir.record_before(&facts("6.1"), &[], true).expect("the same");
+        let fault = dir.record_before(&facts("6.2"), &[], true).expect_err("another kernel");
+        assert!(fault.message.contains("kernel was `6.1` and is now `6.2`"), "{fault}");
+    }
+
+    #[test]
+    fn runs_are_numbered() {
+        let root = tempfile::tempdir().expect("a directory");
+        let first = RunDir::next(root.path(), "a").expect("made");
+        let second = RunDir::next(root.path(), "a").expect("made");
+        assert!(first.path().ends_with("a-001") && second.path().ends_with("a-002"));
+        assert!(RunDir::open(first.path()).is_err(), "no journal yet");
+    }
+}

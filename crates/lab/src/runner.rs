@@ -1,0 +1,329 @@
+//! The run itself: blocks of attempts, a look now and then, until the data
+//! suffice or the budget ends.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::testbed::Testbed;
+use crosstalk_study::catalogue::Catalogues;
+use crosstalk_study::file::Study;
+use crosstalk_study::plan::{Cell, Plan};
+use crosstalk_study::samples::Run;
+
+use crate::attempt::{Ended, Given, perform};
+use crate::blocks::{Book, CellId, first_incomplete, turns};
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::progress::{Event, Progress};
+use crate::rundir::RunDir;
+use crate::troupe::Troupe;
+
+/// An attempt may take this many times its estimate before it is called hung …
+const DEADLINE_FACTOR: f64 = 20.0;
+/// … but never less than this many seconds.
+const DEADLINE_LEAST: f64 = 60.0;
+
+/// Everything a run is made of.
+pub struct Lab<'a> {
+    /// What its scenes can name.
+    pub registry: &'a Registry,
+    /// Fabrics, systems, published data.
+    pub catalogues: &'a Catalogues,
+    /// The resolved study.
+    pub study: &'a Study,
+    /// What to run.
+    pub plan: &'a Plan,
+    /// Where nodes come from.
+    pub testbed: &'a dyn Testbed,
+    /// Where results go.
+    pub dir: &'a RunDir,
+    /// What the journal is stamped with.
+    pub clock: &'a dyn Clock,
+    /// The longest an attempt may take; by estimate where not given.
+    pub deadline: Option<Duration>,
+    /// The command line, for the record.
+    pub command: String,
+    /// Set when the user interrupts.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Finished or interrupted.
+    pub status: Status,
+    /// In words.
+    pub why: String,
+}
+
+/// Runs the plan, going on where `before` ended (an empty run begins it).
+pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
+    let resuming = lab.dir.journal().exists();
+    let journal =
+        if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
+    let mut runner = Runner {
+        lab,
+        journal,
+        next: before.attempts.iter().map(|a| a.id + 1).max().unwrap_or(0),
+        book: Book::new(),
+        done: 0,
+        progress,
+    };
+    runner.open(&before)?;
+    runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
+    let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
+    let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
+    let seats: Vec<_> = (0..nodes).map(|node| (0, node)).collect();
+    let facts = troupe.facts(&seats)?;
+    lab.dir.record_before(&facts, &troupe.absences(), resuming)?;
+
+    let ending = runner.blocks(&mut troupe, before);
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(fault) => {
+            // The journal may be what failed; then this line is lost with it.
+            let _ = runner.close(&Ending { status: Status::Failed, why: fault.to_string() });
+            return Err(fault);
+        }
+    };
+    runner.close(&ending)?;
+    if ending.status == Status::Finished {
+        lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
+    }
+    Ok(ending)
+}
+
+struct Runner<'a> {
+    lab: &'a Lab<'a>,
+    journal: Journal,
+    next: AttemptId,
+    book: Book,
+    done: usize,
+    progress: &'a mut dyn Progress,
+}
+
+impl Runner<'_> {
+    fn open(&mut self, before: &Run) -> Result<(), Fault> {
+        let plan = self.lab.plan;
+        self.journal.write(&Line::Run {
+            schema: JOURNAL_SCHEMA.into(),
+            study: plan.study.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            seed: plan.seed,
+            command: self.lab.command.clone(),
+            quick: plan.quick,
+            at: self.lab.clock.now(),
+        })?;
+        let mut declared: Vec<&str> = before.metrics.iter().map(|m| m.name.as_str()).collect();
+        for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
+            if !declared.contains(&metric.name.as_str()) {
+                declared.push(&metric.name);
+                self.journal.write(&Line::Metric(metric.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
+        self.journal.write(&Line::End {
+            status: ending.status,
+            why: ending.why.clone(),
+            at: self.lab.clock.now(),
+        })
+    }
+
+    fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
+        let plan = self.lab.plan;
+        let budget = plan.looks.last().copied().unwrap_or(0);
+        let first = first_incomplete(plan, &before);
+        let (to_look, to_end) = self.seconds_left(first, &[]);
+        self.progress.event(Event::Began {
+            cells: plan.cells().count(),
+            blocks: budget,
+            seconds_to_look: to_look,
+            seconds_to_end: to_end,
+        });
+        for block in first..budget {
+            let turns = turns(plan, &before, block);
+            let order = plan.order(block);
+            for (place, &cell) in order.iter().enumerate() {
+                if self.book.given_up(cell) {
+                    continue;
+                }
+                let turn = turns.get(&cell).copied().unwrap_or(0) + 1;
+                if self.cell(troupe, cell, block, turn, &order[place + 1..])? == Status::Interrupted {
+                    return Ok(Ending { status: Status::Interrupted, why: "interrupted by the user".into() });
+                }
+            }
+            if let Some(ending) = self.look(block + 1)? {
+                return Ok(ending);
+            }
+        }
+        Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })
+    }
+
+    /// One cell's turn in a block: a failed or unfaithful attempt is tried once more.
+    fn cell(
+        &mut self,
+        troupe: &mut Troupe,
+        cell: CellId,
+        block: usize,
+        turn: u32,
+        rest: &[CellId],
+    ) -> Result<Status, Fault> {
+        let mut ended = self.attempt(troupe, cell, block, turn, rest)?;
+        let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
+        if ended.status == Status::Failed || doubtful {
+            let again = self.attempt(troupe, cell, block, turn + 1, rest)?;
+            // What ended by itself the first time stays; a failure does not hide it.
+            if ended.status == Status::Failed || again.status == Status::Interrupted {
+                ended = again;
+            }
+        }
+        if ended.status != Status::Interrupted
+            && self.book.block_ended(cell, ended.status == Status::Finished)
+        {
+            let planned = &self.lab.plan.experiments[cell.0];
+            self.progress.event(Event::Warning {
+                text: format!(
+                    "{} at {} failed in 3 blocks running and is given up: {}",
+                    planned.name,
+                    describe(&planned.cells[cell.1]),
+                    ended.reason.as_deref().unwrap_or("no reason given")
+                ),
+            });
+        }
+        Ok(ended.status)
+    }
+
+    fn attempt(
+        &mut self,
+        troupe: &mut Troupe,
+        cell: CellId,
+        block: usize,
+        turn: u32,
+        rest: &[CellId],
+    ) -> Result<Ended, Fault> {
+        let lab = self.lab;
+        let experiment = &lab.plan.experiments[cell.0];
+        let planned = &experiment.cells[cell.1];
+        let id = self.next;
+        self.next += 1;
+        let line = |status, reason: Option<String>, fidelity, at| Line::Attempt {
+            attempt: id,
+            experiment: experiment.name.clone(),
+            cell: cell.1,
+            levels: planned.levels.clone(),
+            block,
+            turn,
+            status,
+            reason,
+            fidelity,
+            at,
+        };
+        self.journal.write(&line(Status::Started, None, None, lab.clock.now()))?;
+        self.progress.event(Event::Attempt {
+            experiment: experiment.name.clone(),
+            levels: planned.levels.clone(),
+            block,
+            turn,
+        });
+        let given = Given {
+            registry: lab.registry,
+            emulation: self.emulation(planned)?,
+            seed: lab.plan.seed,
+            deadline: lab.deadline.unwrap_or_else(|| {
+                Duration::from_secs_f64((planned.seconds * DEADLINE_FACTOR).max(DEADLINE_LEAST))
+            }),
+            interrupted: lab.interrupted,
+        };
+        let began = Instant::now();
+        let journal = &mut self.journal;
+        let mut keep =
+            |reading: Reading, at: f64, n: u64| journal.write(&Line::Sample { attempt: id, reading, at, n });
+        let noted = troupe.notes().len();
+        let ended = perform(troupe, &planned.scene, &given, &mut keep)?;
+        for note in &troupe.notes()[noted..] {
+            self.progress.event(Event::Warning { text: note.clone() });
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        self.journal.write(&line(
+            ended.status,
+            ended.reason.clone(),
+            ended.fidelity.clone(),
+            lab.clock.now(),
+        ))?;
+        if ended.status == Status::Finished {
+            self.book.took(cell, seconds);
+        }
+        self.done += 1;
+        let (seconds_to_look, seconds_to_end) = self.seconds_left(block + 1, rest);
+        self.progress.event(Event::Ended {
+            experiment: experiment.name.clone(),
+            levels: planned.levels.clone(),
+            status: ended.status,
+            reason: ended.reason.clone(),
+            seconds,
+            done: self.done,
+            until_look: rest.len() + self.attempts_until_look(block + 1),
+            seconds_to_look,
+            seconds_to_end,
+        });
+        Ok(ended)
+    }
+
+    fn emulation(&self, cell: &Cell) -> Result<Option<Emulation>, Fault> {
+        crosstalk_study::emulation(self.lab.catalogues, &cell.scene.place)
+    }
+
+    /// Blocks from `block` on until the next look.
+    fn blocks_until_look(&self, block: usize) -> usize {
+        self.lab.plan.looks.iter().find(|look| **look >= block).map_or(0, |look| look - block)
+    }
+
+    fn attempts_until_look(&self, block: usize) -> usize {
+        self.blocks_until_look(block) * self.lab.plan.cells().count()
+    }
+
+    /// Seconds until the next look and until the budget ends, when `rest` of
+    /// this block is still to come and `block` is the next.
+    fn seconds_left(&self, block: usize, rest: &[CellId]) -> (f64, f64) {
+        let plan = self.lab.plan;
+        let all = plan.order(0);
+        let one_block = self.book.estimate(plan, &all);
+        let rest = self.book.estimate(plan, rest);
+        let budget = plan.looks.last().copied().unwrap_or(0);
+        (
+            rest + one_block * self.blocks_until_look(block) as f64,
+            rest + one_block * budget.saturating_sub(block) as f64,
+        )
+    }
+
+    /// After `blocks` blocks: asks the stopping rule if this is a planned look.
+    fn look(&mut self, blocks: usize) -> Result<Option<Ending>, Fault> {
+        let Some(look) = self.lab.plan.looks.iter().position(|l| *l == blocks) else {
+            return Ok(None);
+        };
+        let run = self.lab.dir.read()?;
+        let decision =
+            crosstalk_study::decide(self.lab.study, self.lab.catalogues, self.lab.plan, &run, look);
+        self.journal.write(&Line::Decision {
+            look,
+            blocks,
+            stop: decision.stop,
+            why: decision.why.clone(),
+        })?;
+        self.progress.event(Event::Look { look, blocks, stop: decision.stop, why: decision.why.clone() });
+        Ok(decision.stop.then_some(Ending { status: Status::Finished, why: decision.why }))
+    }
+}
+
+/// A cell's levels in words.
+fn describe(cell: &Cell) -> String {
+    let parts: Vec<_> = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
+    parts.join(", ")
+}

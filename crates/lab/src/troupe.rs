@@ -1,0 +1,222 @@
+//! The agents of a cluster: attached when first needed, replaced when they die.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Write};
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::{FromAgent, PROTOCOL, ToAgent, receive, send};
+use crosstalk_core::provenance::Provenance;
+use crosstalk_core::testbed::{Cluster, Link};
+
+/// How long an agent may take to answer a greeting or tell its facts.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Which agent: the workload's place in its scene, and the node.
+pub type Seat = (usize, usize);
+
+/// What came from an agent.
+pub enum Heard {
+    /// A message.
+    Message(FromAgent),
+    /// Its stream ended: the agent, or its node, is gone.
+    Gone(String),
+}
+
+struct Session {
+    generation: u64,
+    writer: Box<dyn Write + Send>,
+}
+
+/// The agents of one cluster.
+pub struct Troupe {
+    cluster: Box<dyn Cluster>,
+    sessions: BTreeMap<Seat, Session>,
+    generation: u64,
+    link: Link,
+    notes: Vec<String>,
+    sender: Sender<(Seat, u64, Heard)>,
+    inbox: Receiver<(Seat, u64, Heard)>,
+}
+
+impl Troupe {
+    pub fn new(cluster: Box<dyn Cluster>) -> Self {
+        let (sender, inbox) = channel();
+        Troupe {
+            cluster,
+            sessions: BTreeMap::new(),
+            generation: 0,
+            link: Link::Unshaped,
+            notes: Vec::new(),
+            sender,
+            inbox,
+        }
+    }
+
+    pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {
+        (0..nodes).map(|node| self.cluster.address(node)).collect()
+    }
+
+    /// Makes the links behave so; what the cluster says it really set is kept.
+    pub fn shape(&mut self, link: Link) -> Result<(), Fault> {
+        if link != self.link {
+            for note in self.cluster.shape(link)? {
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+            }
+            self.link = link;
+        }
+        Ok(())
+    }
+
+    /// What of a real cluster this one does not have, and how its links were
+    /// really set: the latter in the order it was first seen, last.
+    pub fn absences(&self) -> Vec<String> {
+        self.cluster.absences().into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// How links were really set, so far.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Makes sure that an agent sits at each seat and speaks our protocol.
+    pub fn seat(&mut self, seats: &[Seat]) -> Result<(), Fault> {
+        let mut fresh = Vec::new();
+        for &seat in seats {
+            if !self.sessions.contains_key(&seat) {
+                self.attach(seat)?;
+                fresh.push(seat);
+            }
+        }
+        for &seat in &fresh {
+            self.tell(seat, &ToAgent::Hello { protocol: PROTOCOL })?;
+        }
+        self.collect(&fresh, "answer a greeting", |message| match message {
+            FromAgent::Hello { protocol: PROTOCOL, .. } => Ok(Some(())),
+            FromAgent::Hello { protocol, version } => Err(Fault::environment(format!(
+                "the agent is crosstalk {version} and speaks protocol {protocol}"
+            ))
+            .remedy("use the same version of crosstalk on every node")),
+            _ => Ok(None),
+        })
+        .map(drop)
+    }
+
+    /// Every seated node's facts, by node.
+    pub fn facts(&mut self, seats: &[Seat]) -> Result<BTreeMap<String, Provenance>, Fault> {
+        self.seat(seats)?;
+        for &seat in seats {
+            self.tell(seat, &ToAgent::Facts)?;
+        }
+        let facts = self.collect(seats, "tell its facts", |message| match message {
+            FromAgent::Facts { provenance } => Ok(Some(provenance)),
+            _ => Ok(None),
+        })?;
+        Ok(facts.into_iter().map(|((_, node), facts)| (node.to_string(), facts)).collect())
+    }
+
+    fn attach(&mut self, seat: Seat) -> Result<(), Fault> {
+        let duplex = self.cluster.attach(seat.1)?;
+        self.generation += 1;
+        let generation = self.generation;
+        let sender = self.sender.clone();
+        std::thread::spawn(move || {
+            let mut reader = BufReader::new(duplex.reader);
+            loop {
+                let heard = match receive(&mut reader) {
+                    Ok(Some(message)) => Heard::Message(message),
+                    Ok(None) => Heard::Gone("the node died".into()),
+                    Err(fault) => Heard::Gone(fault.message),
+                };
+                let last = matches!(heard, Heard::Gone(_));
+                if sender.send((seat, generation, heard)).is_err() || last {
+                    break;
+                }
+            }
+        });
+        self.sessions.insert(seat, Session { generation, writer: duplex.writer });
+        Ok(())
+    }
+
+    /// Says something to one agent.
+    pub fn tell(&mut self, seat: Seat, message: &ToAgent) -> Result<(), Fault> {
+        match self.sessions.get_mut(&seat) {
+            Some(session) => send(&mut session.writer, message).map_err(|fault| {
+                self.sessions.remove(&seat);
+                fault.at(format!("node {}", seat.1))
+            }),
+            None => Err(Fault::environment("no agent is attached").at(format!("node {}", seat.1))),
+        }
+    }
+
+    /// The next thing any agent says, or `None` when `wait` has passed.
+    pub fn hear(&mut self, wait: Duration) -> Option<(Seat, Heard)> {
+        let until = Instant::now() + wait;
+        loop {
+            match self.inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok((seat, generation, heard)) => {
+                    let current = self.sessions.get(&seat).is_some_and(|s| s.generation == generation);
+                    if current {
+                        if matches!(heard, Heard::Gone(_)) {
+                            self.sessions.remove(&seat);
+                        }
+                        return Some((seat, heard));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Lets an agent go that no longer answers; a fresh one takes its seat.
+    pub fn dismiss(&mut self, seat: Seat) {
+        self.sessions.remove(&seat);
+    }
+
+    /// Waits until each of `seats` has said what `wanted` recognises.
+    fn collect<T>(
+        &mut self,
+        seats: &[Seat],
+        what: &str,
+        wanted: impl Fn(FromAgent) -> Result<Option<T>, Fault>,
+    ) -> Result<BTreeMap<Seat, T>, Fault> {
+        let until = Instant::now() + PATIENCE;
+        let mut found = BTreeMap::new();
+        while found.len() < seats.len() {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.hear(left) {
+                Some((seat, Heard::Message(message))) => {
+                    if let Some(value) = wanted(message).map_err(|f| f.at(format!("node {}", seat.1)))? {
+                        found.insert(seat, value);
+                    }
+                }
+                Some((seat, Heard::Gone(why))) => {
+                    return Err(Fault::environment(why).at(format!("node {}", seat.1)));
+                }
+                None => {
+                    let silent = seats.iter().find(|s| !found.contains_key(s)).map_or(0, |s| s.1);
+                    return Err(Fault::environment(format!(
+                        "the agent did not {what} within {} s",
+                        PATIENCE.as_secs()
+                    ))
+                    .at(format!("node {silent}")));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Drop for Troupe {
+    fn drop(&mut self) {
+        let seats: Vec<Seat> = self.sessions.keys().copied().collect();
+        for seat in seats {
+            // An agent that is gone already needs no goodbye.
+            let _ = self.tell(seat, &ToAgent::Bye);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A laboratory of mocks: nodes are threads, the workload does what its
+//! parameters say, time is what the test says.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
+use crosstalk_core::provenance::Provenance;
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing, Workload};
+use crosstalk_core::value::Params;
+use crosstalk_lab::clock::Clock;
+use crosstalk_lab::progress::Event;
+use crosstalk_lab::rundir::RunDir;
+use crosstalk_lab::{Ending, Lab};
+use crosstalk_study::PlanOptions;
+use crosstalk_study::catalogue::Catalogues;
+use crosstalk_study::file::Study;
+use crosstalk_study::plan::Plan;
+use crosstalk_testbed::Mock;
+
+/// Attempts begun on any node, over the whole test.
+pub type Count = Arc<AtomicUsize>;
+
+/// Takes `time` (the value it reports) and misbehaves as `does` says: `well`,
+/// `fail`, `panic`, `hang`, `die`, `nan`, `doubtful`, or `interrupt` at the
+/// given count of attempts.
+pub struct Actor {
+    pub begun: Count,
+    pub interrupt_at: usize,
+    pub interrupted: Arc<AtomicBool>,
+}
+
+struct Ready {
+    part: Part,
+    begun: usize,
+    interrupt_at: usize,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Workload for Actor {
+    fn name(&self) -> &'static str {
+        "actor"
+    }
+    fn title(&self) -> &'static str {
+        "plays what it is told"
+    }
+    fn parameters(&self) -> &'static [&'static str] {
+        &["nodes", "time", "does", "on"]
+    }
+    fn timing(&self) -> Timing {
+        Timing::Real
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
+        params.only(self.parameters())?;
+        let nodes = params.count("nodes", 2, 1)? as usize;
+        Ok(Deployment { nodes, metrics: vec![Metric::new("run_time", "s", Better::Lower)], seconds: 0.001 })
+    }
+    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        if part.params.text("does", "well")? == "refuse" {
+            return Err(Fault::attempt("refused to get ready"));
+        }
+        let begun = if part.node == 0 { self.begun.fetch_add(1, Ordering::SeqCst) + 1 } else { 0 };
+        Ok(Box::new(Ready {
+            part: part.clone(),
+            begun,
+            interrupt_at: self.interrupt_at,
+            interrupted: Arc::clone(&self.interrupted),
+        }))
+    }
+}
+
+impl Prepared for Ready {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(([127, 0, 0, 1], 1000 + self.part.node as u16).into())
+    }
+    fn run(
+        self: Box<Self>,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        assert_eq!(endpoints.len(), self.part.nodes);
+        let does = self.part.params.text("does", "well")?;
+        let on = self.part.params.count("on", 0, 0)? as usize;
+        if self.begun > 0 && self.begun == self.interrupt_at {
+            self.interrupted.store(true, Ordering::SeqCst);
+            wait(cancelled);
+            return Err(Fault::interrupted());
+        }
+        if self.part.node == on {
+            match does {
+                "fail" => return Err(Fault::attempt("the disk is on fire")),
+                "panic" => panic!("a defect of the test"),
+                "hang" => wait(cancelled),
+                _ => {}
+            }
+        } else if does == "fail" || does == "die" {
+            wait(cancelled);
+        }
+        if self.part.node == 0 {
+            let time = if does == "nan" { f64::NAN } else { self.part.params.float("time", 1.0)? };
+            out.take(Reading::value("run_time", time, Origin::Measured), 1)?;
+        }
+        let mut fidelity = Fidelity::default();
+        if does == "doubtful" {
+            fidelity.reasons.push("a neighbour stole the core".into());
+        }
+        Ok(Some(fidelity))
+    }
+}
+
+/// Until cancelled, but never for ever.
+fn wait(cancelled: &AtomicBool) {
+    for _ in 0..2000 {
+        if cancelled.load(Ordering::SeqCst) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Every look advances it by a second.
+pub struct Ticking(Cell<f64>);
+
+impl Clock for Ticking {
+    fn now(&self) -> f64 {
+        self.0.set(self.0.get() + 1.0);
+        self.0.get()
+    }
+}
+
+/// A study of actors with their run's directory.
+pub struct Stage {
+    pub root: tempfile::TempDir,
+    pub study: Study,
+    pub plan: Plan,
+    pub begun: Count,
+    pub events: Mutex<Vec<Event>>,
+}
+
+impl Stage {
+    pub fn new(toml: &str) -> Self {
+        let study = crosstalk_study::parse(toml, "test.toml").expect("the study parses");
+        let registry = registry(&Count::default(), 0, &Arc::default());
+        let study = crosstalk_study::resolve(&study, &PlanOptions::default()).expect("resolves");
+        let plan = crosstalk_study::plan(&study, &Catalogues::new(), &registry, &PlanOptions::default())
+            .expect("the study plans");
+        Stage {
+            root: tempfile::tempdir().expect("a directory"),
+            study,
+            plan,
+            begun: Count::default(),
+            events: Mutex::default(),
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Runs, or goes on with, the study; interrupts at the given attempt (0: never).
+    pub fn run(&self, interrupt_at: usize) -> Result<Ending, Fault> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let parts = Arc::new(registry(&self.begun, interrupt_at, &interrupted));
+        let theirs = Arc::clone(&parts);
+        let testbed = Mock::new(move |_, duplex| {
+            // A stream that was cut is how a test ends a node.
+            let _ = crosstalk_lab::agent::serve(&theirs, Provenance::default, duplex.reader, duplex.writer);
+        });
+        let path = self.dir().join("run");
+        let dir =
+            if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
+                .expect("a run's directory");
+        let before = if dir.journal().exists() { dir.read().expect("reads") } else { Default::default() };
+        let mut events: Vec<Event> = Vec::new();
+        let catalogues = Catalogues::new();
+        let lab = Lab {
+            registry: &parts,
+            catalogues: &catalogues,
+            study: &self.study,
+            plan: &self.plan,
+            testbed: &testbed,
+            dir: &dir,
+            clock: &Ticking(Cell::new(0.0)),
+            deadline: Some(Duration::from_millis(1500)),
+            command: "crosstalk run test".into(),
+            interrupted: &interrupted,
+        };
+        let ending = crosstalk_lab::run(&lab, before, &mut events);
+        self.events.lock().expect("not poisoned").extend(events);
+        ending
+    }
+
+    pub fn journal(&self) -> Vec<crosstalk_core::record::Line> {
+        let text = std::fs::read(self.dir().join("run/journal.ndjson")).expect("reads");
+        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+        crosstalk_study::journal::lines(&text[..whole]).collect::<Result<_, _>>().expect("whole lines")
+    }
+}
+
+fn registry(begun: &Count, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
+    let actor = Actor { begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
+    Registry { workloads: vec![Box::new(actor)], ..Registry::default() }
+}

@@ -1,0 +1,88 @@
+//! Claims with their verdicts: what was found beside what was published, and why.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
+
+use super::escape::{Prose, Text};
+use crate::plot::{Strip, domain};
+use crate::{number, summary, words};
+
+/// How many have which verdict, all claims, then a legend of the verdicts that occur.
+pub fn claims(findings: &Findings) -> String {
+    if findings.claims.is_empty() {
+        return String::new();
+    }
+    let tally = summary::tally(findings).into_iter().map(|(verdict, n)| {
+        let words::Verdict { word, tone, .. } = words::claim(verdict);
+        format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
+    });
+    let tally = tally.collect::<Vec<_>>().join(", ");
+    let items: String = findings.claims.iter().map(claim).collect();
+    format!(r#"<p class="tally">{tally}</p><ul class="claims">{items}</ul>{}"#, legend(&findings.claims))
+}
+
+fn claim(claim: &ClaimFinding) -> String {
+    let verdict = words::claim(claim.verdict);
+    format!(
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p><p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
+        tone = verdict.tone.class(),
+        mark = verdict.mark,
+        word = verdict.word,
+        statement = Prose(&claim.statement),
+        why = Prose(&claim.why),
+        name = Text(&claim.name),
+        numbers = numbers(claim),
+    )
+}
+
+/// Found, published and margin, with a strip where there is something to compare.
+fn numbers(claim: &ClaimFinding) -> String {
+    let unit = claim.unit.as_str();
+    let entry = |term: &str, value: String, aside: String| {
+        let aside = if aside.is_empty() { aside } else { format!(" <small>{}</small>", Text(&aside)) };
+        format!("<div><dt>{term}</dt><dd>{}{aside}</dd></div>", Prose(&value))
+    };
+    let mut list = String::new();
+    if let Some(found) = &claim.found {
+        list += &entry(
+            "found",
+            number::number(found.value, unit),
+            number::interval(found, unit).unwrap_or_default(),
+        );
+    }
+    if let Some(published) = claim.published {
+        list += &entry(words::origin(Origin::Published), number::number(published, unit), String::new());
+    }
+    if let Some(margin) = claim.margin {
+        list += &entry("margin", format!("± {}", number::tick(margin, "%")), String::new());
+    }
+    if list.is_empty() {
+        return String::new();
+    }
+    let strip = Strip {
+        found: claim.found.as_ref(),
+        published: claim.published,
+        reference: (unit == "ratio").then_some(1.0),
+        tone: words::claim(claim.verdict).tone.class(),
+    };
+    let drawn = match claim.found {
+        Some(_) => strip.svg(&domain(strip.values().into_iter(), unit)),
+        None => String::new(),
+    };
+    format!(r#"<div class="numbers"><dl>{list}</dl>{drawn}</div>"#)
+}
+
+fn legend(claims: &[ClaimFinding]) -> String {
+    let occurs = |verdict: &ClaimVerdict| claims.iter().any(|c| c.verdict == *verdict);
+    let entry = |verdict: ClaimVerdict| {
+        let words::Verdict { word, mark, meaning, tone } = words::claim(verdict);
+        format!(
+            r#"<div><dt class="badge {}"><span aria-hidden="true">{mark}</span> {word}</dt><dd>{meaning}</dd></div>"#,
+            tone.class()
+        )
+    };
+    let entries: String = words::CLAIM_VERDICTS.into_iter().filter(occurs).map(entry).collect();
+    format!(
+        r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips the dot and its whiskers are what was found, the hollow diamond what was published, the upright line no effect.</p></details>"#
+    )
+}

@@ -1,0 +1,222 @@
+//! What stands behind the sentence: comparisons, warnings, cells, sources, machines, the run.
+
+use crosstalk_core::provenance::Provenance;
+use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
+use std::collections::BTreeMap;
+
+use super::escape::{Prose, Text};
+use crate::plot::{Strip, domain};
+use crate::summary::{self, Fact};
+use crate::{number, words};
+
+/// Comparisons shown without asking.
+const OPEN_COMPARISONS: usize = 8;
+/// Warnings shown without asking.
+const OPEN_WARNINGS: usize = 12;
+
+/// Where the numbers come from, how the run ended, what was compared.
+pub fn rests_on(findings: &Findings) -> String {
+    let origin = |origin| {
+        let word = words::origin(origin);
+        format!(
+            r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#,
+            words::origin_meaning(origin)
+        )
+    };
+    let origins: String = summary::origins(findings).into_iter().map(origin).collect();
+    let absences = match findings.run.absences.as_slice() {
+        [] => String::new(),
+        absences => format!("<div><dt>Not here</dt><dd>{}</dd></div>", list(absences)),
+    };
+    let facts: String = summary::rests_on(&findings.run).iter().map(entry).collect();
+    format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>{}"#, comparisons(&findings.comparisons))
+}
+
+fn entry(Fact { label, text }: &Fact) -> String {
+    format!("<div><dt>{label}</dt><dd>{}</dd></div>", Prose(text))
+}
+
+fn list(items: &[String]) -> String {
+    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
+}
+
+fn comparisons(comparisons: &[Comparison]) -> String {
+    if comparisons.is_empty() {
+        return String::new();
+    }
+    let strips: Vec<Strip> = comparisons.iter().map(strip).collect();
+    let scale = domain(strips.iter().flat_map(Strip::values), "ratio");
+    let items: Vec<String> =
+        comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
+    let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
+    let mut out = format!(
+        r#"<h3>What was compared</h3><p class="reading">A ratio is the second over the first; the upright line stands at 1 ×. {}</p><ul class="claims">{}</ul>"#,
+        reading(comparisons),
+        open.concat()
+    );
+    if !more.is_empty() {
+        out += &format!(
+            r#"<details><summary>{} more</summary><ul class="claims">{}</ul></details>"#,
+            more.len(),
+            more.concat()
+        );
+    }
+    out
+}
+
+/// What the verdicts that occur mean.
+fn reading(comparisons: &[Comparison]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for verdict in comparisons.iter().map(|c| words::comparison(c.verdict)) {
+        let sentence = format!("<em>{}</em>: {}", verdict.word, verdict.meaning);
+        if !said.contains(&sentence) {
+            said.push(sentence);
+        }
+    }
+    said.join("; ") + "."
+}
+
+fn strip(c: &Comparison) -> Strip<'_> {
+    let tone = words::comparison(c.verdict).tone.class();
+    Strip { found: Some(&c.ratio), published: None, reference: Some(1.0), tone }
+}
+
+fn comparison(c: &Comparison, strip: &str) -> String {
+    let verdict = words::comparison(c.verdict);
+    let causes = summary::causes(c);
+    let causes =
+        if causes.is_empty() { causes } else { format!("<p>The change is borne by {}.</p>", Prose(&causes)) };
+    format!(
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}</div></li>"#,
+        tone = verdict.tone.class(),
+        mark = verdict.mark,
+        word = verdict.word,
+        compared = Text(&summary::compared(c)),
+        place = Text(&summary::place(c)),
+        value = Prose(&number::number(c.ratio.value, "ratio")),
+        ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
+        origin = words::origin(c.origin),
+    )
+}
+
+/// What a reader must know before believing.
+pub fn warnings(warnings: &[String]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let items: Vec<String> =
+        summary::alike(warnings).iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
+    let (open, more) = items.split_at(items.len().min(OPEN_WARNINGS));
+    let mut out = format!(r#"<ul class="warnings">{}</ul>"#, open.concat());
+    if !more.is_empty() {
+        out += &format!(
+            r#"<details><summary>{} more</summary><ul class="warnings">{}</ul></details>"#,
+            more.len(),
+            more.concat()
+        );
+    }
+    out
+}
+
+/// Attempts, doubts and counters of every cell; open where something is in doubt.
+pub fn cells(cells: &[CellFinding]) -> String {
+    if cells.is_empty() {
+        return String::new();
+    }
+    let doubtful = cells.iter().filter(|c| c.failed + c.unfaithful > 0 || !c.reasons.is_empty()).count();
+    let said = match (doubtful, cells.len()) {
+        (0, 1) => "The one cell is faithful: every attempt counts.".to_string(),
+        (0, n) => format!("All {n} cells are faithful: every attempt counts."),
+        (1, n) => {
+            format!("In one of {n} cells some attempts failed or were not faithful; these give no verdict.")
+        }
+        (d, n) => {
+            format!("In {d} of {n} cells some attempts failed or were not faithful; these give no verdict.")
+        }
+    };
+    let rows: String = cells.iter().map(cell).collect();
+    let open = if doubtful > 0 && cells.len() <= 12 { r#" open="open""# } else { "" };
+    format!(
+        r#"<p>{said}</p><details{open}><summary>Cells</summary><div class="scroll" tabindex="0" role="region" aria-label="Cells"><table><thead><tr><th scope="col">Cell</th><th scope="col" class="n">Finished</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Not faithful</th><th scope="col">Why, and what the monitor counted</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
+    )
+}
+
+fn cell(cell: &CellFinding) -> String {
+    let reasons = summary::reasons(cell);
+    let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
+    let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
+    format!(
+        r#"<tr><th scope="row">{}<small>{}</small></th><td class="n">{}</td><td class="{}">{}</td><td class="{}">{}</td><td>{reasons}<small>{}</small></td></tr>"#,
+        Text(&summary::levels(&cell.levels)),
+        Text(&cell.experiment),
+        cell.finished,
+        doubt(cell.failed),
+        cell.failed,
+        doubt(cell.unfaithful),
+        cell.unfaithful,
+        Prose(&summary::counters(cell)),
+    )
+}
+
+/// Where parameters come from; calibrations counted above and marked in the list.
+pub fn sources(sources: &[SourceNote]) -> String {
+    if sources.is_empty() {
+        return String::new();
+    }
+    let fitted = sources.iter().filter(|s| s.calibration).count();
+    let said = match fitted {
+        0 => "None was fitted to a published result.".to_string(),
+        n => format!(
+            "{n} of {} fitted to published results, which are thereby calibration and no evidence.",
+            sources.len()
+        ),
+    };
+    let row = |source: &SourceNote| {
+        let mark = if source.calibration { r#" <span class="badge aside">calibration</span>"# } else { "" };
+        format!(
+            r#"<tr><th scope="row">{}</th><td>{}{mark}</td></tr>"#,
+            Text(&source.what),
+            Text(&source.text)
+        )
+    };
+    let rows: String = sources.iter().map(row).collect();
+    format!(
+        r#"<p>{said}</p><details><summary>Parameters</summary><div class="scroll" tabindex="0" role="region" aria-label="Parameters"><table class="plain"><thead><tr><th scope="col">Parameter</th><th scope="col">Source</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
+    )
+}
+
+/// Every node's facts.
+pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
+    let table = |title: &str, facts: &BTreeMap<String, String>| {
+        if facts.is_empty() {
+            return String::new();
+        }
+        let rows: String = facts
+            .iter()
+            .map(|(name, value)| {
+                format!(r#"<tr><th scope="row">{}</th><td>{}</td></tr>"#, Text(name), Text(value))
+            })
+            .collect();
+        format!(
+            r#"<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table class="plain"><caption>{title}</caption><tbody>{rows}</tbody></table></div>"#
+        )
+    };
+    let node = |(name, facts): (&String, &Provenance)| {
+        format!(
+            "<details><summary>{}</summary>{}{}</details>",
+            Text(name),
+            table("What must stay the same", &facts.fixed),
+            table("How it was at that moment", &facts.moment)
+        )
+    };
+    nodes.iter().map(node).collect()
+}
+
+/// How the run went.
+pub fn run(findings: &Findings) -> String {
+    let facts: String = summary::run_facts(findings).iter().map(entry).collect();
+    let took = number::duration(findings.run.seconds);
+    format!(
+        r#"<p>It took {took}.</p><details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#
+    )
+}

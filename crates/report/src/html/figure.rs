@@ -1,0 +1,124 @@
+//! A figure: its title, a legend in words, the drawings, the caption, and every value as a table.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
+
+use super::escape::{Prose, Text};
+use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
+use crate::{number, words};
+
+/// The figure; `index` tells it from others on the page.
+pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
+    let drawings = [WIDE, NARROW].map(|layout: Layout| {
+        draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name))
+            .map(|drawing| (layout, drawing))
+    });
+    let [Some((_, wide)), Some((_, narrow))] = drawings else {
+        return frame(figure, index, r#"<p class="nothing">There is no value to draw.</p>"#.into());
+    };
+    let omitted = match wide.omitted {
+        0 => String::new(),
+        1 => r#"<p class="omitted">One value has no place on these axes; see the table.</p>"#.into(),
+        n => format!(r#"<p class="omitted">{n} values have no place on these axes; see the table.</p>"#),
+    };
+    let plot = format!(
+        r#"{}<div class="plots" tabindex="0" role="group" aria-label="{}: values can be read with the arrow keys">{}{}</div>{omitted}"#,
+        legend(figure, palette, wide.named),
+        Text(&figure.title),
+        wide.svg,
+        narrow.svg,
+    );
+    frame(figure, index, plot)
+}
+
+fn frame(figure: &Figure, index: usize, plot: String) -> String {
+    format!(
+        r#"<figure id="figure-{index}"><h3>{}</h3>{plot}<figcaption>{}</figcaption>{}</figure>"#,
+        Prose(&figure.title),
+        Prose(&figure.caption),
+        values(figure)
+    ) + "\n"
+}
+
+/// The names with their swatches, and how each origin is drawn. `named`: the wide drawing names its lines itself.
+fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
+    let stacked = figure.kind == FigureKind::Stacked;
+    let mut names: Vec<&str> = Vec::new();
+    let mut origins: Vec<Origin> = Vec::new();
+    for series in &figure.series {
+        if !names.contains(&series.name.as_str()) {
+            names.push(&series.name);
+        }
+        if !origins.contains(&series.origin) {
+            origins.push(series.origin);
+        }
+    }
+    let name = |name: &&str| {
+        let colour = if stacked { palette.part(name) } else { palette.series(name) };
+        let shape = if figure.kind == FigureKind::Lines { Some(palette.index(name)) } else { None };
+        format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, shape), Text(name))
+    };
+    // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
+    let names: String =
+        if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
+    let origin = |origin: &Origin| {
+        let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
+        format!("<li>{}{}</li>", swatch("ink", *origin, shape), words::origin(*origin))
+    };
+    let origins: String = origins.iter().map(origin).collect();
+    let class = if named { "names elsewhere" } else { "names" };
+    let names = if names.is_empty() { names } else { format!(r#"<ul class="{class}">{names}</ul>"#) };
+    format!(r#"<div class="legend">{names}<ul class="origins">{origins}</ul></div>"#)
+}
+
+/// A piece of line with its marker, or a piece of bar.
+fn swatch(colour: &str, origin: Origin, marker: Option<usize>) -> String {
+    let class = words::origin(origin);
+    match marker {
+        Some(shape) => format!(
+            r#"<svg class="swatch" viewBox="0 0 30 12" width="30" height="12" aria-hidden="true"><path class="curve {colour} {class}" d="M1 6H29"/><g class="mark {colour} {class}">{}</g></svg>"#,
+            plot::marker(shape, 15.0, 6.0)
+        ),
+        None => format!(
+            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/>{}</g></svg>"#,
+            if origin == Origin::Published {
+                r#"<path class="hatch" d="M3 11L10 1M8 11L15 1M1 7L5 1"/>"#
+            } else {
+                ""
+            }
+        ),
+    }
+}
+
+/// Every value, for those who read numbers, cannot see the drawing, or copy.
+fn values(figure: &Figure) -> String {
+    let grouped = figure.series.iter().any(|s| !s.group.is_empty());
+    let rows: String = figure.series.iter().map(|series| rows(figure, series, grouped)).collect();
+    let group = if grouped { r#"<th scope="col">Bar</th>"# } else { "" };
+    let across = if figure.x.label.trim().is_empty() { "Across" } else { figure.x.label.as_str() };
+    let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
+    format!(
+        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">Series</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">Interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        Text(across),
+        Text(up),
+        title = Text(&figure.title),
+    )
+}
+
+fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
+    let unit = figure.y.unit.as_str();
+    let group = if grouped { format!("<td>{}</td>", Text(&series.group)) } else { String::new() };
+    let row = |point: &Point| {
+        let y = &point.y;
+        format!(
+            r#"<tr>{group}<th scope="row">{}</th><td>{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
+            Text(&series.name),
+            words::origin(series.origin),
+            Text(&across(point, &figure.x)),
+            Text(&number::number(y.value, unit)),
+            Text(&number::interval(y, unit).unwrap_or_default()),
+            number::behind(y.n, series.origin == Origin::Published),
+        )
+    };
+    series.points.iter().map(row).collect()
+}

@@ -1,0 +1,155 @@
+//! The page that people forward: one file without any request to the network,
+//! readable without scripts, in the dark, on a phone and on paper.
+//!
+//! It is written so that it is well-formed XML too (but for the script), which
+//! is how the tests read it.
+
+mod claims;
+pub mod escape;
+mod evidence;
+mod figure;
+mod table;
+
+use crosstalk_study::findings::Findings;
+
+use crate::plot::Palette;
+use crate::{number, summary, words};
+use escape::{Prose, Text};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Nothing may be fetched: a report says the same everywhere, and tells nobody that it is read.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// Two bars of unequal length.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
+
+/// The page.
+pub fn html(findings: &Findings) -> String {
+    let sections: String = sections(findings).iter().map(Section::html).collect();
+    format!(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+<meta name="referrer" content="no-referrer"/>
+<meta name="description" content="{headline}"/>
+<link rel="icon" href="{ICON}"/>
+<title>{title}</title>
+<style>
+{STYLE}</style>
+</head>
+<body>
+<main>
+{header}{sections}
+<footer><p>Made by Crosstalk {version} from <code>findings.json</code>. Complete in itself: it asks nothing of the network.</p></footer>
+</main>
+<div id="tip" role="status" aria-live="polite" hidden="hidden"></div>
+<script>
+{SCRIPT}</script>
+</body>
+</html>
+"#,
+        headline = Text(&findings.headline.text),
+        title = Text(&findings.title),
+        header = header(findings),
+        version = Text(&findings.run.version),
+    )
+}
+
+/// A part of the page that can be jumped to.
+struct Section {
+    id: &'static str,
+    title: String,
+    body: String,
+}
+
+impl Section {
+    fn html(&self) -> String {
+        let Section { id, title, body } = self;
+        format!(
+            r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{}</h2>{body}</section>"#,
+            Text(title)
+        ) + "\n"
+    }
+}
+
+/// The parts, in reading order; those without content are left out.
+fn sections(findings: &Findings) -> Vec<Section> {
+    let palette = Palette::of(&findings.figures);
+    let figures = findings.figures.iter().enumerate().map(|(i, f)| figure::figure(f, &palette, i)).collect();
+    let tables = findings.tables.iter().map(table::table).collect();
+    [
+        ("rests", "What it rests on", evidence::rests_on(findings)),
+        ("claims", "Claims", claims::claims(findings)),
+        ("figures", "Figures", figures),
+        ("tables", "Tables", tables),
+        ("warnings", "Before you believe it", evidence::warnings(&findings.warnings)),
+        ("fidelity", "Fidelity, cell by cell", evidence::cells(&findings.cells)),
+        ("sources", "Where parameters come from", evidence::sources(&findings.sources)),
+        ("provenance", "What the machines were", evidence::provenance(&findings.provenance)),
+        ("run", "The run", evidence::run(findings)),
+    ]
+    .into_iter()
+    .filter(|(.., body)| !body.is_empty())
+    .map(|(id, title, body)| Section { id, title: title.into(), body })
+    .collect()
+}
+
+/// The deciding sentence, whose it is, how to repeat it, and where to read on.
+fn header(findings: &Findings) -> String {
+    let headline = &findings.headline;
+    let undecided = if headline.decided { "" } else { r#"<p class="badge open">undecided</p>"# };
+    let class = if headline.text.chars().count() > 140 { " class=\"long\"" } else { "" };
+    let origins = summary::origins(findings);
+    let origins: String = origins.iter().map(|o| words::origin(*o)).collect::<Vec<_>>().join(", ");
+    let origins = if origins.is_empty() { String::new() } else { format!(" · {origins}") };
+    let quick = if findings.run.quick { " · quick run" } else { "" };
+    format!(
+        r#"<header>
+<h1{class}>{sentence}</h1>
+{undecided}<p class="byline"><strong>{title}</strong> · {date}{quick}{origins}</p>
+{command}{links}</header>
+"#,
+        sentence = Prose(&headline.text),
+        title = Prose(&findings.title),
+        date = number::date(findings.run.began),
+        command = command(&headline.command),
+        links = links(findings),
+    )
+}
+
+/// The command that repeats the run.
+fn command(command: &str) -> String {
+    if command.trim().is_empty() {
+        return String::new();
+    }
+    format!(
+        r#"<div class="command"><p id="repeat">Repeat it</p><div class="line"><pre tabindex="0" aria-labelledby="repeat"><code>{}</code></pre><button type="button" class="copy" hidden="hidden">Copy</button></div></div>"#,
+        Text(command)
+    )
+}
+
+/// Links to the parts that a reader looks for; warnings with their number, so that none is missed.
+fn links(findings: &Findings) -> String {
+    let count = |n: usize, one: &str, many: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    };
+    let link = |id: &str, n: usize, words: String| {
+        if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
+    };
+    let warnings = summary::alike(&findings.warnings).len();
+    let items = [
+        link("claims", findings.claims.len(), count(findings.claims.len(), "claim", "claims")),
+        link("figures", findings.figures.len(), count(findings.figures.len(), "figure", "figures")),
+        link("tables", findings.tables.len(), count(findings.tables.len(), "table", "tables")),
+        link("warnings", warnings, count(warnings, "warning", "warnings")),
+    ]
+    .concat();
+    if items.is_empty() { items } else { format!(r#"<nav aria-label="On this page"><ul>{items}</ul></nav>"#) }
+}

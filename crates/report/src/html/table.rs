@@ -1,0 +1,58 @@
+//! A table of findings: numbers aligned, each column's origin named in its head
+//! where all its numbers share one, beside each number where they do not.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Table, TableCell};
+
+use super::escape::{Prose, Text};
+use crate::{number, words};
+
+/// The table with its title and caption.
+pub fn table(table: &Table) -> String {
+    let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
+    let origins: Vec<Option<Origin>> = (0..width).map(|column| shared_origin(table, column)).collect();
+    let head: String = (0..width).map(|column| head(table, column, origins[column])).collect();
+    let body: String = table.rows.iter().map(|row| body(row, &origins)).collect();
+    format!(
+        r#"<div class="table"><h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div><p class="caption">{}</p></div>"#,
+        Prose(&table.caption),
+        title = Text(&table.title),
+    ) + "\n"
+}
+
+/// The origin of every number in a column, if it is one and the same.
+pub fn shared_origin(table: &Table, column: usize) -> Option<Origin> {
+    let mut origins = table.rows.iter().filter_map(|row| match row.get(column)? {
+        TableCell::Number { origin, .. } => Some(*origin),
+        TableCell::Text(_) => None,
+    });
+    let first = origins.next()?;
+    origins.all(|origin| origin == first).then_some(first)
+}
+
+fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {
+    let title = table.columns.get(column).map_or("", String::as_str);
+    let numeric = table.rows.iter().any(|row| matches!(row.get(column), Some(TableCell::Number { .. })));
+    let class = if numeric { r#" class="n""# } else { "" };
+    // A head that says the origin already need not say it twice.
+    let origin = origin.map(words::origin).filter(|word| !title.contains(word));
+    let origin = origin.map_or(String::new(), |word| format!(r#" <span class="origin">{word}</span>"#));
+    format!(r#"<th scope="col"{class}>{}{origin}</th>"#, Text(title))
+}
+
+fn body(row: &[TableCell], origins: &[Option<Origin>]) -> String {
+    let cell = |(column, cell): (usize, &TableCell)| match cell {
+        TableCell::Text(text) if column == 0 => format!(r#"<th scope="row">{}</th>"#, Text(text)),
+        TableCell::Text(text) => format!("<td>{}</td>", Prose(text)),
+        TableCell::Number { estimate, unit, origin } => {
+            let ends = number::interval(estimate, unit);
+            let ends = ends.map_or(String::new(), |e| format!(r#" <span class="ends">{}</span>"#, Text(&e)));
+            let origin = match origins[column] {
+                Some(_) => String::new(),
+                None => format!(r#" <span class="origin">{}</span>"#, words::origin(*origin)),
+            };
+            format!(r#"<td class="n">{}{ends}{origin}</td>"#, Text(&number::number(estimate.value, unit)))
+        }
+    };
+    format!("<tr>{}</tr>", row.iter().enumerate().map(cell).collect::<String>())
+}

@@ -1,0 +1,56 @@
+//! A figure where nothing can be drawn: its values, a row a place across, a column a series.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Figure, Series};
+
+use super::escape::text;
+use crate::plot::across;
+use crate::{number, words};
+
+/// The figure as a table.
+pub fn figure(figure: &Figure) -> String {
+    let table = if figure.series.is_empty() { "No values.\n\n".into() } else { pivot(figure) };
+    format!("### {}\n\n{}\n\n{table}", text(&figure.title), text(&figure.caption))
+}
+
+fn pivot(figure: &Figure) -> String {
+    let mut places: Vec<(String, &str)> = Vec::new();
+    let mut columns: Vec<(&str, Origin)> = Vec::new();
+    for series in &figure.series {
+        if !columns.contains(&(&series.name, series.origin)) {
+            columns.push((&series.name, series.origin));
+        }
+        for point in &series.points {
+            let place = (across(point, &figure.x), series.group.as_str());
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    // One category's bars stand together, as in the drawing.
+    let first: Vec<String> = places.iter().map(|p| p.0.clone()).collect();
+    places.sort_by_key(|place| first.iter().position(|name| *name == place.0));
+
+    let column = |(name, origin): &(&str, Origin)| text(&format!("{name}, {}", words::origin(*origin)));
+    let head: Vec<String> =
+        std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
+    let right: Vec<bool> = std::iter::once(false).chain(columns.iter().map(|_| true)).collect();
+    let rows: Vec<Vec<String>> = places
+        .iter()
+        .map(|(place, group)| {
+            let name = if group.is_empty() { place.clone() } else { format!("{place}, {group}") };
+            let values = columns.iter().map(|column| values(figure, column, place, group));
+            std::iter::once(text(&name)).chain(values).collect()
+        })
+        .collect();
+    super::grid(&head, &right, &rows)
+}
+
+/// The values of one column at one place; more than one where two series share a name.
+fn values(figure: &Figure, column: &(&str, Origin), place: &str, group: &str) -> String {
+    let own = |s: &&Series| s.name == column.0 && s.origin == column.1 && s.group == group;
+    let here =
+        figure.series.iter().filter(own).flat_map(|s| &s.points).filter(|p| across(p, &figure.x) == place);
+    let words: Vec<String> = here.map(|p| text(&number::estimate(&p.y, &figure.y.unit))).collect();
+    words.join("; ")
+}

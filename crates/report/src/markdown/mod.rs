@@ -1,0 +1,170 @@
+//! The report as GitHub's Markdown, in ASCII: for issues, pull requests and mail.
+
+mod escape;
+mod figure;
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{CellFinding, ClaimFinding, Comparison, Findings, Table, TableCell};
+
+use crate::summary::{self, Fact};
+use crate::{number, words};
+use escape::{code, text};
+
+/// The report.
+pub fn markdown(findings: &Findings) -> String {
+    let headline = &findings.headline;
+    let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
+    let byline = format!("**{}**, {}", text(&findings.title), number::date(findings.run.began));
+    let command = match headline.command.trim() {
+        "" => String::new(),
+        command => format!("Repeat it:\n\n{}", escape::command(command)),
+    };
+    let opening = format!("# {}\n\n{undecided}{byline}\n\n{command}", text(&headline.text));
+    let parts = [
+        ("What it rests on", rests_on(findings)),
+        ("Claims", claims(&findings.claims)),
+        ("Figures", findings.figures.iter().map(figure::figure).collect()),
+        ("Tables", findings.tables.iter().map(table).collect()),
+        ("Before you believe it", list(&summary::alike(&findings.warnings))),
+        ("Fidelity, cell by cell", cells(&findings.cells)),
+        ("Where parameters come from", sources(findings)),
+        ("What the machines were", provenance(findings)),
+        ("The run", facts(&summary::run_facts(findings))),
+    ];
+    let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
+    let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
+    opening + &parts
+}
+
+/// A table of ready cells. `right` says which columns are numbers.
+fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule: Vec<String> =
+        right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();
+    line(head) + &line(&rule) + &rows.iter().map(|row| line(row)).collect::<String>() + "\n"
+}
+
+fn strings<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_string).to_vec()
+}
+
+fn list(items: &[String]) -> String {
+    items.iter().map(|item| format!("- {}\n", text(item))).collect()
+}
+
+fn facts(facts: &[Fact]) -> String {
+    facts.iter().map(|Fact { label, text: said }| format!("- {label}: {}\n", text(said))).collect()
+}
+
+fn rests_on(findings: &Findings) -> String {
+    let origin = |o: Origin| format!("- **{}**: {}\n", words::origin(o), text(words::origin_meaning(o)));
+    let origins: String = summary::origins(findings).into_iter().map(origin).collect();
+    let absences: String =
+        findings.run.absences.iter().map(|a| format!("- Not here: {}\n", text(a))).collect();
+    let facts = facts(&summary::rests_on(&findings.run));
+    format!("{origins}{facts}{absences}\n{}", comparisons(&findings.comparisons))
+}
+
+fn comparisons(comparisons: &[Comparison]) -> String {
+    if comparisons.is_empty() {
+        return String::new();
+    }
+    let head = strings(["From -> to", "Where", "Verdict", "Ratio", "Origin", "What bears the change"]);
+    let row = |c: &Comparison| {
+        vec![
+            text(&summary::compared(c)),
+            text(&summary::place(c)),
+            words::comparison(c.verdict).word.to_string(),
+            text(&number::estimate(&c.ratio, "ratio")),
+            words::origin(c.origin).to_string(),
+            text(&summary::causes(c)),
+        ]
+    };
+    let rows: Vec<_> = comparisons.iter().map(row).collect();
+    grid(&head, &[false, false, false, true, false, false], &rows)
+}
+
+fn claims(claims: &[ClaimFinding]) -> String {
+    if claims.is_empty() {
+        return String::new();
+    }
+    let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
+    let row = |c: &ClaimFinding| {
+        let found = c.found.as_ref().map_or(String::new(), |e| number::estimate(e, &c.unit));
+        let published = c.published.map_or(String::new(), |v| number::number(v, &c.unit));
+        vec![
+            format!("**{}**", words::claim(c.verdict).word),
+            format!("{} ({})", text(&c.statement), code(&c.name)),
+            text(&found),
+            text(&published),
+            text(&c.why),
+        ]
+    };
+    let rows: Vec<_> = claims.iter().map(row).collect();
+    let occurs = |v: &_| claims.iter().any(|c| c.verdict == *v);
+    let legend: String = words::CLAIM_VERDICTS
+        .into_iter()
+        .filter(occurs)
+        .map(words::claim)
+        .map(|v| format!("- **{}**: {}\n", v.word, text(v.meaning)))
+        .collect();
+    grid(&head, &[false, false, true, true, false], &rows) + &legend
+}
+
+fn table(table: &Table) -> String {
+    let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
+    let head: Vec<String> =
+        (0..width).map(|i| table.columns.get(i).map_or(String::new(), |c| text(c))).collect();
+    let right: Vec<bool> = (0..width)
+        .map(|i| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. }))))
+        .collect();
+    let cell = |cell: Option<&TableCell>| match cell {
+        None => String::new(),
+        Some(TableCell::Text(words)) => text(words),
+        Some(TableCell::Number { estimate, unit, origin }) => {
+            format!("{} {}", text(&number::estimate(estimate, unit)), words::origin(*origin))
+        }
+    };
+    let rows: Vec<Vec<String>> =
+        table.rows.iter().map(|row| (0..width).map(|i| cell(row.get(i))).collect()).collect();
+    let body = if width == 0 { String::new() } else { grid(&head, &right, &rows) };
+    format!("### {}\n\n{}\n\n{body}", text(&table.title), text(&table.caption))
+}
+
+fn cells(cells: &[CellFinding]) -> String {
+    if cells.is_empty() {
+        return String::new();
+    }
+    let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
+    let row = |c: &CellFinding| {
+        vec![
+            format!("{}: {}", text(&c.experiment), text(&summary::levels(&c.levels))),
+            c.finished.to_string(),
+            c.failed.to_string(),
+            c.unfaithful.to_string(),
+            text(&summary::reasons(c).join("; ")),
+        ]
+    };
+    let rows: Vec<_> = cells.iter().map(row).collect();
+    grid(&head, &[false, true, true, true, false], &rows)
+}
+
+fn sources(findings: &Findings) -> String {
+    let source = |s: &crosstalk_study::findings::SourceNote| {
+        let mark = if s.calibration { " **(calibration)**" } else { "" };
+        format!("- {}: {}{mark}\n", text(&s.what), text(&s.text))
+    };
+    findings.sources.iter().map(source).collect()
+}
+
+fn provenance(findings: &Findings) -> String {
+    let mut out = String::new();
+    for (node, facts) in &findings.provenance {
+        out += &format!("### {}\n\n", text(node));
+        for (name, value) in facts.fixed.iter().chain(&facts.moment) {
+            out += &format!("- {}: {}\n", text(name), text(value));
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,73 @@
+//! Bars: a heading a category, under it a bar a series, published ones after
+//! the series they stand beside.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
+
+use super::rows::{self, Bar, Row};
+use super::scale::drawable;
+use super::{Drawing, Layout, Palette, across, tip};
+use crate::{number, words};
+
+/// Draws the figure; `None` when no bar can be drawn.
+pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
+    let mut series: Vec<&Series> = figure.series.iter().collect();
+    let first = |name: &str| figure.series.iter().position(|s| s.name == name);
+    series.sort_by_key(|s| (first(&s.name), s.origin == Origin::Published));
+    let one_name = series.iter().all(|s| s.name == series[0].name);
+
+    let mut rows = Vec::new();
+    for category in categories(figure) {
+        let mut heading = (!one_name).then(|| category.clone());
+        for series in &series {
+            for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
+                if let Some(bar) = bar(figure, palette, series, point) {
+                    let name = if one_name { category.as_str() } else { &series.name };
+                    let beside = rows.last().is_some_and(|row: &Row| row.label == name && heading.is_none());
+                    let published = series.origin == Origin::Published;
+                    let label = match (published, beside) {
+                        (true, true) => words::origin(series.origin).to_string(),
+                        (true, false) => format!("{name}, published"),
+                        (false, _) => name.to_string(),
+                    };
+                    let value = number::number(point.y.value, &figure.y.unit);
+                    rows.push(Row {
+                        heading: heading.take(),
+                        label,
+                        quiet: published,
+                        value,
+                        bars: vec![bar],
+                    });
+                }
+            }
+        }
+    }
+    let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
+    rows::draw(figure, &rows, total - rows.len(), layout, id)
+}
+
+fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point) -> Option<Bar> {
+    let category = across(point, &figure.x);
+    // A category that is itself the name of a series elsewhere keeps that series' colour.
+    let name = if palette.has(&category) { &category } else { &series.name };
+    drawable(point.y.value, figure.y.scale == Kind::Log).then(|| Bar {
+        from: 0.0,
+        to: point.y.value,
+        interval: point.y.interval,
+        colour: palette.series(name),
+        origin: series.origin,
+        tip: tip(figure, series, point),
+    })
+}
+
+/// Categories in the order of their first appearance.
+pub fn categories(figure: &Figure) -> Vec<String> {
+    let mut seen = Vec::new();
+    for point in figure.series.iter().flat_map(|s| &s.points) {
+        let name = across(point, &figure.x);
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}

@@ -1,0 +1,234 @@
+//! A line a series, over names or numbers; each with its name at its end
+//! where there is room.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
+
+use super::axes::{self, Tick};
+use super::scale::{Scale, drawable};
+use super::svg::{self, Whisker, line, marker, text};
+use super::{Drawing, Layout, Palette, across, description, tip};
+
+/// Ticks upward.
+const TICKS_UP: usize = 6;
+/// Pixels between the names at the lines' ends.
+const NAME_GAP: f64 = 16.0;
+/// Pixels above and below the plot.
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 46.0;
+
+/// Draws the figure; `None` when no point can be drawn.
+pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
+    let plot = Plot::of(figure, palette, layout);
+    let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
+    let drawn: usize =
+        figure.series.iter().map(|s| s.points.iter().filter_map(|p| plot.place(p)).count()).sum();
+    if drawn == 0 {
+        return None;
+    }
+    let mut order: Vec<&Series> = figure.series.iter().collect();
+    order.sort_by_key(|series| series.origin != Origin::Published);
+    let curves: String = order.iter().map(|series| plot.curve(series)).collect();
+    let names = plot.names();
+    let inside = plot.frame() + &curves + names.as_deref().unwrap_or_default();
+    let size = (layout.width, layout.height);
+    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    Some(Drawing { svg, named: names.is_some(), omitted: total - drawn })
+}
+
+/// What lies across: names evenly spaced, or numbers.
+enum Across {
+    Names(Vec<String>),
+    Numbers(Scale),
+}
+
+struct Plot<'a> {
+    figure: &'a Figure,
+    palette: &'a Palette,
+    layout: &'a Layout,
+    across: Across,
+    up: Scale,
+    left: f64,
+    right: f64,
+}
+
+impl<'a> Plot<'a> {
+    fn of(figure: &'a Figure, palette: &'a Palette, layout: &'a Layout) -> Plot<'a> {
+        let log = figure.y.scale == Kind::Log;
+        let values = points(figure).flat_map(|p| {
+            let (low, high) = p.y.interval.unwrap_or((p.y.value, p.y.value));
+            [p.y.value, low, high]
+        });
+        let up = Scale::around(values, log, true).padded(0.02).rounded(&figure.y.unit, TICKS_UP);
+        let up = up.onto(layout.height - BOTTOM, TOP);
+        let widest = axes::ticks(&up, &figure.y.unit, TICKS_UP)
+            .iter()
+            .map(|t| svg::width(&t.label))
+            .fold(12.0, f64::max);
+        let left = (widest + 10.0).min(layout.width / 3.0);
+        let right = layout.width - layout.names.max(14.0);
+        let log = figure.x.scale == Kind::Log;
+        let numbers = || points(figure).filter_map(|p| p.x).filter(move |x| drawable(*x, log));
+        let across = if figure.x.scale == Kind::Category || numbers().next().is_none() {
+            let mut names = Vec::new();
+            for point in points(figure) {
+                let name = across(point, &figure.x);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            Across::Names(names)
+        } else {
+            Across::Numbers(Scale::around(numbers(), log, false).onto(left + 14.0, right - 14.0))
+        };
+        Plot { figure, palette, layout, across, up, left, right }
+    }
+
+    /// The pixels of a point, if it has a place.
+    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+        let x = match &self.across {
+            Across::Names(names) => {
+                self.slot(names.iter().position(|n| *n == across(point, &self.figure.x))?, names.len())
+            }
+            Across::Numbers(scale) => scale.at(point.x?)?,
+        };
+        Some((x, self.up.at(point.y.value)?))
+    }
+
+    fn slot(&self, index: usize, of: usize) -> f64 {
+        self.left + (index as f64 + 0.5) / of as f64 * (self.right - self.left)
+    }
+
+    fn frame(&self) -> String {
+        let bottom = self.layout.height - BOTTOM;
+        let up = axes::ticks(&self.up, &self.figure.y.unit, TICKS_UP);
+        let middle = (self.left + self.right) / 2.0;
+        let room = self.layout.width - 16.0;
+        [
+            axes::beside(&up, self.left, self.right),
+            line("axis", self.left, bottom, self.right, bottom),
+            axes::below(&self.ticks_across(), bottom, self.layout.width),
+            text("label", "start", 0.0, 14.0, &svg::fitted(&self.figure.y.label, room)),
+            text(
+                "label",
+                "middle",
+                middle,
+                self.layout.height - 6.0,
+                &svg::fitted(&self.figure.x.label, self.right - self.left),
+            ),
+        ]
+        .concat()
+    }
+
+    /// Where there are few numbers across, exactly these; else round ones.
+    fn ticks_across(&self) -> Vec<Tick> {
+        match &self.across {
+            Across::Names(names) => {
+                let room = ((self.right - self.left) / names.len() as f64 - 10.0).max(48.0);
+                let tick = |(i, name): (usize, &String)| Tick {
+                    at: self.slot(i, names.len()),
+                    label: svg::fitted(name, room),
+                };
+                names.iter().enumerate().map(tick).collect()
+            }
+            Across::Numbers(scale) => {
+                let mut own: Vec<Tick> = points(self.figure)
+                    .filter_map(|p| {
+                        Some(Tick {
+                            at: scale.at(p.x?)?,
+                            label: svg::fitted(&across(p, &self.figure.x), 90.0),
+                        })
+                    })
+                    .collect();
+                own.sort_by(|a, b| a.at.total_cmp(&b.at));
+                own.dedup_by(|a, b| a.at == b.at);
+                if own.len() <= 16 { own } else { axes::ticks(scale, &self.figure.x.unit, self.layout.ticks) }
+            }
+        }
+    }
+
+    /// The line, broken where a datum is missing, then its points with their intervals.
+    fn curve(&self, series: &Series) -> String {
+        let colour = self.palette.series(&series.name);
+        let mut path = String::new();
+        let mut pen = 'M';
+        let mut marks = String::new();
+        for point in &series.points {
+            let Some((x, y)) = self.place(point) else {
+                pen = 'M';
+                continue;
+            };
+            path += &format!("{pen}{} {}", svg::px(x), svg::px(y));
+            pen = 'L';
+            let ends =
+                point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
+            let whisker =
+                ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
+            let shape = whisker + &marker(self.palette.index(&series.name), x, y);
+            marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
+        }
+        let origin = crate::words::origin(series.origin);
+        format!(r#"<path class="curve {colour} {origin}" d="{path}"/>{marks}"#)
+    }
+
+    /// Each line's name at its end, pushed apart where ends are close; `None` where there is no room.
+    fn names(&self) -> Option<String> {
+        let mut ends: Vec<(&str, f64, f64)> = Vec::new();
+        let own = |series: &&Series| series.origin != Origin::Published;
+        let ordered =
+            self.figure.series.iter().filter(own).chain(self.figure.series.iter().filter(|s| !own(s)));
+        for series in ordered {
+            let end = series.points.iter().rev().find_map(|p| self.place(p));
+            if let Some((x, y)) = end.filter(|_| !ends.iter().any(|(name, ..)| *name == series.name)) {
+                ends.push((&series.name, x, y));
+            }
+        }
+        let (top, bottom) = (TOP, self.layout.height - BOTTOM);
+        let fits = ends.len() as f64 * NAME_GAP <= bottom - top;
+        let words_fit = ends.iter().all(|(name, ..)| svg::width(name) + 16.0 <= self.layout.names);
+        if !fits || !words_fit {
+            return None;
+        }
+        ends.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let wanted: Vec<f64> = ends.iter().map(|end| end.2).collect();
+        let placed = spread(&wanted, NAME_GAP, top, bottom);
+        let at = self.right + 10.0;
+        let name = |((name, x, y), to): (&(&str, f64, f64), f64)| {
+            let colour = self.palette.series(name);
+            let leader = line(&format!("leader {colour}"), x + 7.0, *y, at - 2.0, to);
+            leader + &text("name", "start", at + 3.0, to + 4.0, name)
+        };
+        Some(ends.iter().zip(placed).map(name).collect())
+    }
+}
+
+fn points(figure: &Figure) -> impl Iterator<Item = &Point> {
+    figure.series.iter().flat_map(|series| &series.points)
+}
+
+/// The nearest places to `wanted` (ascending) that are `gap` apart, from `low` on and up to `high`.
+fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
+    let mut placed = wanted.to_vec();
+    let mut least = low;
+    for place in &mut placed {
+        *place = place.max(least);
+        least = *place + gap;
+    }
+    let mut most = high;
+    for place in placed.iter_mut().rev() {
+        *place = place.min(most);
+        most = *place - gap;
+    }
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_pushed_apart_but_stay_in_the_plot() {
+        assert_eq!(spread(&[50.0, 52.0, 90.0], 16.0, 0.0, 100.0), [50.0, 66.0, 90.0]);
+        assert_eq!(spread(&[95.0, 99.0], 16.0, 0.0, 100.0), [84.0, 100.0]);
+    }
+}

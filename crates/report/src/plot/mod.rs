@@ -1,0 +1,117 @@
+//! Figures drawn as SVG: without scripts, for the screen, the phone and paper.
+//!
+//! Every figure is drawn for each [`Layout`]; the style sheet shows the one
+//! that fits. Bars lie on their side, so that names of any length stay legible.
+
+mod axes;
+mod bars;
+mod lines;
+mod palette;
+mod rows;
+mod scale;
+mod stacked;
+mod strip;
+mod svg;
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
+
+use crate::{number, words};
+pub use palette::Palette;
+pub use strip::{Strip, domain};
+pub use svg::marker;
+
+/// What a picture is drawn for. Lengths in pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// Name and class in the style sheet.
+    pub name: &'static str,
+    /// Width of the picture.
+    pub width: f64,
+    /// Height of pictures that do not grow with their data.
+    pub height: f64,
+    /// Room for series' names at the right of their lines; none where the legend names them.
+    pub names: f64,
+    /// Room for names at the left of bars; longer ones stand above their bar.
+    pub labels: f64,
+    /// How many ticks across.
+    pub ticks: usize,
+}
+
+/// For screens and paper.
+pub const WIDE: Layout =
+    Layout { name: "wide", width: 752.0, height: 360.0, names: 168.0, labels: 190.0, ticks: 8 };
+/// For phones.
+pub const NARROW: Layout =
+    Layout { name: "narrow", width: 343.0, height: 300.0, names: 0.0, labels: 104.0, ticks: 4 };
+
+/// A figure drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// The `<svg>` element.
+    pub svg: String,
+    /// Whether the series' names stand beside their lines, so that no legend need name them.
+    pub named: bool,
+    /// Data that have no place on the axes.
+    pub omitted: usize,
+}
+
+/// Draws a figure; `None` when nothing in it can be drawn. `id` must be unique on the page.
+pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
+    match figure.kind {
+        FigureKind::Lines => lines::draw(figure, palette, layout, id),
+        FigureKind::Bars => bars::draw(figure, palette, layout, id),
+        FigureKind::Stacked => stacked::draw(figure, palette, layout, id),
+    }
+}
+
+/// Where a datum lies across, in words.
+pub fn across(point: &Point, axis: &Axis) -> String {
+    match (point.label.trim(), point.x) {
+        ("", Some(x)) => number::number(x, &axis.unit),
+        ("", None) => "unnamed".into(),
+        (label, _) => label.to_string(),
+    }
+}
+
+/// What is shown when a datum is pointed at; the first line names it.
+fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
+    let name = match series.group.as_str() {
+        "" => series.name.clone(),
+        group => format!("{group}: {}", series.name),
+    };
+    let behind = number::behind(point.y.n, series.origin == Origin::Published);
+    let mut origin = words::origin(series.origin).to_string();
+    if !behind.is_empty() {
+        origin += ", ";
+        origin += &behind;
+    }
+    let lines = [
+        name,
+        [figure.x.label.as_str(), &across(point, &figure.x)].join(": ").trim_start_matches(": ").to_string(),
+        number::estimate(&point.y, &figure.y.unit),
+        origin,
+    ];
+    lines.join("\n")
+}
+
+/// A figure in one sentence, for those who do not see it.
+fn description(figure: &Figure) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for series in &figure.series {
+        if !names.contains(&series.name.as_str()) {
+            names.push(&series.name);
+        }
+    }
+    format!(
+        "{} by {}, for {}. {}",
+        or(&figure.y.label, "Values"),
+        or(&figure.x.label, "category"),
+        names.join(", "),
+        figure.caption
+    )
+}
+
+fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.trim().is_empty() { otherwise } else { text }
+}

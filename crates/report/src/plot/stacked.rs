@@ -1,0 +1,65 @@
+//! Stacked bars: a heading a category, under it a bar a group, made of parts.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Figure, Scale as Kind, Series};
+
+use super::bars::categories;
+use super::rows::{self, Bar, Row};
+use super::scale::drawable;
+use super::{Drawing, Layout, Palette, across, tip};
+use crate::words;
+
+/// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
+pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
+    let mut groups: Vec<(&str, Origin)> = Vec::new();
+    for series in &figure.series {
+        if !groups.contains(&(&series.group, series.origin)) {
+            groups.push((&series.group, series.origin));
+        }
+    }
+    let one = groups.len() == 1;
+    let categories = categories(figure);
+    let mut rows = Vec::new();
+    for category in &categories {
+        let mut heading = (!one && categories.len() > 1).then(|| category.clone());
+        for (group, origin) in &groups {
+            let bars = stack(figure, palette, (group, *origin), category);
+            if bars.is_empty() {
+                continue;
+            }
+            let name = if one || group.is_empty() { category } else { *group };
+            let published = *origin == Origin::Published;
+            let label =
+                if published { format!("{name}, {}", words::origin(*origin)) } else { name.to_string() };
+            rows.push(Row { heading: heading.take(), label, quiet: published, value: String::new(), bars });
+        }
+    }
+    let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
+    let drawn: usize = rows.iter().map(|row| row.bars.len()).sum();
+    rows::draw(figure, &rows, total - drawn, layout, id)
+}
+
+/// The parts of one bar, each on the end of the one before.
+fn stack(figure: &Figure, palette: &Palette, group: (&str, Origin), category: &str) -> Vec<Bar> {
+    let in_bar = |series: &&Series| series.group == group.0 && series.origin == group.1;
+    let mut bars = Vec::new();
+    let mut end = 0.0;
+    for series in figure.series.iter().filter(in_bar) {
+        for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
+            let length = point.y.value;
+            if length < 0.0 || !drawable(end + length, figure.y.scale == Kind::Log) {
+                continue;
+            }
+            bars.push(Bar {
+                from: end,
+                to: end + length,
+                interval: point.y.interval.map(|(low, high)| (end + low, end + high)),
+                colour: palette.part(&series.name),
+                origin: series.origin,
+                tip: tip(figure, series, point),
+            });
+            end += length;
+        }
+    }
+    bars
+}

@@ -1,0 +1,64 @@
+//! A strip as small as a word: an interval on a line, beside a reference or a
+//! published value. It repeats what the words beside it say.
+
+use crosstalk_study::findings::Estimate;
+
+use super::scale::Scale;
+use super::svg::{self, Whisker, line, marker};
+
+/// Pixels.
+const WIDTH: f64 = 132.0;
+const HEIGHT: f64 = 18.0;
+const EDGE: f64 = 7.0;
+
+/// What a strip shows.
+pub struct Strip<'a> {
+    /// A point with its interval.
+    pub found: Option<&'a Estimate>,
+    /// Drawn hollow.
+    pub published: Option<f64>,
+    /// A thin upright line: where there is no effect.
+    pub reference: Option<f64>,
+    /// Class that colours it.
+    pub tone: &'static str,
+}
+
+/// The scale on which values and intervals lie; ratios on a logarithmic one.
+pub fn domain(values: impl Iterator<Item = f64>, unit: &str) -> Scale {
+    Scale::around(values, unit == "ratio", false).padded(0.06).onto(EDGE, WIDTH - EDGE)
+}
+
+impl Strip<'_> {
+    /// Every value in it, for [`domain`].
+    pub fn values(&self) -> Vec<f64> {
+        let found = self.found.map(|e| (e.value, e.interval));
+        let interval = found.and_then(|f| f.1).map(|(low, high)| [low, high]);
+        let points = [found.map(|f| f.0), self.published, self.reference];
+        points.into_iter().flatten().chain(interval.into_iter().flatten()).collect()
+    }
+
+    /// The strip on a scale.
+    pub fn svg(&self, scale: &Scale) -> String {
+        let middle = HEIGHT / 2.0;
+        let mut inside = line("rail", EDGE, middle, WIDTH - EDGE, middle);
+        if let Some(x) = self.reference.and_then(|v| scale.at(v)) {
+            inside += &line("reference", x, 1.0, x, HEIGHT - 1.0);
+        }
+        if let Some((low, high)) = self.found.and_then(|e| e.interval)
+            && let (Some(low), Some(high)) = (scale.edge(low), scale.edge(high))
+        {
+            inside += &Whisker { low, high, at: middle, cap: 4.5 }.lying();
+        }
+        if let Some(x) = self.published.and_then(|v| scale.at(v)) {
+            inside += &format!(r#"<g class="published">{}</g>"#, marker(3, x, middle));
+        }
+        if let Some(x) = self.found.and_then(|e| scale.at(e.value)) {
+            inside += &marker(0, x, middle);
+        }
+        let (w, h) = (svg::px(WIDTH), svg::px(HEIGHT));
+        format!(
+            r#"<svg class="strip {}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" aria-hidden="true">{inside}</svg>"#,
+            self.tone
+        )
+    }
+}

@@ -1,0 +1,149 @@
+//! The few SVG elements that figures are made of, as text.
+
+use crosstalk_core::record::Origin;
+use unicode_width::UnicodeWidthStr;
+
+use crate::html::escape::Text;
+use crate::words;
+
+/// Mean advance of a character at the figures' 12 px, in pixels; generous, so
+/// that what is estimated to fit does fit in any system font.
+const ADVANCE: f64 = 6.9;
+
+/// About how wide a text is drawn, in pixels.
+pub fn width(text: &str) -> f64 {
+    text.width() as f64 * ADVANCE
+}
+
+/// A text cut to fit `room` pixels, with an ellipsis where something is lost.
+pub fn fitted(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_string();
+    }
+    let mut kept = String::new();
+    for c in text.chars() {
+        if width(&kept) + 2.0 * ADVANCE > room {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.trim_end().to_string() + "…"
+}
+
+/// A coordinate with a tenth of a pixel.
+pub fn px(v: f64) -> f64 {
+    (v * 10.0).round() / 10.0
+}
+
+/// A straight line.
+pub fn line(class: &str, x1: f64, y1: f64, x2: f64, y2: f64) -> String {
+    format!(r#"<line class="{class}" x1="{}" y1="{}" x2="{}" y2="{}"/>"#, px(x1), px(y1), px(x2), px(y2))
+}
+
+/// Text; `anchor` is `start`, `middle` or `end`.
+pub fn text(class: &str, anchor: &str, x: f64, y: f64, words: &str) -> String {
+    format!(
+        r#"<text class="{class}" text-anchor="{anchor}" x="{}" y="{}">{}</text>"#,
+        px(x),
+        px(y),
+        Text(words)
+    )
+}
+
+/// A datum: its shape, and the words shown when it is pointed at.
+pub fn mark(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
+    format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, words::origin(origin), Text(tip))
+}
+
+/// A whisker from `low` to `high` across the other axis at `at`; caps where the interval ends on the axis.
+pub struct Whisker {
+    /// Pixel of the lower end.
+    pub low: f64,
+    /// Pixel of the upper end.
+    pub high: f64,
+    /// Pixel on the other axis.
+    pub at: f64,
+    /// Half the length of the caps, in pixels.
+    pub cap: f64,
+}
+
+impl Whisker {
+    /// Drawn upright.
+    pub fn upright(&self) -> String {
+        let Whisker { low, high, at, cap } = *self;
+        format!(
+            r#"<path class="whisker" d="M{l} {a}H{r}M{x} {a}V{b}M{l} {b}H{r}"/>"#,
+            l = px(at - cap),
+            r = px(at + cap),
+            x = px(at),
+            a = px(low),
+            b = px(high)
+        )
+    }
+
+    /// Drawn lying.
+    pub fn lying(&self) -> String {
+        let Whisker { low, high, at, cap } = *self;
+        format!(
+            r#"<path class="whisker" d="M{a} {t}V{b}M{a} {y}H{c}M{c} {t}V{b}"/>"#,
+            t = px(at - cap),
+            b = px(at + cap),
+            y = px(at),
+            a = px(low),
+            c = px(high)
+        )
+    }
+}
+
+/// A point's marker; the shape tells series apart without colour.
+pub fn marker(shape: usize, x: f64, y: f64) -> String {
+    let (x, y) = (px(x), px(y));
+    match shape % 5 {
+        0 => format!(r#"<circle class="dot" cx="{x}" cy="{y}" r="3.6"/>"#),
+        1 => {
+            format!(r#"<rect class="dot" x="{}" y="{}" width="6.6" height="6.6"/>"#, px(x - 3.3), px(y - 3.3))
+        }
+        2 => format!(r#"<path class="dot" d="M{x} {}l4.2 7.4h-8.4z"/>"#, px(y - 4.6)),
+        3 => format!(r#"<path class="dot" d="M{x} {}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"/>"#, px(y - 4.6)),
+        _ => format!(r#"<path class="dot" d="M{x} {}l4.2 -7.4h-8.4z"/>"#, px(y + 4.6)),
+    }
+}
+
+/// The whole picture. `id` must be unique on the page.
+pub fn picture(
+    id: &str,
+    class: &str,
+    size: (f64, f64),
+    title: &str,
+    description: &str,
+    inside: &str,
+) -> String {
+    let (w, h) = (px(size.0), px(size.1));
+    format!(
+        r#"<svg id="{id}" class="plot {class}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>{inside}</svg>"#,
+        Text(title),
+        Text(description)
+    )
+}
+
+/// The pattern that published bars of a colour are filled with, and its id.
+pub fn hatching(picture: &str, colour: &str) -> (String, String) {
+    let id = format!("{picture}-{colour}");
+    let pattern = format!(
+        r#"<pattern id="{id}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="hatch {colour}" x1="0" y1="0" x2="0" y2="5"/></pattern>"#
+    );
+    (pattern, id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_labels_are_cut_to_their_room() {
+        assert_eq!(fitted("kosmos-srio", 200.0), "kosmos-srio");
+        let cut = fitted(&"x".repeat(500), 100.0);
+        assert!(cut.ends_with('…') && width(&cut) <= 100.0, "{cut}");
+        assert_eq!(fitted("", 0.0), "");
+    }
+}

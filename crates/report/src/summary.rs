@@ -1,0 +1,163 @@
+//! What all three renderings say in the same words and order: which origins
+//! the numbers have, how the run went, what was compared.
+
+use crosstalk_core::record::Origin;
+use crosstalk_core::value::Levels;
+use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+
+use crate::{number, words};
+
+/// A line of a list of facts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// What it is about.
+    pub label: &'static str,
+    /// What is said.
+    pub text: String,
+}
+
+fn fact(label: &'static str, text: impl Into<String>) -> Fact {
+    Fact { label, text: text.into() }
+}
+
+/// The origins of all numbers shown.
+pub fn origins(findings: &Findings) -> Vec<Origin> {
+    let series = findings.figures.iter().flat_map(|f| &f.series).map(|s| s.origin);
+    let cells = findings.tables.iter().flat_map(|t| &t.rows).flatten().filter_map(|cell| match cell {
+        TableCell::Number { origin, .. } => Some(*origin),
+        TableCell::Text(_) => None,
+    });
+    let published = findings.claims.iter().filter(|c| c.published.is_some()).map(|_| Origin::Published);
+    let mut all: Vec<Origin> =
+        series.chain(cells).chain(findings.comparisons.iter().map(|c| c.origin)).chain(published).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What the deciding sentence rests on.
+pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
+    let blocks = number::behind(run.blocks, false);
+    let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
+    let ended = match run.ended.as_str() {
+        "" => blocks,
+        ended if ended.contains(&blocks) => ended.to_string(),
+        ended => format!("{blocks}; {ended}"),
+    };
+    let mut facts = vec![fact("Ended", ended)];
+    if run.quick {
+        facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
+    }
+    facts.push(match run.noise_floor {
+        Some(floor) => {
+            fact("Noise floor", format!("equal cells differed by up to {}", number::number(floor, "%")))
+        }
+        None => fact("Noise floor", "not measured: no equal cells were compared (A/A)"),
+    });
+    if let Some(least) = run.detectable {
+        facts.push(fact("Detectable", format!("effects of {} and more", number::number(least, "%"))));
+    }
+    facts
+}
+
+/// How the run went.
+pub fn run_facts(findings: &Findings) -> Vec<Fact> {
+    let run = &findings.run;
+    let attempts: Vec<String> = run.attempts.iter().map(|(status, n)| format!("{n} {status}")).collect();
+    let attempts = if attempts.is_empty() { "none".into() } else { attempts.join(", ") };
+    vec![
+        fact("Study", format!("{} ({})", findings.title, findings.study)),
+        fact("Began", number::date(run.began)),
+        fact("Took", number::duration(run.seconds)),
+        fact("Blocks", run.blocks.to_string()),
+        fact("Ended", run.ended.clone()),
+        fact("Attempts", attempts),
+        fact("Seed", run.seed.to_string()),
+        fact("Quick", if run.quick { "yes" } else { "no" }),
+        fact("Crosstalk", run.version.clone()),
+        fact("Schema", findings.schema.clone()),
+    ]
+}
+
+/// Levels in words: `nodes 7, placement many`.
+pub fn levels(levels: &Levels) -> String {
+    levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a comparison is about: `microblade → kosmos-srio`.
+pub fn compared(c: &Comparison) -> String {
+    format!("{} → {}", c.base, c.other)
+}
+
+/// Where a comparison was made: `graph analytics, run_time; slaves 6`.
+pub fn place(c: &Comparison) -> String {
+    let at = levels(&c.at);
+    let head = format!("{}, {}", c.experiment, c.metric);
+    if at.is_empty() { head } else { format!("{head}; {at}") }
+}
+
+/// Which part of the change each cause bears, the largest first: `wait 92 %, compute 6 %`.
+pub fn causes(c: &Comparison) -> String {
+    let mut causes: Vec<(&String, f64)> = c.causes.iter().map(|(cause, share)| (cause, *share)).collect();
+    causes.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let words = |(cause, share): (&String, f64)| format!("{cause} {:.0} %", share * 100.0);
+    causes.into_iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+/// The verdicts that occur, in their order, and on how many claims: `2 reproduced`.
+pub fn tally(findings: &Findings) -> Vec<(ClaimVerdict, usize)> {
+    let count = |verdict: ClaimVerdict| findings.claims.iter().filter(|c| c.verdict == verdict).count();
+    words::CLAIM_VERDICTS.into_iter().map(|v| (v, count(v))).filter(|(_, n)| *n > 0).collect()
+}
+
+/// Texts with those that differ only in their numbers said once: the first of
+/// them, and how many are like it.
+pub fn alike(texts: &[String]) -> Vec<String> {
+    let shape = |text: &str| {
+        text.split(|c: char| c.is_ascii_digit() || c == '.').filter(|p| !p.is_empty()).collect::<String>()
+    };
+    let mut kinds: Vec<(String, &str, usize)> = Vec::new();
+    for text in texts {
+        let shape = shape(text);
+        match kinds.iter_mut().find(|(known, ..)| *known == shape) {
+            Some((.., more)) => *more += 1,
+            None => kinds.push((shape, text, 0)),
+        }
+    }
+    let said = |(_, text, more): (String, &str, usize)| match more {
+        0 => text.to_string(),
+        more => format!("{text} (and {more} more like it, with other numbers)"),
+    };
+    kinds.into_iter().map(said).collect()
+}
+
+/// Why attempts of a cell failed or are doubted, each kind of reason once.
+pub fn reasons(cell: &CellFinding) -> Vec<String> {
+    let mut all = cell.reasons.clone();
+    let known = |reason: &&String| !cell.reasons.iter().any(|r| r.ends_with(reason.as_str()));
+    all.extend(cell.fidelity.reasons.iter().filter(known).cloned());
+    alike(&all)
+}
+
+/// What the fidelity monitor counted in a cell: `late messages 3, steal 20.0 ms`.
+pub fn counters(cell: &CellFinding) -> String {
+    let counter = |(name, value): (&String, &f64)| match name.strip_suffix("_seconds") {
+        Some(name) => format!("{} {}", name.replace('_', " "), number::number(*value, "s")),
+        None => format!("{} {}", name.replace('_', " "), number::number(*value, "")),
+    };
+    cell.fidelity.counters.iter().map(counter).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_only_in_numbers_is_said_once() {
+        let texts = ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %"].map(String::from);
+        assert_eq!(
+            alike(&texts),
+            ["cell 1: late by 3.5 % (and 1 more like it, with other numbers)", "a node died"]
+        );
+    }
+}

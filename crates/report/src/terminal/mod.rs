@@ -1,0 +1,263 @@
+//! The report in a terminal: the deciding sentence, the claims, small tables,
+//! in as many columns as there are.
+
+mod layout;
+
+use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
+
+use crate::summary::{self, Fact};
+use crate::words::{self, Tone, Verdict};
+use crate::{number, plot};
+use layout::{Column, clean, wrap};
+
+/// Fewest columns that anything is laid out for.
+const NARROWEST: usize = 20;
+/// Rows of a table, and comparisons, shown; the rest is in the report's other forms.
+const MOST_ROWS: usize = 12;
+
+/// The report in lines of at most `width` columns (20 at least), with ANSI colours or without.
+pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
+    let page = Page { width: width.max(NARROWEST), colour };
+    let mut parts = vec![
+        page.headline(findings),
+        page.rests_on(findings),
+        page.comparisons(&findings.comparisons),
+        page.claims(&findings.claims),
+    ];
+    parts.extend(findings.tables.iter().map(|table| page.table(table)));
+    parts.extend([page.warnings(&findings.warnings), page.elsewhere(findings)]);
+    parts
+        .into_iter()
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n") + "\n")
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+struct Page {
+    width: usize,
+    colour: bool,
+}
+
+/// How a piece of text is painted.
+#[derive(Clone, Copy)]
+enum Ink {
+    Plain,
+    Strong,
+    Faint,
+    Toned(Tone),
+}
+
+impl Page {
+    fn paint(&self, ink: Ink, text: &str) -> String {
+        let code = match ink {
+            Ink::Plain => return text.to_string(),
+            _ if !self.colour => return text.to_string(),
+            Ink::Strong => "1",
+            Ink::Faint | Ink::Toned(Tone::Aside) => "2",
+            Ink::Toned(Tone::Good) => "32",
+            Ink::Toned(Tone::Fair) => "36",
+            Ink::Toned(Tone::Bad) => "31",
+            Ink::Toned(Tone::Open) => "33",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// Wrapped text with its first line opened by `lead` and the others indented as far.
+    fn item(&self, lead: &str, text: &str, ink: Ink) -> Vec<String> {
+        let indent = lead.chars().count().min(self.width / 2);
+        let lines = wrap(text, self.width - indent);
+        let lead = |n: usize| if n == 0 { lead.chars().take(indent).collect() } else { " ".repeat(indent) };
+        lines.iter().enumerate().map(|(n, line)| lead(n) + &self.paint(ink, line)).collect()
+    }
+
+    fn title(&self, text: &str) -> Vec<String> {
+        self.item("", text, Ink::Strong)
+    }
+
+    fn headline(&self, findings: &Findings) -> Vec<String> {
+        let headline = &findings.headline;
+        let mut lines = Vec::new();
+        if !headline.decided {
+            lines.extend(self.item("", "undecided", Ink::Toned(Tone::Open)));
+        }
+        lines.extend(self.title(&headline.text));
+        if !headline.command.trim().is_empty() {
+            lines.push(String::new());
+            lines.extend(self.item("", "repeat it:", Ink::Faint));
+            lines.extend(shell_lines(&headline.command, self.width));
+        }
+        lines
+    }
+
+    fn rests_on(&self, findings: &Findings) -> Vec<String> {
+        let origins: Vec<&str> = summary::origins(findings).into_iter().map(words::origin).collect();
+        let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
+        let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
+        for Fact { label, text } in summary::rests_on(&findings.run) {
+            lines.extend(self.item(&format!("{label}: "), &text, Ink::Plain));
+        }
+        lines
+    }
+
+    fn comparisons(&self, comparisons: &[Comparison]) -> Vec<String> {
+        if comparisons.is_empty() {
+            return Vec::new();
+        }
+        let shown = &comparisons[..comparisons.len().min(MOST_ROWS)];
+        let tones: Vec<Tone> = shown.iter().map(|c| words::comparison(c.verdict).tone).collect();
+        let row = |c: &Comparison| {
+            let verdict = words::comparison(c.verdict);
+            let what = format!("{} ({})", summary::compared(c), summary::place(c));
+            vec![verdict_words(&verdict), number::estimate(&c.ratio, "ratio"), what, summary::causes(c)]
+        };
+        let mut lines = self.title("Compared");
+        lines.extend(self.grid(
+            &[("", false), ("ratio", true), ("from → to", false), ("borne by", false)],
+            &shown.iter().map(row).collect::<Vec<_>>(),
+            &|row, column| match (row, column) {
+                (Some(row), 0) => Ink::Toned(tones[row]),
+                (None, _) => Ink::Faint,
+                _ => Ink::Plain,
+            },
+        ));
+        lines.extend(self.more(comparisons.len() - shown.len(), "comparisons"));
+        lines
+    }
+
+    fn claims(&self, claims: &[ClaimFinding]) -> Vec<String> {
+        if claims.is_empty() {
+            return Vec::new();
+        }
+        let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c.verdict).tone).collect();
+        let row = |c: &ClaimFinding| {
+            vec![
+                verdict_words(&words::claim(c.verdict)),
+                c.found.as_ref().map_or("–".into(), |e| number::estimate(e, &c.unit)),
+                c.published.map_or("–".into(), |v| number::number(v, &c.unit)),
+                c.statement.clone(),
+            ]
+        };
+        let mut lines = self.title("Claims");
+        lines.extend(self.grid(
+            &[("", false), ("found", true), ("published", true), ("claim", false)],
+            &claims.iter().map(row).collect::<Vec<_>>(),
+            &|row, column| match (row, column) {
+                (Some(row), 0) => Ink::Toned(tones[row]),
+                (None, _) => Ink::Faint,
+                _ => Ink::Plain,
+            },
+        ));
+        lines.push(String::new());
+        let occurs = |v: &_| claims.iter().any(|c| c.verdict == *v);
+        for verdict in words::CLAIM_VERDICTS.into_iter().filter(occurs).map(words::claim) {
+            lines.extend(self.item(
+                &format!("{} ", verdict.mark),
+                &format!("{}: {}", verdict.word, verdict.meaning),
+                Ink::Faint,
+            ));
+        }
+        lines
+    }
+
+    fn table(&self, table: &Table) -> Vec<String> {
+        let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
+        let numeric =
+            |i: usize| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. })));
+        let heads: Vec<(&str, bool)> =
+            (0..width).map(|i| (table.columns.get(i).map_or("", String::as_str), numeric(i))).collect();
+        let cell = |cell: Option<&TableCell>| match cell {
+            None => String::new(),
+            Some(TableCell::Text(words)) => words.clone(),
+            Some(TableCell::Number { estimate, unit, origin }) => {
+                format!("{} {}", number::estimate(estimate, unit), words::origin(*origin))
+            }
+        };
+        let shown = &table.rows[..table.rows.len().min(MOST_ROWS)];
+        let rows: Vec<Vec<String>> =
+            shown.iter().map(|row| (0..width).map(|i| cell(row.get(i))).collect()).collect();
+        let mut lines = self.title(&table.title);
+        lines.extend(self.grid(&heads, &rows, &|row, _| if row.is_none() { Ink::Faint } else { Ink::Plain }));
+        lines.extend(self.more(table.rows.len() - shown.len(), "rows"));
+        lines
+    }
+
+    fn warnings(&self, warnings: &[String]) -> Vec<String> {
+        if warnings.is_empty() {
+            return Vec::new();
+        }
+        let warnings = summary::alike(warnings);
+        let shown = &warnings[..warnings.len().min(MOST_ROWS)];
+        let mut lines = self.title("Before you believe it");
+        lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
+        lines.extend(self.more(warnings.len() - shown.len(), "warnings"));
+        lines
+    }
+
+    /// What a terminal does not show.
+    fn elsewhere(&self, findings: &Findings) -> Vec<String> {
+        let drawn = findings
+            .figures
+            .iter()
+            .filter(|f| plot::draw(f, &plot::Palette::default(), &plot::WIDE, "count").is_some());
+        let count = match drawn.count() {
+            0 => return Vec::new(),
+            1 => "One figure is".to_string(),
+            n => format!("{n} figures are"),
+        };
+        self.item(
+            "",
+            &format!("{count} in the report for the browser, with sources and provenance."),
+            Ink::Faint,
+        )
+    }
+
+    fn more(&self, n: usize, what: &str) -> Vec<String> {
+        if n == 0 {
+            Vec::new()
+        } else {
+            self.item("", &format!("… and {n} more {what} in the report"), Ink::Faint)
+        }
+    }
+
+    /// A table where it fits; else every row as a list of its cells.
+    fn grid(
+        &self,
+        heads: &[(&str, bool)],
+        rows: &[Vec<String>],
+        ink: &dyn Fn(Option<usize>, usize) -> Ink,
+    ) -> Vec<String> {
+        let columns: Vec<Column> =
+            heads.iter().map(|(head, right)| Column { head: clean(head), right: *right }).collect();
+        let paint = |row: Option<usize>, column: usize, text: &str| self.paint(ink(row, column), text);
+        if let Some(lines) = layout::table(&columns, rows, self.width, &paint) {
+            return lines;
+        }
+        let mut lines = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            for (column, cell) in row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+                let head = columns.get(column).map_or("", |c| c.head.as_str());
+                let text = if head.is_empty() { cell.clone() } else { format!("{head}: {cell}") };
+                lines.extend(self.item(if column == 0 { "" } else { "  " }, &text, ink(Some(index), column)));
+            }
+        }
+        lines
+    }
+}
+
+fn verdict_words(verdict: &Verdict) -> String {
+    format!("{} {}", verdict.mark, verdict.word)
+}
+
+/// A command that can still be copied when it has to be broken: lines end in a
+/// backslash, except where quotes would keep it from joining them.
+fn shell_lines(command: &str, width: usize) -> Vec<String> {
+    let quoted = command.contains(['\'', '"', '\\', '`']);
+    let lines = wrap(command, width);
+    if lines.len() == 1 || quoted {
+        return lines;
+    }
+    let lines = wrap(command, width - 2);
+    let last = lines.len() - 1;
+    lines.into_iter().enumerate().map(|(n, line)| if n < last { line + " \\" } else { line }).collect()
+}

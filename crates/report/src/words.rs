@@ -1,0 +1,133 @@
+//! The words for verdicts and origins, with what each means: the same in the
+//! browser, in Markdown and in the terminal.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict};
+
+/// How a verdict feels, for colour; the word always stands beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Holds.
+    Good,
+    /// Holds in part.
+    Fair,
+    /// Does not hold.
+    Bad,
+    /// Open.
+    Open,
+    /// Says nothing either way.
+    Aside,
+}
+
+impl Tone {
+    /// The tone's class in the style sheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Tone::Good => "good",
+            Tone::Fair => "fair",
+            Tone::Bad => "bad",
+            Tone::Open => "open",
+            Tone::Aside => "aside",
+        }
+    }
+}
+
+/// A verdict for people.
+#[derive(Debug, Clone, Copy)]
+pub struct Verdict {
+    /// Its name.
+    pub word: &'static str,
+    /// One character that tells it from the others without colour.
+    pub mark: char,
+    /// What it means.
+    pub meaning: &'static str,
+    /// How it feels.
+    pub tone: Tone,
+}
+
+/// Every verdict on claims, from the strongest to none.
+pub const CLAIM_VERDICTS: [ClaimVerdict; 7] = [
+    ClaimVerdict::Reproduced,
+    ClaimVerdict::DirectionOnly,
+    ClaimVerdict::NotReproduced,
+    ClaimVerdict::Inconclusive,
+    ClaimVerdict::NotComparable,
+    ClaimVerdict::Calibration,
+    ClaimVerdict::NotRun,
+];
+
+/// The words for a claim's verdict.
+pub fn claim(verdict: ClaimVerdict) -> Verdict {
+    let (word, mark, tone, meaning) = match verdict {
+        ClaimVerdict::Reproduced => (
+            "reproduced",
+            '✓',
+            Tone::Good,
+            "the whole interval lies on the published side and within the margin of the published value",
+        ),
+        ClaimVerdict::DirectionOnly => (
+            "direction only",
+            '↗',
+            Tone::Fair,
+            "the interval lies on the published side; its size differs or is not decided",
+        ),
+        ClaimVerdict::NotReproduced => {
+            ("not reproduced", '✗', Tone::Bad, "the effect goes the other way, or there is none")
+        }
+        ClaimVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
+        ClaimVerdict::NotComparable => (
+            "not comparable",
+            '≠',
+            Tone::Aside,
+            "a stand-in removes what caused the published result; no verdict is possible here",
+        ),
+        ClaimVerdict::Calibration => {
+            ("calibration", '=', Tone::Aside, "its figure set a parameter, so agreement is no evidence")
+        }
+        ClaimVerdict::NotRun => ("not run", '·', Tone::Aside, "its cells were not run"),
+    };
+    Verdict { word, mark, meaning, tone }
+}
+
+/// The words for a comparison's verdict.
+pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
+    let (word, mark, tone, meaning) = match verdict {
+        ComparisonVerdict::Better => {
+            ("better", '✓', Tone::Good, "the whole interval lies on the good side, beyond the margin")
+        }
+        ComparisonVerdict::Worse => {
+            ("worse", '✗', Tone::Bad, "the whole interval lies on the bad side, beyond the margin")
+        }
+        ComparisonVerdict::Equivalent => {
+            ("equivalent", '≈', Tone::Fair, "within the margin, by two one-sided tests")
+        }
+        ComparisonVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
+    };
+    Verdict { word, mark, meaning, tone }
+}
+
+/// The word for an origin.
+pub fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "measured",
+        Origin::Emulated => "emulated",
+        Origin::Simulated => "simulated",
+        Origin::Predicted => "predicted",
+        Origin::Computed => "computed",
+        Origin::Published => "published",
+    }
+}
+
+/// What an origin means.
+pub fn origin_meaning(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "taken on the real thing",
+        Origin::Emulated => {
+            "taken on a virtual cluster: real work and messages, time kept by a model of the network"
+        }
+        Origin::Simulated => "made by a simulator",
+        Origin::Predicted => "made by a model fitted to measurements",
+        Origin::Computed => "follows from other numbers",
+        Origin::Published => "printed by somebody else",
+    }
+}

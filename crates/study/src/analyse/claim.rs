@@ -1,0 +1,201 @@
+//! Claims, each put as a question to its data.
+
+use crosstalk_core::value::Levels;
+use crosstalk_stats::order::Order;
+use crosstalk_stats::verdict::{Margin, Side};
+use std::collections::BTreeSet;
+use std::f64::consts::LN_2;
+
+use super::datum::{Datum, level_of, log_ratio};
+use super::lookup::Lookup;
+use super::noise::margins;
+use super::select::View;
+use super::statement::{Expected, Reading, Scale, turned};
+use super::{level, shape};
+use crate::file::Claim;
+use crate::predicate::{Predicate, Relation, margin};
+
+/// A claim with what is known of it before its data are judged.
+pub struct Stated<'a> {
+    /// Its name in the study.
+    pub name: &'a str,
+    /// As written.
+    pub claim: &'a Claim,
+    /// What was published, in the claim's own unit.
+    pub published: Option<f64>,
+    /// The margin of the size test, as a ratio.
+    pub margin: Option<f64>,
+    /// The unit of its number.
+    pub unit: String,
+    /// What it asks.
+    pub put: Put,
+}
+
+/// A claim as a question.
+pub enum Put {
+    /// About one number a block.
+    One(One),
+    /// About several differences that must all be above zero.
+    Steps(Order, Reading),
+    /// It cannot be asked: why.
+    Not(String),
+}
+
+/// A question about one number a block, above zero where the claim stands.
+pub struct One {
+    /// The numbers.
+    pub datum: Datum,
+    /// Whether they are no differences of cells that ran in random order.
+    pub lone: bool,
+    /// How the answer reads.
+    pub reading: Reading,
+    /// Beyond which it stands.
+    pub margin: Margin,
+    /// The published size and its margin, on the question's scale.
+    pub size: Option<(f64, f64)>,
+    /// For a ratio: which cells it is of, so that a comparison of the same can answer it.
+    pub contrast: Option<Contrast>,
+}
+
+/// Cells over cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contrast {
+    /// The experiment's place.
+    pub experiment: usize,
+    /// What is asked of them.
+    pub metric: String,
+    /// The cells above.
+    pub of: BTreeSet<usize>,
+    /// The cells below.
+    pub to: BTreeSet<usize>,
+}
+
+impl Contrast {
+    /// The cells of a log ratio (see [`log_ratio`]).
+    pub fn new(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Self {
+        let cells = |levels: &Levels| {
+            view.units(&level::with(at, levels)).into_iter().flat_map(|unit| unit.cells).collect()
+        };
+        Contrast { experiment: view.index, metric: metric.to_string(), of: cells(of), to: cells(to) }
+    }
+
+    /// 1 where `other` is the same, −1 where it is the inverse.
+    pub fn sign(&self, other: &Contrast) -> Option<f64> {
+        if self == other {
+            return Some(1.0);
+        }
+        let inverse = Contrast { of: other.to.clone(), to: other.of.clone(), ..other.clone() };
+        (*self == inverse).then_some(-1.0)
+    }
+}
+
+/// Puts a claim to the view's experiment; without one, it cannot be asked.
+pub fn state<'a>(name: &'a str, claim: &'a Claim, view: Option<&View>, published: &Lookup) -> Stated<'a> {
+    let number = claim.published.as_ref().and_then(|p| published.claimed(p));
+    let margin = claim.margin.as_deref().and_then(|text| margin(text).ok());
+    let mut stated =
+        Stated { name, claim, published: number, margin, unit: String::new(), put: Put::Not(String::new()) };
+    stated.put = match view {
+        Some(view) => {
+            stated.unit = unit(claim, view);
+            stated.ask(view)
+        }
+        None => Put::Not(format!("experiment `{}` is not part of this run", claim.experiment)),
+    };
+    stated
+}
+
+fn unit(claim: &Claim, view: &View) -> String {
+    match (&claim.ratio, &claim.threshold) {
+        (Some(_), _) => "ratio".into(),
+        (_, Some(threshold)) => view.metric(&threshold.metric).unit,
+        _ => String::new(),
+    }
+}
+
+impl Stated<'_> {
+    fn ask(&self, view: &View) -> Put {
+        let claim = self.claim;
+        if let Some(ratio) = &claim.ratio {
+            let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+            let datum = log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+            self.one(datum, Kind { contrast: Some(contrast), ..Kind::paired(Scale::Ratio, 1.0, margins()) })
+        } else if let Some(trend) = &claim.trend {
+            // A slope is a log₂ ratio a doubling or step.
+            let Margin { beyond, within } = margins();
+            let doubling = Margin { beyond: beyond / LN_2, within: within / LN_2 };
+            let datum = shape::slope(view, trend, &claim.at);
+            self.one(datum, Kind::paired(Scale::Plain, 0.0, doubling))
+        } else if let Some(order) = &claim.order {
+            shape::order(view, order, &claim.at)
+        } else if let Some(peak) = &claim.peak {
+            shape::peak(view, peak, &claim.at)
+        } else if let Some(threshold) = &claim.threshold {
+            self.one(level_of(view, &threshold.metric, &claim.at, false), Kind::lone())
+        } else if let Some(correlation) = &claim.correlation {
+            self.one(shape::correlation(view, correlation, &claim.at), Kind::lone())
+        } else {
+            Put::Not("it states nothing".into())
+        }
+    }
+
+    /// A claim about one number: on which side of a bound, and of which size.
+    fn one(&self, datum: Datum, kind: Kind) -> Put {
+        if !datum.run {
+            return Put::Not(datum.missing.first().cloned().unwrap_or_default());
+        }
+        let predicate = self.claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
+        let size = self.size(kind.scale);
+        let sided = Expected::of(predicate, self.published, kind.neutral);
+        let (predicate, stands) = match sided {
+            Some(Expected::Side(predicate)) => (predicate, Side::Above),
+            Some(Expected::Equal(bound)) => (Predicate { relation: Relation::Above, bound }, Side::Within),
+            None => return Put::Not("it expects nothing that data could refute".into()),
+        };
+        let (datum, reading) = turned(&datum, kind.scale, predicate);
+        let size = size.map(|(value, margin)| (reading.sign * (value - reading.offset), margin));
+        let equal = stands == Side::Within;
+        let reading = Reading { stands, sized: size.is_some() && !equal, ..reading };
+        Put::One(One {
+            datum,
+            lone: kind.lone,
+            reading,
+            margin: if equal { size.map_or(kind.margin, |(_, margin)| margin.into()) } else { kind.margin },
+            size: size.filter(|_| !equal),
+            contrast: kind.contrast.filter(|_| !equal),
+        })
+    }
+
+    /// The published value and its margin as compared: between value ÷ (1 + margin)
+    /// and value × (1 + margin) for ratios, value ± margin of it for plain numbers.
+    fn size(&self, scale: Scale) -> Option<(f64, f64)> {
+        let (value, margin) = (self.published?, self.margin?);
+        let (inner, margin) = match scale {
+            Scale::Ratio => (value.ln(), margin.ln_1p()),
+            Scale::Plain => (value, margin * value.abs()),
+        };
+        inner.is_finite().then_some((inner, margin))
+    }
+}
+
+/// What kind of number a claim is about.
+struct Kind {
+    scale: Scale,
+    /// The number that stands for no effect; none where every value is one.
+    neutral: f64,
+    /// As compared.
+    margin: Margin,
+    lone: bool,
+    contrast: Option<Contrast>,
+}
+
+impl Kind {
+    fn paired(scale: Scale, neutral: f64, margin: Margin) -> Self {
+        Kind { scale, neutral, margin, lone: false, contrast: None }
+    }
+
+    /// A number that has no neutral place: what was published of it is a size.
+    fn lone() -> Self {
+        Kind { scale: Scale::Plain, neutral: f64::NAN, margin: Margin::default(), lone: true, contrast: None }
+    }
+}

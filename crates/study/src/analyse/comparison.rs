@@ -1,0 +1,123 @@
+//! An experiment's `compare`: each other level against the base, at every
+//! combination of the other factors.
+
+use crosstalk_core::record::{Better, Metric, Origin};
+use crosstalk_core::value::{Levels, Value};
+use crosstalk_stats::family::Answer;
+use crosstalk_stats::verdict::Side;
+use std::collections::BTreeMap;
+
+use super::datum::{Datum, log_ratio};
+use super::select::View;
+use super::{causes, estimate, level};
+use crate::findings::{Comparison, ComparisonVerdict, Estimate};
+
+/// One comparison with its data.
+pub struct Pair<'a> {
+    /// The experiment.
+    pub view: View<'a>,
+    /// What is compared.
+    pub metric: Metric,
+    /// As the study asks for it (`latency p99`).
+    pub asked: String,
+    /// The factor that differs.
+    pub factor: String,
+    /// Its level in the base cell.
+    pub base: Value,
+    /// Its level in the other cell.
+    pub other: Value,
+    /// The levels both share.
+    pub at: Levels,
+    /// log (other / base), a number a block.
+    pub datum: Datum,
+}
+
+/// Every comparison that the experiment asks for, in plan order.
+pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
+    let (Some(compare), Some(metric)) = (&view.written.compare, view.deciding_metric()) else {
+        return Vec::new();
+    };
+    let base = Levels::from([(compare.factor.clone(), compare.base.clone())]);
+    let mut pairs = Vec::new();
+    for unit in view.units(&base) {
+        let mut at = unit.levels.clone();
+        at.remove(&compare.factor);
+        for other in view.levels_of(&compare.factor, &at) {
+            if level::same(&other, &compare.base) {
+                continue;
+            }
+            let of = Levels::from([(compare.factor.clone(), other.clone())]);
+            pairs.push(Pair {
+                view: *view,
+                metric: view.metric(metric),
+                asked: metric.to_string(),
+                factor: compare.factor.clone(),
+                base: compare.base.clone(),
+                other,
+                datum: log_ratio(view, metric, &at, &of, &base),
+                at: at.clone(),
+            });
+        }
+    }
+    pairs
+}
+
+impl Pair<'_> {
+    /// What an answer about log (other / base) means, with the causes of a
+    /// change. `None` where no block has both cells.
+    pub fn finding(&self, answer: &Answer, blocks: &[usize]) -> Option<Comparison> {
+        let verdict = verdict(answer.side, self.metric.better);
+        let changed = matches!(answer.side, Some(Side::Above | Side::Below));
+        Some(Comparison {
+            experiment: self.view.data.experiments[self.view.index].planned.name.clone(),
+            metric: self.asked.clone(),
+            better: self.metric.better,
+            factor: self.factor.clone(),
+            base: self.base.to_string(),
+            other: self.other.to_string(),
+            at: self.at.clone(),
+            ratio: self.ratio(answer, blocks)?,
+            verdict,
+            causes: if changed { self.causes(blocks) } else { BTreeMap::new() },
+            origin: self.datum.origins.last().copied().unwrap_or(Origin::Measured),
+        })
+    }
+
+    fn ratio(&self, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {
+        match answer.interval {
+            Some(interval) => estimate::sound(estimate::shown(interval.exp())),
+            None => Some(Estimate { interval: None, ..estimate::of_logs(&self.datum.over(blocks))? }),
+        }
+    }
+
+    /// `time: kosmos-srio over microblade at slaves 6`.
+    pub fn title(&self) -> String {
+        let at = if self.at.is_empty() { String::new() } else { format!(" at {}", level::text(&self.at)) };
+        format!("{}: {} over {}{at}", self.asked, self.other, self.base)
+    }
+
+    fn causes(&self, blocks: &[usize]) -> BTreeMap<String, f64> {
+        let cell = |level: &Value| {
+            let own = Levels::from([(self.factor.clone(), level.clone())]);
+            match self.view.units(&level::with(&self.at, &own)).as_slice() {
+                [unit] => unit.cells.first().copied().filter(|_| unit.cells.len() == 1),
+                _ => None,
+            }
+        };
+        match (cell(&self.base), cell(&self.other)) {
+            (Some(base), Some(other)) => causes::shares(&self.view, &self.asked, base, other, blocks),
+            _ => BTreeMap::new(),
+        }
+    }
+}
+
+/// A part that explains (better neither way) is only ever equal or different:
+/// its direction is shown by the ratio, and its verdict stays open.
+fn verdict(side: Option<Side>, better: Better) -> ComparisonVerdict {
+    match (side, better) {
+        (Some(Side::Within), _) => ComparisonVerdict::Equivalent,
+        (Some(Side::Above), Better::Higher) | (Some(Side::Below), Better::Lower) => ComparisonVerdict::Better,
+        (Some(Side::Above), Better::Lower) | (Some(Side::Below), Better::Higher) => ComparisonVerdict::Worse,
+        (None, _) | (_, Better::Neither) => ComparisonVerdict::Inconclusive,
+    }
+}

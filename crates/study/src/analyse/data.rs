@@ -1,0 +1,177 @@
+//! A run put in order: what each planned cell showed in each block.
+//!
+//! Of several tries at a cell in one block the last counts: a resumed run
+//! repeats the block that was cut short, and what came before stays, unpaired.
+//! A try counts when it finished and was faithful.
+
+use crosstalk_core::record::{Better, Metric, Origin, Status};
+use crosstalk_core::value::Levels;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::level::same;
+use super::summary::{self, Asked};
+use crate::plan::{Plan, PlannedExperiment};
+use crate::samples::{Attempt, Run};
+
+/// Block → the number a cell showed in it.
+pub type ByBlock = BTreeMap<usize, f64>;
+
+/// A run by experiment, cell and block.
+pub struct Data<'a> {
+    /// What was planned.
+    pub plan: &'a Plan,
+    /// What was run.
+    pub run: &'a Run,
+    /// The planned experiments, in plan order.
+    pub experiments: Vec<Experiment<'a>>,
+    /// Numbers of the blocks that were gone through, ascending.
+    pub complete: Vec<usize>,
+    /// Attempts of cells that the plan does not have.
+    pub strangers: usize,
+    known: RefCell<HashMap<(usize, usize, String), Rc<ByBlock>>>,
+}
+
+/// A planned experiment with its attempts.
+pub struct Experiment<'a> {
+    /// What was planned.
+    pub planned: &'a PlannedExperiment,
+    /// By cell, in plan order.
+    pub cells: Vec<Cell<'a>>,
+}
+
+/// A planned cell with its attempts.
+pub struct Cell<'a> {
+    /// Its levels.
+    pub levels: &'a Levels,
+    /// Every try at it.
+    pub attempts: Vec<&'a Attempt>,
+    /// Block → the last try in it.
+    pub last: BTreeMap<usize, &'a Attempt>,
+}
+
+/// Whether an attempt's samples count.
+pub fn counts(attempt: &Attempt) -> bool {
+    attempt.status == Status::Finished && faithful(attempt)
+}
+
+/// Within the fidelity monitor's bounds, or not watched by it.
+pub fn faithful(attempt: &Attempt) -> bool {
+    attempt.fidelity.as_ref().is_none_or(|f| f.faithful())
+}
+
+fn ended(attempt: &Attempt) -> bool {
+    matches!(attempt.status, Status::Finished | Status::Failed)
+}
+
+impl<'a> Data<'a> {
+    /// Puts a run in order.
+    pub fn new(plan: &'a Plan, run: &'a Run) -> Self {
+        let mut experiments: Vec<_> = plan.experiments.iter().map(Experiment::new).collect();
+        let mut strangers = 0;
+        let mut places: HashMap<String, Option<(usize, usize)>> = HashMap::new();
+        for attempt in &run.attempts {
+            let key = format!("{}\n{:?}", attempt.experiment, attempt.levels);
+            match places.entry(key).or_insert_with(|| place(&experiments, attempt)) {
+                Some((experiment, cell)) => experiments[*experiment].cells[*cell].add(attempt),
+                None => strangers += 1,
+            }
+        }
+        let complete = complete_blocks(&experiments);
+        Data { plan, run, experiments, complete, strangers, known: RefCell::default() }
+    }
+
+    /// The experiment of that name, with its place.
+    pub fn experiment(&self, name: &str) -> Option<(usize, &Experiment<'a>)> {
+        self.experiments.iter().enumerate().find(|(_, e)| e.planned.name == name)
+    }
+
+    /// A metric's declaration: the plan's, else the journal's.
+    pub fn metric(&self, experiment: usize, name: &str) -> Metric {
+        let planned = self.experiments[experiment].planned.metrics.iter();
+        planned
+            .chain(&self.run.metrics)
+            .find(|m| m.name == name)
+            .cloned()
+            .unwrap_or_else(|| Metric::new(name, "", Better::Neither))
+    }
+
+    /// What a cell showed of a metric, block by block.
+    pub fn values(&self, experiment: usize, cell: usize, asked: &str) -> Rc<ByBlock> {
+        let key = (experiment, cell, asked.to_string());
+        if let Some(values) = self.known.borrow().get(&key) {
+            return Rc::clone(values);
+        }
+        let wanted = Asked::new(asked);
+        let metric = self.metric(experiment, wanted.metric);
+        let values: Rc<ByBlock> = Rc::new(
+            self.experiments[experiment].cells[cell]
+                .counted()
+                .filter_map(|(block, a)| Some((block, summary::summary(&a.readings, &wanted, &metric)?)))
+                .collect(),
+        );
+        self.known.borrow_mut().insert(key, Rc::clone(&values));
+        values
+    }
+
+    /// Where a metric's values in these cells come from; several where they are mixed.
+    pub fn origins(&self, experiment: usize, cells: &[usize], asked: &str) -> BTreeSet<Origin> {
+        let name = Asked::new(asked).metric;
+        cells
+            .iter()
+            .flat_map(|&cell| self.experiments[experiment].cells[cell].counted())
+            .flat_map(|(_, attempt)| attempt.readings.iter())
+            .filter(|reading| reading.metric == name)
+            .map(|reading| reading.origin)
+            .collect()
+    }
+}
+
+impl<'a> Experiment<'a> {
+    fn new(planned: &'a PlannedExperiment) -> Self {
+        let cells = planned.cells.iter().map(|cell| Cell {
+            levels: &cell.levels,
+            attempts: Vec::new(),
+            last: BTreeMap::new(),
+        });
+        Experiment { planned, cells: cells.collect() }
+    }
+}
+
+impl<'a> Cell<'a> {
+    fn add(&mut self, attempt: &'a Attempt) {
+        self.attempts.push(attempt);
+        let later = self.last.get(&attempt.block).is_none_or(|known| attempt.turn >= known.turn);
+        if later {
+            self.last.insert(attempt.block, attempt);
+        }
+    }
+
+    /// The tries that count, by block.
+    pub fn counted(&self) -> impl Iterator<Item = (usize, &'a Attempt)> + '_ {
+        self.last.iter().filter(|(_, a)| counts(a)).map(|(block, a)| (*block, *a))
+    }
+}
+
+fn place(experiments: &[Experiment], attempt: &Attempt) -> Option<(usize, usize)> {
+    let experiment = experiments.iter().position(|e| e.planned.name == attempt.experiment)?;
+    let cell = experiments[experiment].cells.iter().position(|cell| {
+        cell.levels.len() == attempt.levels.len()
+            && cell.levels.iter().all(|(f, l)| attempt.levels.get(f).is_some_and(|a| same(a, l)))
+    })?;
+    Some((experiment, cell))
+}
+
+/// A block is complete when a later one has begun, or when every cell has ended
+/// in it; cells that no earlier block could try either are not waited for.
+fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
+    let cells = || experiments.iter().flat_map(|e| &e.cells);
+    let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
+    let Some(&newest) = seen.last() else { return Vec::new() };
+    let gone_through = cells().all(|cell| match cell.last.get(&newest) {
+        Some(attempt) => ended(attempt),
+        None => seen.len() > 1 && cell.last.is_empty(),
+    });
+    seen.into_iter().filter(|block| *block < newest || gone_through).collect()
+}

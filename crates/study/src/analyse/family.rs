@@ -1,0 +1,171 @@
+//! Everything a study asks, judged together.
+//!
+//! The family holds every comparison and every primary claim whose cells were
+//! planned; it is known before the first run. Claims that are no evidence
+//! (calibration, not comparable) and claims that are not primary are judged
+//! one by one, at the full error, and are said to be.
+
+use crosstalk_core::value::{Levels, Value};
+use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude};
+use crosstalk_stats::looks::Looks;
+use crosstalk_stats::question::Published;
+use crosstalk_stats::verdict::Side;
+
+use super::ask::Ask;
+use super::claim::{Contrast, One, Put, Stated, state};
+use super::comparison::{Pair, pairs};
+use super::data::Data;
+use super::lookup::Lookup;
+use super::noise::{self, Noise};
+use super::select::View;
+use super::statement::Reading;
+use crate::catalogue::Catalogues;
+use crate::file::Study;
+
+/// The error over a whole study.
+pub const ALPHA: f64 = 0.05;
+
+/// A claim with its answer.
+pub struct Judged<'a> {
+    /// The claim.
+    pub stated: Stated<'a>,
+    /// The answer and how it reads; `None` where it could not be asked.
+    pub answer: Option<(Conclusion, Reading)>,
+    /// Whether it was judged in the family.
+    pub primary: bool,
+}
+
+/// Everything that was asked, with its answers.
+pub struct Family<'a> {
+    /// Comparisons with their answers.
+    pub pairs: Vec<(Pair<'a>, Conclusion)>,
+    /// Claims in the study's order.
+    pub claims: Vec<Judged<'a>>,
+    /// What equal cells showed.
+    pub noise: Vec<Noise>,
+    /// The family's state.
+    pub conclusions: Conclusions,
+    /// The planned looks.
+    pub looks: Looks,
+    /// How many questions were judged together.
+    pub questions: usize,
+}
+
+/// Judges everything after the first `blocks` complete blocks.
+pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, blocks: usize) -> Family<'a> {
+    let view = |name: &str| View::new(data, &study.experiment, name);
+    let views: Vec<View> = data.experiments.iter().filter_map(|e| view(&e.planned.name)).collect();
+    let noise = noise::measured(&views);
+    let about = |experiment: usize, metric: &str| noise::about(&noise, experiment, metric, &data.complete);
+
+    let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
+    let mut asks: Vec<Ask> = pairs
+        .iter()
+        .map(|pair| Ask::Paired {
+            by_block: pair.datum.by_position(&data.complete),
+            margin: noise::margins(),
+            noise: about(pair.view.index, &pair.asked),
+            size: None,
+        })
+        .collect();
+
+    let lookup = Lookup(catalogues);
+    let claims: Vec<Stated> = study
+        .claim
+        .iter()
+        .map(|(name, claim)| state(name, claim, view(&claim.experiment).as_ref(), &lookup))
+        .collect();
+    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &pairs, &mut asks, data, &about)).collect();
+
+    let looks = planned(&data.plan.looks);
+    let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
+    let conclusions = conclude(&looks, blocks, &questions);
+    let alone = |ask: &Ask| conclude(&looks, blocks, &[ask as &dyn Question]).of[0];
+    let answered = slots.into_iter().map(|slot| match slot? {
+        Slot::Family(place, reading) => Some((conclusions.of[place], reading)),
+        Slot::Alone(ask, reading) => Some((alone(&ask), reading)),
+    });
+    let claims = claims
+        .into_iter()
+        .zip(answered)
+        .map(|(stated, answer)| Judged { primary: in_family(&stated), stated, answer })
+        .collect();
+    let pairs = pairs.into_iter().zip(conclusions.of.iter().copied()).collect();
+    Family { pairs, claims, noise, looks, questions: asks.len(), conclusions }
+}
+
+/// Where a claim's answer comes from.
+enum Slot {
+    Family(usize, Reading),
+    Alone(Ask, Reading),
+}
+
+fn in_family(stated: &Stated) -> bool {
+    let claim = stated.claim;
+    claim.primary && claim.calibration.is_none() && claim.not_comparable.is_none()
+}
+
+/// Finds the question that answers a claim, or asks it.
+fn place(
+    stated: &Stated,
+    pairs: &[Pair],
+    asks: &mut Vec<Ask>,
+    data: &Data,
+    about: &dyn Fn(usize, &str) -> Vec<Option<f64>>,
+) -> Option<Slot> {
+    let (ask, reading) = match &stated.put {
+        Put::Not(_) => return None,
+        Put::Steps(order, reading) => (Ask::Steps(order.clone()), *reading),
+        Put::One(one) => {
+            if in_family(stated)
+                && let Some(slot) = shared(one, pairs, asks)
+            {
+                return Some(slot);
+            }
+            (single(one, data, about), one.reading)
+        }
+    };
+    if !in_family(stated) {
+        return Some(Slot::Alone(ask, reading));
+    }
+    asks.push(ask);
+    Some(Slot::Family(asks.len() - 1, reading))
+}
+
+fn single(one: &One, data: &Data, about: &dyn Fn(usize, &str) -> Vec<Option<f64>>) -> Ask {
+    let by_block = one.datum.by_position(&data.complete);
+    let size = one.size.map(|(value, margin)| Published { value, margin });
+    if one.lone {
+        return Ask::Lone { by_block, margin: one.margin, size };
+    }
+    let noise = one.contrast.as_ref().map(|c| about(c.experiment, &c.metric)).unwrap_or_default();
+    Ask::Paired { by_block, margin: one.margin, noise, size }
+}
+
+/// The comparison that asks the same of the same cells, where its size is not
+/// asked for by another claim.
+fn shared(one: &One, pairs: &[Pair], asks: &mut [Ask]) -> Option<Slot> {
+    let contrast = one.contrast.as_ref().filter(|_| one.reading.offset == 0.0)?;
+    let (place, flip) = pairs.iter().enumerate().find_map(|(place, pair)| {
+        let free = one.size.is_none() || matches!(asks[place], Ask::Paired { size: None, .. });
+        Some((place, contrast.sign(&contrast_of(pair)).filter(|_| free)?))
+    })?;
+    // The comparison's number is `flip` times the claim's own, and the claim's question `sign` times that.
+    let turn = flip * one.reading.sign;
+    if let (Some((value, margin)), Ask::Paired { size, .. }) = (one.size, &mut asks[place]) {
+        *size = Some(Published { value: turn * value, margin });
+    }
+    let stands = if turn > 0.0 { Side::Above } else { Side::Below };
+    Some(Slot::Family(place, Reading { sign: flip, stands, ..one.reading }))
+}
+
+fn contrast_of(pair: &Pair) -> Contrast {
+    let only = |level: &Value| Levels::from([(pair.factor.clone(), level.clone())]);
+    Contrast::new(&pair.view, &pair.asked, &pair.at, &only(&pair.other), &only(&pair.base))
+}
+
+/// The planned looks; a plan without usable ones is looked at once, at its end.
+fn planned(blocks: &[usize]) -> Looks {
+    let last = blocks.iter().copied().max().unwrap_or(1).max(1);
+    Looks::new(blocks, ALPHA).or_else(|| Looks::new(&[last], ALPHA)).expect("one look above zero is valid")
+}

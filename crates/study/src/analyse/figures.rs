@@ -1,0 +1,197 @@
+//! Figures, ready to draw.
+
+use crosstalk_core::record::Origin;
+use crosstalk_core::value::{Levels, Value};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::data::ByBlock;
+use super::datum::combine;
+use super::lookup::Lookup;
+use super::select::View;
+use super::{causes, estimate, level};
+use crate::file::{DrawAs, FigureSpec};
+use crate::findings::{Axis, Estimate, Figure, FigureKind, Point, Scale, Series};
+
+/// Seconds, for the axis of stacked parts.
+const SECONDS: &str = "s";
+
+/// The figure that `spec` asks for. Points that were not run are left out.
+pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Figure {
+    let drawing = Drawing { view, spec, published };
+    let (kind, series) = match spec.kind {
+        DrawAs::Lines => (FigureKind::Lines, drawing.series()),
+        DrawAs::Bars => (FigureKind::Bars, drawing.series()),
+        DrawAs::Split => (FigureKind::Stacked, drawing.parts()),
+    };
+    Figure {
+        name: name.to_string(),
+        title: spec.title.clone(),
+        caption: spec.caption.clone(),
+        kind,
+        x: drawing.x_axis(),
+        y: drawing.y_axis(),
+        series,
+    }
+}
+
+struct Drawing<'a> {
+    view: &'a View<'a>,
+    spec: &'a FigureSpec,
+    published: &'a Lookup<'a>,
+}
+
+impl Drawing<'_> {
+    /// Each level of the series' factor as ran, with what was published beside it.
+    fn series(&self) -> Vec<Series> {
+        let mut all = Vec::new();
+        for level in self.view.levels_of(&self.spec.series, &self.spec.at) {
+            let points: Vec<_> = self.across(&level, |at| self.point(at));
+            let origin = points.iter().map(|(_, origin)| *origin).max().unwrap_or(Origin::Measured);
+            let points: Vec<Point> = points.into_iter().map(|(point, _)| point).collect();
+            let printed = self.across(&level, |at| self.printed(at));
+            for (origin, points) in [(origin, points), (Origin::Published, printed)] {
+                if !points.is_empty() {
+                    all.push(Series { name: level.to_string(), group: String::new(), origin, points });
+                }
+            }
+        }
+        all
+    }
+
+    /// `make` at every level across, in order.
+    fn across<T>(&self, series: &Value, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
+        let x_levels = self.view.levels_of(&self.spec.x, &self.spec.at);
+        let at = |x: Value| {
+            let own = [(self.spec.series.clone(), series.clone()), (self.spec.x.clone(), x)];
+            level::with(&self.spec.at, &Levels::from(own))
+        };
+        x_levels.into_iter().filter_map(|x| make(&at(x))).collect()
+    }
+
+    fn point(&self, at: &Levels) -> Option<(Point, Origin)> {
+        let (y, origin) = value(self.view, &self.spec.metric, at, self.spec.relative_to.as_ref())?;
+        Some((self.placed(at, y)?, origin))
+    }
+
+    fn printed(&self, at: &Levels) -> Option<Point> {
+        let template = self.spec.published.as_deref()?;
+        let y = self.published.at(template, at, &self.spec.published_as, self.spec.relative_to.as_ref())?;
+        self.placed(at, estimate::published(y))
+    }
+
+    fn placed(&self, at: &Levels, y: Estimate) -> Option<Point> {
+        let level = at.get(&self.spec.x)?;
+        let x = (self.scale() != Scale::Category).then(|| level::number(level).map(|(n, _)| n)).flatten();
+        Some(Point { x, label: level.to_string(), y })
+    }
+
+    /// In each bar the parts of the time at its busiest node, as in [`causes`].
+    fn parts(&self) -> Vec<Series> {
+        let mut all = Vec::new();
+        for level in self.view.levels_of(&self.spec.series, &self.spec.at) {
+            let mut by_part: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+            let mut origin = Origin::Measured;
+            for (parts, at, from) in self.across(&level, |at| self.split(at)) {
+                origin = origin.max(from);
+                for (part, seconds) in parts {
+                    if let Some(point) = self.placed(&at, seconds) {
+                        by_part.entry(part).or_default().push(point);
+                    }
+                }
+            }
+            all.extend(by_part.into_iter().map(|(name, points)| Series {
+                name,
+                group: level.to_string(),
+                origin,
+                points,
+            }));
+        }
+        all
+    }
+
+    fn split(&self, at: &Levels) -> Option<(BTreeMap<String, Estimate>, Levels, Origin)> {
+        let units = self.view.units(at);
+        let &[cell] = units.first()?.cells.as_slice() else { return None };
+        let place = (self.view.index, cell);
+        let prefix = format!("{}_", self.spec.metric);
+        let node = causes::busiest(self.view.data, &[place], &prefix)?;
+        let mut by_part: BTreeMap<String, ByBlock> = BTreeMap::new();
+        for (block, _) in self.view.data.experiments[place.0].cells[cell].counted() {
+            for (part, seconds) in causes::parts(self.view.data, place, block, &node, &prefix)? {
+                by_part.entry(part).or_default().insert(block, seconds);
+            }
+        }
+        let from = by_part.keys().next().map(|part| format!("{prefix}{part}"))?;
+        let origin = self.view.data.origins(place.0, &[cell], &from).last().copied()?;
+        let parts = by_part.into_iter().filter_map(|(part, values)| Some((part, estimate::of(&values)?)));
+        Some((parts.collect(), at.clone(), origin))
+    }
+
+    fn scale(&self) -> Scale {
+        let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
+        let numbers = levels.iter().map(|l| level::number(l).map(|(n, _)| n));
+        let wanted = if self.logarithmic("x") { Scale::Log } else { Scale::Linear };
+        let fits = |n: Option<f64>| n.is_some_and(|n| wanted == Scale::Linear || n > 0.0);
+        if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) {
+            wanted
+        } else {
+            Scale::Category
+        }
+    }
+
+    fn logarithmic(&self, axis: &str) -> bool {
+        self.spec.log.iter().any(|a| a == axis)
+    }
+
+    fn x_axis(&self) -> Axis {
+        let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
+        let unit = match levels.first().and_then(level::number) {
+            Some((_, unit)) if self.scale() != Scale::Category => unit,
+            _ => "",
+        };
+        Axis { label: words(&self.spec.x), unit: unit.to_string(), scale: self.scale() }
+    }
+
+    fn y_axis(&self) -> Axis {
+        let metric = self.view.metric(&self.spec.metric);
+        let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
+            (_, DrawAs::Split) => (words(&self.spec.metric), SECONDS.to_string()),
+            (Some(base), _) => {
+                (format!("{} over that of {}", words(&self.spec.metric), level::text(base)), "ratio".into())
+            }
+            (None, _) => (words(&self.spec.metric), metric.unit),
+        };
+        let scale = if self.logarithmic("y") { Scale::Log } else { Scale::Linear };
+        Axis { label, unit, scale }
+    }
+}
+
+/// What the cells at `at` showed, over those with the levels `base` put in
+/// where that is asked, and where it comes from.
+pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
+    let units = view.units(at);
+    let mut values: Vec<Rc<ByBlock>> = Vec::new();
+    for unit in &units {
+        let own = view.values(unit, metric);
+        values.push(match base {
+            None => own,
+            Some(base) => {
+                let beside = view.units(&level::with(&unit.levels, base));
+                let below = view.values(beside.first()?, metric);
+                let ratio = |v: &[f64]| if v[0] > 0.0 && v[1] > 0.0 { v[0] / v[1] } else { f64::NAN };
+                Rc::new(combine(&[own.as_ref().clone(), below.as_ref().clone()], ratio))
+            }
+        });
+    }
+    let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
+    let cells: Vec<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
+    let origin = view.data.origins(view.index, &cells, metric).last().copied()?;
+    let joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
+    Some((estimate::of(&joined)?, origin))
+}
+
+/// `run_time` as people read it.
+pub fn words(name: &str) -> String {
+    name.replace('_', " ")
+}

@@ -1,0 +1,70 @@
+//! Levels as numbers: `4`, `2.5`, `"4 KiB"`, `"10 Gbit/s"`.
+
+use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
+use crosstalk_core::value::{Levels, Value};
+
+/// A level's number in base units, and which (`B`, `s`, `bit/s`, `Hz`, or none).
+pub fn number(level: &Value) -> Option<(f64, &'static str)> {
+    match level {
+        Value::Text(text) => quantity(text),
+        other => other.number().map(|n| (n, "")),
+    }
+    .filter(|(n, _)| n.is_finite())
+}
+
+/// A number with a unit.
+pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    if let Ok(v) = text.parse::<Bytes>() {
+        Some((v.0 as f64, "B"))
+    } else if let Ok(v) = text.parse::<Seconds>() {
+        Some((v.0, "s"))
+    } else if let Ok(v) = text.parse::<BitRate>() {
+        Some((v.0, "bit/s"))
+    } else {
+        text.parse::<Hertz>().ok().map(|v| (v.0, "Hz"))
+    }
+}
+
+/// Whether two levels are the same, however they were written.
+pub fn same(a: &Value, b: &Value) -> bool {
+    a == b || matches!((number(a), number(b)), (Some(x), Some(y)) if x == y)
+}
+
+/// Whether `levels` has all the levels of `at`.
+pub fn matches(levels: &Levels, at: &Levels) -> bool {
+    at.iter().all(|(factor, level)| levels.get(factor).is_some_and(|l| same(l, level)))
+}
+
+/// `levels` with those of `over` put over them.
+pub fn with(levels: &Levels, over: &Levels) -> Levels {
+    let mut all = levels.clone();
+    all.extend(over.iter().map(|(factor, level)| (factor.clone(), level.clone())));
+    all
+}
+
+/// For people: `slaves 4, boards many`.
+pub fn text(levels: &Levels) -> String {
+    let parts: Vec<_> = levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_the_same_however_written() {
+        assert!(same(&Value::Int(4096), &Value::Float(4096.0)));
+        assert!(same(&"4 KiB".into(), &"4096 B".into()));
+        assert!(!same(&"4 KiB".into(), &Value::Int(4096)), "a size is not a bare number");
+        assert!(!same(&"one".into(), &"many".into()));
+    }
+
+    #[test]
+    fn a_cell_matches_the_levels_that_are_named() {
+        let cell = Levels::from([("own".into(), 4.into()), ("protect".into(), "none".into())]);
+        assert!(matches(&cell, &Levels::from([("own".into(), Value::Float(4.0))])));
+        assert!(!matches(&cell, &Levels::from([("owm".into(), Value::Int(4))])));
+        assert!(matches(&cell, &Levels::new()));
+    }
+}

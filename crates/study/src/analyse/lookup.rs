@@ -1,0 +1,48 @@
+//! Published numbers, in the terms of what stands beside them.
+
+use crosstalk_core::value::Levels;
+use std::collections::BTreeMap;
+
+use super::level;
+use crate::catalogue::Catalogues;
+use crate::file::Published;
+use crate::published::published_id;
+
+/// Published numbers in base units; changes in percent as ratios.
+#[derive(Clone, Copy)]
+pub struct Lookup<'a>(pub &'a Catalogues);
+
+impl Lookup<'_> {
+    /// The number that a claim is set against; `None` where it is words.
+    pub fn claimed(&self, published: &Published) -> Option<f64> {
+        match published {
+            Published::Number(number) => Some(*number),
+            Published::Id(id) => self.number(id),
+        }
+    }
+
+    /// The number with that id.
+    fn number(&self, id: &str) -> Option<f64> {
+        Some(self.0.published(id)?.in_base_unit()?.0)
+    }
+
+    /// The number with the id that `template` makes at levels `at`. Where a ratio
+    /// to the levels `base` is asked for: as printed where it was printed as one,
+    /// else over the number at `base`.
+    pub fn at(
+        &self,
+        template: &str,
+        at: &Levels,
+        spelt: &BTreeMap<String, String>,
+        base: Option<&Levels>,
+    ) -> Option<f64> {
+        let printed = |levels: &Levels| self.0.published(&published_id(template, levels, spelt)?);
+        let number = |levels: &Levels| Some(printed(levels)?.in_base_unit()?.0);
+        match base {
+            None => number(at),
+            Some(base) => printed(at)?.ratio().or_else(|| {
+                Some(number(at)? / number(&level::with(at, base))?).filter(|ratio| ratio.is_finite())
+            }),
+        }
+    }
+}

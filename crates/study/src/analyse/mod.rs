@@ -1,0 +1,117 @@
+//! Samples in, findings out.
+//!
+//! ```text
+//! Run ─▶ Data ─▶ pairs and claims ─▶ Family (stats) ─▶ Findings
+//!        cell × block    a number a block     judged together
+//! ```
+//!
+//! Everything is a pure function of study, catalogues, plan and run: the
+//! runner that asks whether to stop and the report made years later conclude
+//! the same from the same journal.
+
+mod ask;
+mod causes;
+mod cells;
+mod claim;
+mod comparison;
+mod data;
+mod datum;
+mod estimate;
+mod family;
+mod figures;
+mod headline;
+mod level;
+mod lookup;
+mod noise;
+mod overview;
+mod select;
+mod shape;
+mod sources;
+mod statement;
+mod summary;
+mod tables;
+mod verdict;
+mod words;
+
+use crate::catalogue::Catalogues;
+use crate::file::Study;
+use crate::findings::{FINDINGS_SCHEMA, Figure, Findings, Table};
+use crate::plan::Plan;
+use crate::samples::Run;
+
+pub(crate) use summary::Asked;
+
+use data::Data;
+use family::judge;
+use lookup::Lookup;
+use select::View;
+
+/// Everything that a run found.
+pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -> Findings {
+    let data = Data::new(plan, run);
+    let family = judge(study, catalogues, &data, data.complete.len());
+    let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
+    let comparisons: Vec<_> =
+        family.pairs.iter().map(|(pair, conclusion)| pair.finding(&conclusion.answer, seen)).collect();
+    let view = |name: &str| View::new(&data, &study.experiment, name);
+    let claims = family
+        .claims
+        .iter()
+        .map(|judged| verdict::finding(judged, &family, view(&judged.stated.claim.experiment).as_ref()))
+        .collect();
+    let (sources, caveats) = sources::notes(plan, catalogues);
+    Findings {
+        schema: FINDINGS_SCHEMA.to_string(),
+        study: study.name.clone(),
+        title: study.title.clone(),
+        headline: headline::headline(study, &family, &comparisons, &run.command),
+        run: overview::summary(&data, &family),
+        claims,
+        warnings: overview::warnings(study, &data, &family, caveats),
+        comparisons: comparisons.into_iter().flatten().collect(),
+        figures: figures(study, catalogues, &data),
+        tables: tables(study, catalogues, &data),
+        cells: cells::findings(&data),
+        sources,
+        provenance: run.provenance.clone(),
+    }
+}
+
+/// Whether a run may stop, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Nothing that is asked could change, or the budget is used up.
+    pub stop: bool,
+    /// In a sentence.
+    pub why: String,
+}
+
+/// At a planned look: stop when everything primary is decided, or the budget is used up.
+///
+/// `look` is the place in `plan.looks`; blocks beyond it are not looked at.
+pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, look: usize) -> Decision {
+    let data = Data::new(plan, run);
+    let blocks =
+        plan.looks.get(look).map_or(data.complete.len(), |planned| data.complete.len().min(*planned));
+    overview::decision(&judge(study, catalogues, &data, blocks))
+}
+
+fn figures(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
+    let mut specs: Vec<_> = study.figure.iter().collect();
+    specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
+    let drawn = specs.into_iter().filter_map(|(name, spec)| {
+        let view = View::new(data, &study.experiment, &spec.experiment)?;
+        Some(figures::figure(&view, name, spec, &Lookup(catalogues)))
+    });
+    drawn.filter(|figure| !figure.series.is_empty()).collect()
+}
+
+fn tables(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {
+    let mut specs: Vec<_> = study.table.iter().collect();
+    specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
+    let made = specs.into_iter().filter_map(|(name, spec)| {
+        let view = View::new(data, &study.experiment, &spec.experiment)?;
+        Some(tables::table(&view, name, spec, &Lookup(catalogues)))
+    });
+    made.filter(|table| !table.rows.is_empty()).collect()
+}

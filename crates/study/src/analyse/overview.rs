@@ -1,0 +1,165 @@
+//! How the run went, what a reader must know before believing, and whether it
+//! may stop.
+
+use crosstalk_core::record::{Origin, Status};
+use crosstalk_stats::noise as floor;
+use crosstalk_stats::paired::blocks_needed;
+use std::collections::BTreeMap;
+
+use super::Decision;
+use super::data::{Data, faithful};
+use super::family::Family;
+use super::noise::{self, BEYOND};
+use super::words::{counted, list};
+use crate::file::Study;
+use crate::findings::RunSummary;
+
+/// The power at which the smallest detectable effect is stated.
+const POWER: f64 = 0.8;
+
+/// How the run went.
+pub fn summary(data: &Data, family: &Family) -> RunSummary {
+    let run = data.run;
+    RunSummary {
+        began: run.began,
+        seconds: (run.ended - run.began).max(0.0),
+        version: run.version.clone(),
+        seed: run.seed,
+        quick: run.quick,
+        blocks: data.complete.len(),
+        ended: ended(data, family),
+        attempts: attempts(data),
+        noise_floor: noise::floor(&family.noise, &data.complete),
+        detectable: detectable(data, family),
+        absences: run.absences.clone(),
+    }
+}
+
+fn attempts(data: &Data) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for attempt in &data.run.attempts {
+        let status = match attempt.status {
+            Status::Finished if !faithful(attempt) => "not faithful",
+            Status::Finished => "finished",
+            Status::Failed => "failed",
+            Status::Started => "cut short",
+            Status::Interrupted => "interrupted",
+        };
+        *counts.entry(status.to_string()).or_default() += 1;
+    }
+    counts
+}
+
+/// "stopped at look 2 of 3 (24 blocks)", "the budget of 48 blocks was used up", "cut short after 17 of 48 blocks".
+fn ended(data: &Data, family: &Family) -> String {
+    let (planned, budget) = (family.looks.blocks(), family.looks.budget());
+    let done = data.complete.len();
+    let look = planned.iter().position(|blocks| *blocks == done);
+    match look {
+        _ if done >= budget => format!("the budget of {} was used up", counted(budget, "block")),
+        Some(look) if family.conclusions.settled() => {
+            format!("stopped at look {} of {} ({})", look + 1, planned.len(), counted(done, "block"))
+        }
+        _ => format!("ended after {done} of {}", counted(budget, "block")),
+    }
+}
+
+/// The effect that the typical comparison would have found: the median over the comparisons.
+fn detectable(data: &Data, family: &Family) -> Option<f64> {
+    let last = family.looks.all().last().copied()?;
+    let tail = crosstalk_stats::family::level(last.error, family.questions, 0);
+    let mut each: Vec<f64> = family
+        .pairs
+        .iter()
+        .filter_map(|(pair, conclusion)| {
+            let values = pair.datum.over(&data.complete);
+            let margin = conclusion.answer.margin.max(BEYOND.ln_1p());
+            floor::detectable(values.len(), floor::spread(&values)?, tail, POWER, margin)
+        })
+        .collect();
+    each.sort_unstable_by(f64::total_cmp);
+    each.get(each.len() / 2).map(|log| log.exp_m1()).filter(|effect| effect.is_finite())
+}
+
+/// Everything a reader must know, most important first.
+pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
+    let mut all = study.remark.clone();
+    all.extend(hopeless(family));
+    all.extend(cell_troubles(data));
+    all.extend(family.pairs.iter().filter_map(|(pair, _)| {
+        let why = pair.datum.missing.first().filter(|_| pair.datum.values.is_empty())?;
+        Some(format!("{} cannot be compared: {why}", pair.title()))
+    }));
+    all.extend(family.pairs.iter().filter(|(pair, _)| pair.datum.origins.len() > 1).map(|(pair, _)| {
+        let origins: Vec<String> = pair.datum.origins.iter().map(|o| origin(*o).to_string()).collect();
+        format!("{} compares numbers of different origin: {}", pair.title(), list(&origins))
+    }));
+    if data.strangers > 0 {
+        all.push(format!(
+            "{} of cells that the plan does not have, and count for nothing",
+            counted(data.strangers, "attempt")
+        ));
+    }
+    all.extend(data.run.warnings.iter().cloned());
+    all.extend(data.plan.warnings.iter().cloned());
+    all.extend(data.run.absences.iter().map(|absence| format!("not as on a real cluster: {absence}")));
+    all.extend(caveats);
+    all
+}
+
+/// When no number of planned blocks could decide so much at once.
+fn hopeless(family: &Family) -> Option<String> {
+    let last = family.looks.all().last().copied()?;
+    let needed = blocks_needed(crosstalk_stats::family::level(last.error, family.questions, 0));
+    (family.questions > 0 && needed > last.blocks).then(|| {
+        format!(
+            "{} planned cannot decide {}: at least {needed} can; raise `looks`, or ask less",
+            counted(last.blocks, "block"),
+            counted(family.questions, "question"),
+        )
+    })
+}
+
+/// Cells whose attempts failed or are not faithful, gathered by reason.
+fn cell_troubles(data: &Data) -> Vec<String> {
+    let mut failed: BTreeMap<String, usize> = BTreeMap::new();
+    for attempt in &data.run.attempts {
+        let reason = match attempt.status {
+            Status::Failed => attempt.reason.clone().unwrap_or_else(|| "for no given reason".into()),
+            Status::Finished => match attempt.fidelity.as_ref().filter(|f| !f.faithful()) {
+                Some(seen) => format!("not faithful: {}", seen.reasons.join("; ")),
+                None => continue,
+            },
+            _ => continue,
+        };
+        *failed.entry(format!("{}: {reason}", attempt.experiment)).or_default() += 1;
+    }
+    failed.into_iter().map(|(why, n)| format!("{} of {why}", counted(n, "attempt"))).collect()
+}
+
+fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Measured => "measured",
+        Origin::Emulated => "emulated",
+        Origin::Simulated => "simulated",
+        Origin::Predicted => "predicted",
+        Origin::Computed => "computed",
+        Origin::Published => "published",
+    }
+}
+
+/// Whether to stop at this look.
+pub fn decision(family: &Family) -> Decision {
+    let seen = &family.conclusions;
+    let open = seen.of.iter().filter(|c| c.settled_at.is_none()).count();
+    let blocks = counted(seen.blocks, "block");
+    let questions = counted(family.questions, "question");
+    if seen.blocks >= family.looks.budget() {
+        let left = if open == 0 { String::new() } else { format!("; {open} of {questions} not decided") };
+        return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
+    }
+    if open == 0 && seen.blocks > 0 {
+        return Decision { stop: true, why: format!("all of {questions} decided after {blocks}") };
+    }
+    Decision { stop: false, why: format!("{open} of {questions} not decided after {blocks}") }
+}

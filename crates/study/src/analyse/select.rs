@@ -1,0 +1,127 @@
+//! Which cells a statement speaks of, and what they showed.
+//!
+//! A factor that is optimised away (`best`) stands at its best level, chosen
+//! on data apart from that which is compared: on every other block for those
+//! between, and the other way.
+
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::value::{Levels, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::data::{ByBlock, Data};
+use super::level::matches;
+use super::summary::Asked;
+use crate::file::{Experiment, Factor};
+
+/// Cells that stand for one combination: several only where a factor is optimised away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unit {
+    /// Its levels, without those optimised away.
+    pub levels: Levels,
+    /// Places in the plan.
+    pub cells: Vec<usize>,
+}
+
+/// One experiment's data with what the study says of its factors.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The run.
+    pub data: &'a Data<'a>,
+    /// The experiment as written.
+    pub written: &'a Experiment,
+    /// Its place in the plan.
+    pub index: usize,
+}
+
+impl<'a> View<'a> {
+    /// The view of a planned experiment.
+    pub fn new(
+        data: &'a Data<'a>,
+        experiments: &'a BTreeMap<String, Experiment>,
+        name: &str,
+    ) -> Option<Self> {
+        let written = experiments.get(name)?;
+        let (index, _) = data.experiment(name)?;
+        Some(View { data, written, index })
+    }
+
+    /// The metric that the experiment decides on.
+    pub fn deciding_metric(&self) -> Option<&'a str> {
+        let asked = self.written.compare.as_ref().and_then(|c| c.metric.as_deref());
+        let planned = &self.data.experiments[self.index].planned.metrics;
+        asked.or_else(|| planned.first().map(|m| m.name.as_str()))
+    }
+
+    /// The combinations that have all the levels of `at`, in plan order.
+    pub fn units(&self, at: &Levels) -> Vec<Unit> {
+        let mut units: Vec<Unit> = Vec::new();
+        for (index, cell) in self.data.experiments[self.index].cells.iter().enumerate() {
+            if !matches(cell.levels, at) {
+                continue;
+            }
+            let mut levels = cell.levels.clone();
+            levels.retain(|factor, _| at.contains_key(factor) || !self.optimised(factor));
+            match units.iter_mut().find(|unit| unit.levels == levels) {
+                Some(unit) => unit.cells.push(index),
+                None => units.push(Unit { levels, cells: vec![index] }),
+            }
+        }
+        units
+    }
+
+    /// The levels of a factor in the cells that have all of `at`, as first met.
+    pub fn levels_of(&self, factor: &str, at: &Levels) -> Vec<Value> {
+        let mut levels: Vec<Value> = Vec::new();
+        for cell in &self.data.experiments[self.index].cells {
+            match cell.levels.get(factor) {
+                Some(level) if matches(cell.levels, at) && !levels.contains(level) => {
+                    levels.push(level.clone());
+                }
+                _ => {}
+            }
+        }
+        levels
+    }
+
+    /// The declaration of what is asked for (`latency p99` is a latency).
+    pub fn metric(&self, asked: &str) -> Metric {
+        self.data.metric(self.index, Asked::new(asked).metric)
+    }
+
+    fn optimised(&self, factor: &str) -> bool {
+        matches!(self.written.factors.get(factor), Some(Factor::Detailed(spec)) if spec.best)
+    }
+
+    /// What a combination showed of a metric, block by block.
+    pub fn values(&self, unit: &Unit, metric: &str) -> Rc<ByBlock> {
+        if let [only] = unit.cells.as_slice() {
+            return self.data.values(self.index, *only, metric);
+        }
+        let lower = self.metric(metric).better != Better::Higher;
+        let variants: Vec<_> =
+            unit.cells.iter().map(|cell| self.data.values(self.index, *cell, metric)).collect();
+        Rc::new(at_the_best(&variants, lower))
+    }
+}
+
+/// In each block the value of the variant that is best in the blocks of the other half.
+pub fn at_the_best(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
+    let blocks: BTreeSet<usize> = variants.iter().flat_map(|v| v.keys().copied()).collect();
+    let half = |parity: usize| blocks.iter().copied().skip(parity).step_by(2).collect::<Vec<_>>();
+    let mut chosen = ByBlock::new();
+    for parity in [0, 1] {
+        let apart = half(1 - parity);
+        let score = |variant: &ByBlock| {
+            let seen: Vec<f64> = apart.iter().filter_map(|b| variant.get(b).copied()).collect();
+            let mean = seen.iter().sum::<f64>() / seen.len() as f64;
+            (!seen.is_empty()).then_some(if lower { mean } else { -mean })
+        };
+        let best =
+            variants.iter().filter_map(|v| Some((score(v)?, v))).min_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let Some((_, variant)) = best {
+            chosen.extend(half(parity).iter().filter_map(|b| Some((*b, *variant.get(b)?))));
+        }
+    }
+    chosen
+}

@@ -1,0 +1,137 @@
+//! Statements about several cells at once: trends, orders, peaks, correlations.
+
+use crosstalk_core::value::{Levels, Value};
+use crosstalk_stats::order::Order as Steps;
+use crosstalk_stats::verdict::Side;
+use crosstalk_stats::{correlation as rank, trend as slopes};
+use std::collections::BTreeMap;
+use std::f64::consts::LN_2;
+use std::rc::Rc;
+
+use super::claim::Put;
+use super::data::ByBlock;
+use super::datum::{Datum, combine, level_of, log_ratio};
+use super::level;
+use super::noise::BEYOND;
+use super::select::{View, at_the_best};
+use super::statement::{Reading, Scale};
+use crate::file::{Correlation, Order, Peak, Trend};
+
+/// Where a factor's levels stand for a trend: log₂ of those that are numbers
+/// above zero, else their places in a row.
+pub fn positions(levels: &[Value]) -> (Vec<f64>, &'static str) {
+    let numbers: Option<Vec<f64>> =
+        levels.iter().map(|l| level::number(l).map(|(n, _)| n).filter(|n| *n > 0.0)).collect();
+    match numbers {
+        Some(numbers) => (numbers.iter().map(|n| n.log2()).collect(), "doubling"),
+        None => ((0..levels.len()).map(|i| i as f64).collect(), "step"),
+    }
+}
+
+/// The slope of log₂ `metric` along a factor, a number a block: the exponent
+/// with which it grows, 0 where it does not.
+pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
+    let levels = view.levels_of(&trend.along, at);
+    let (positions, _) = positions(&levels);
+    if levels.len() < 2 {
+        return Datum::not_planned(at);
+    }
+    let datums: Vec<Datum> =
+        levels.iter().map(|l| at_level(view, &trend.metric, at, &trend.along, l)).collect();
+    let (blocks, rows) = rows(&datums);
+    let slopes = slopes::by_block(&positions, &rows);
+    let values = blocks
+        .into_iter()
+        .zip(slopes)
+        .filter_map(|(block, slope)| Some((block, slope? / LN_2)))
+        .filter(|(_, slope)| slope.is_finite());
+    Datum { values: values.collect(), ..together(&datums) }
+}
+
+/// The claim that a factor's levels ascend by `metric`.
+pub fn order(view: &View, order: &Order, at: &Levels) -> Put {
+    let one = |level: &Value| Levels::from([(order.factor.clone(), level.clone())]);
+    let steps = order.ascending.windows(2);
+    steps_of(
+        view,
+        steps.map(|pair| log_ratio(view, &order.metric, at, &one(&pair[1]), &one(&pair[0]))).collect(),
+    )
+}
+
+/// The claim that `metric` is greatest at one of the levels `among`: what the
+/// best of them, chosen on data apart, has over each other level.
+pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
+    let datum = |level: &Value| at_level(view, &peak.metric, at, &peak.along, level);
+    let claimed: Vec<Datum> = peak.among.iter().map(datum).collect();
+    if let Some(absent) = claimed.iter().find(|d| !d.run) {
+        return Put::Not(absent.missing.first().cloned().unwrap_or_default());
+    }
+    let variants: Vec<Rc<ByBlock>> = claimed.iter().map(|d| Rc::new(d.values.clone())).collect();
+    let best =
+        if let [only] = variants.as_slice() { only.as_ref().clone() } else { at_the_best(&variants, false) };
+    let others = view
+        .levels_of(&peak.along, at)
+        .into_iter()
+        .filter(|level| !peak.among.iter().any(|claimed| level::same(claimed, level)));
+    let leads = others.map(|level| {
+        let other = datum(&level);
+        let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
+        Datum { values: lead, ..other }
+    });
+    steps_of(view, leads.collect())
+}
+
+fn steps_of(view: &View, steps: Vec<Datum>) -> Put {
+    if let Some(absent) = steps.iter().find(|d| !d.run) {
+        return Put::Not(absent.missing.first().cloned().unwrap_or_default());
+    }
+    if steps.is_empty() {
+        return Put::Not("this run has no other level to set it against".into());
+    }
+    let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
+    let reading = Reading { scale: Scale::Ratio, sign: 1.0, offset: 0.0, stands: Side::Above, sized: false };
+    Put::Steps(Steps { steps, margin: BEYOND.ln_1p() }, reading)
+}
+
+/// Spearman's coefficient of two metrics over the cells, a number a block.
+pub fn correlation(view: &View, correlation: &Correlation, at: &Levels) -> Datum {
+    let units = view.units(at);
+    if units.len() < 3 {
+        return Datum::not_planned(at);
+    }
+    let of = |metric: &str| -> Vec<Datum> {
+        units.iter().map(|unit| level_of(view, metric, &unit.levels, false)).collect()
+    };
+    let (x, y) = (of(&correlation.x), of(&correlation.y));
+    let all: Vec<Datum> = x.iter().chain(&y).cloned().collect();
+    let (blocks, rows) = rows(&all);
+    let (x, y) = rows.split_at(x.len());
+    let values = blocks.into_iter().zip(rank::by_block(x, y)).filter_map(|(b, rho)| Some((b, rho?)));
+    Datum { values: values.collect(), ..together(&all) }
+}
+
+/// Log `metric` at one level of a factor.
+pub fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
+    level_of(view, metric, &level::with(at, &Levels::from([(factor.to_string(), level.clone())])), true)
+}
+
+/// Blocks, and each datum's numbers in them.
+fn rows(datums: &[Datum]) -> (Vec<usize>, Vec<Vec<Option<f64>>>) {
+    let blocks: BTreeMap<usize, ()> =
+        datums.iter().flat_map(|d| d.values.keys().map(|block| (*block, ()))).collect();
+    let blocks: Vec<usize> = blocks.into_keys().collect();
+    let rows = datums.iter().map(|d| d.by_position(&blocks)).collect();
+    (blocks, rows)
+}
+
+/// What is known of several data as of one.
+fn together(datums: &[Datum]) -> Datum {
+    let mut missing: Vec<String> = datums.iter().flat_map(|d| d.missing.clone()).collect();
+    missing.dedup();
+    Datum {
+        values: ByBlock::new(),
+        origins: datums.iter().flat_map(|d| d.origins.iter().copied()).collect(),
+        missing,
+        run: datums.iter().all(|d| d.run),
+    }
+}

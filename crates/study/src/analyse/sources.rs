@@ -1,0 +1,50 @@
+//! Where the parameters of the fabrics and systems that were used come from.
+
+use crosstalk_core::fabric::Source;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::catalogue::Catalogues;
+use crate::findings::SourceNote;
+use crate::plan::{Place, Plan};
+
+/// Sources by parameter, fabrics first; and what is known to be missing of them.
+pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
+    let (mut fabrics, mut systems) = (BTreeSet::new(), BTreeSet::new());
+    for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
+        match &cell.scene.place {
+            Place::Virtual { system, .. } => {
+                systems.insert(system.as_str());
+            }
+            Place::Real { fabric, .. } => {
+                fabrics.insert(fabric.as_str());
+            }
+        }
+    }
+    let mut of_systems = BTreeMap::new();
+    for (system, network) in systems.into_iter().filter_map(|name| catalogues.find_system(name).ok()) {
+        fabrics.extend([network.within.as_str(), network.across.as_str()]);
+        of_systems.insert(system.name.as_str(), system);
+    }
+    let (mut sources, mut caveats) = (Vec::new(), Vec::new());
+    for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
+        sources.extend(each("fabric", &fabric.name, &fabric.source));
+        caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
+    }
+    for system in of_systems.values() {
+        sources.extend(each("system", &system.name, &system.source));
+        caveats.extend(system.caveats.iter().map(|text| format!("system {}: {text}", system.name)));
+    }
+    (sources, caveats)
+}
+
+fn each<'a>(
+    kind: &'a str,
+    name: &'a str,
+    sources: &'a BTreeMap<String, Source>,
+) -> impl Iterator<Item = SourceNote> + 'a {
+    sources.iter().map(move |(parameter, source)| SourceNote {
+        what: format!("{kind} {name}: {parameter}"),
+        text: source.text.clone(),
+        calibration: source.calibration,
+    })
+}

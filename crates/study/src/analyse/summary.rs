@@ -1,0 +1,106 @@
+//! One number for each attempt and metric: what comparisons are made of.
+//!
+//! A value stands as it is; a histogram counts by its median, or by the
+//! quantile that is asked for (`latency p99`) where it has the samples for it;
+//! a series by its median after warm-up. Readings that speak of the whole scene
+//! (no labels) go before those that speak of its parts; where there are only
+//! parts, histograms are merged, and of values the whole has the greatest time
+//! (the last to finish decides), the sum of throughputs, the mean of others.
+
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::record::{Better, Metric, Observation, Reading};
+use crosstalk_stats::quantile;
+use crosstalk_stats::warmup::{self, Warmup};
+
+/// Histograms of seconds count whole nanoseconds.
+const NANOSECOND: f64 = 1e-9;
+/// What a distribution counts by where nothing else is asked.
+const MEDIAN: f64 = 0.5;
+/// The error of the interval that a quantile must have samples for.
+const ERROR: f64 = 0.05;
+
+/// A metric, and which quantile of it: `latency`, `latency p99`, `latency p99.9`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked<'a> {
+    /// The metric's name.
+    pub metric: &'a str,
+    /// Which quantile of a distribution, 0 to 1.
+    pub quantile: f64,
+}
+
+impl<'a> Asked<'a> {
+    /// Reads what a study writes.
+    pub fn new(text: &'a str) -> Self {
+        let asked = text.rsplit_once(' ').and_then(|(metric, quantile)| {
+            let percent: f64 = quantile.strip_prefix('p')?.parse().ok()?;
+            (0.0..=100.0).contains(&percent).then_some(Asked { metric, quantile: percent / 100.0 })
+        });
+        asked.unwrap_or(Asked { metric: text, quantile: MEDIAN })
+    }
+}
+
+/// The number that an attempt with these readings has for `asked`.
+/// `None` where it has none, too few samples, or one that is not finite.
+pub fn summary(readings: &[Reading], asked: &Asked, metric: &Metric) -> Option<f64> {
+    let mine = || readings.iter().filter(|r| r.metric == asked.metric);
+    let whole: Vec<_> = mine().filter(|r| r.labels.is_empty()).collect();
+    let parts: Vec<_> = if whole.is_empty() { mine().collect() } else { whole };
+    together(&parts, asked.quantile, metric).filter(|v| v.is_finite())
+}
+
+/// The number for one node.
+pub fn at_node(readings: &[Reading], name: &str, node: &str, metric: &Metric) -> Option<f64> {
+    let of_node: Vec<_> = readings
+        .iter()
+        .filter(|r| r.metric == name && r.labels.get("node").is_some_and(|n| n == node))
+        .collect();
+    together(&of_node, MEDIAN, metric).filter(|v| v.is_finite())
+}
+
+/// Quantile `q` where there are samples enough to state it.
+fn at_quantile(histogram: &Histogram, q: f64) -> Option<f64> {
+    let needed = quantile::samples_needed(q, ERROR)?;
+    // A median of few values is still the best single guess of a run's centre.
+    (q == MEDIAN || histogram.count() >= needed).then(|| histogram.quantile(q)).flatten()
+}
+
+/// The median after warm-up; of the whole where none can be told.
+fn steady_median(series: &[f64]) -> Option<f64> {
+    let from = match warmup::detect(series) {
+        Warmup::SteadyFrom(index) => index,
+        Warmup::NotReached | Warmup::Unknown => 0,
+    };
+    let mut steady = series[from..].to_vec();
+    steady.sort_unstable_by(f64::total_cmp);
+    let n = steady.len();
+    (n > 0).then(|| 0.5 * (steady[(n - 1) / 2] + steady[n / 2]))
+}
+
+fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
+    let unit = if metric.unit == "s" { NANOSECOND } else { 1.0 };
+    if let [Reading { observation: Observation::Histogram(only), .. }] = parts {
+        return at_quantile(only, quantile).map(|v| v * unit);
+    }
+    let mut merged: Option<Histogram> = None;
+    let mut values = Vec::new();
+    for part in parts {
+        match &part.observation {
+            Observation::Histogram(h) => merged.get_or_insert_with(Histogram::default).merge(h),
+            Observation::Value(v) => values.push(*v),
+            Observation::Series(series) => values.extend(steady_median(series)),
+        }
+    }
+    if let Some(all) = merged {
+        return at_quantile(&all, quantile).map(|v| v * unit);
+    }
+    if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let sum: f64 = values.iter().sum();
+    Some(match (metric.better, metric.unit.as_str()) {
+        _ if values.len() == 1 => values[0],
+        (_, "s") => values.iter().copied().fold(f64::MIN, f64::max),
+        (Better::Higher, _) => sum,
+        _ => sum / values.len() as f64,
+    })
+}

@@ -1,0 +1,182 @@
+//! The catalogues: fabrics, systems and published values by name.
+
+use crate::bundled;
+use crate::parse::stem;
+use crate::plan::{Place, Plan};
+use crate::published::{PublishedValue, parse_published};
+use crate::read::read;
+use crate::written::Written;
+use crosstalk_core::Fault;
+use crosstalk_core::fabric::Fabric;
+use crosstalk_core::name::unknown;
+use crosstalk_core::system::{Network, System};
+use std::collections::BTreeMap;
+
+/// What studies can name beside the registered parts of scenes. A later entry
+/// replaces an earlier one of the same name.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogues {
+    fabrics: BTreeMap<String, Fabric>,
+    systems: BTreeMap<String, System>,
+    published: BTreeMap<String, PublishedValue>,
+}
+
+impl Catalogues {
+    /// Empty ones.
+    pub fn new() -> Self {
+        Catalogues::default()
+    }
+
+    /// What comes with the program: `fabrics/`, `systems/` and `published/` of the repository.
+    pub fn bundled() -> Self {
+        bundled::catalogues().expect("the bundled files are read by a test")
+    }
+
+    /// Adds the fabric in `text`, read at `place`; `name` stands where the file gives none.
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn fabric(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+        let mut fabric: Fabric = read(text, place)?;
+        if fabric.name.is_empty() {
+            fabric.name = stem(name).to_string();
+        }
+        if !fabric.step.windows(2).all(|pair| pair[0].from < pair[1].from) {
+            return Err(Fault::usage("expected steps in ascending order of `from`").at(place));
+        }
+        if fabric.name == NO_FABRIC {
+            return Err(Fault::usage("`none` stands for links as fast as the kernel goes")
+                .at(place)
+                .remedy("give the fabric another name"));
+        }
+        self.fabrics.insert(fabric.name.clone(), fabric);
+        Ok(())
+    }
+
+    /// Adds the system in `text`, read at `place`; `name` stands where the file gives none.
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn system(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+        let mut system: System = read(text, place)?;
+        if system.name.is_empty() {
+            system.name = stem(name).to_string();
+        }
+        if system.network.is_empty() {
+            return Err(Fault::usage("a system needs a network")
+                .at(place)
+                .remedy("add for example [network.ethernet] with within and across"));
+        }
+        possible(&system).map_err(|fault| fault.at(Written::of(text, place).at("node")))?;
+        self.systems.insert(system.name.clone(), system);
+        Ok(())
+    }
+
+    /// Adds the published values in `text`, read at `place`.
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn published_csv(&mut self, text: &str, place: &str) -> Result<(), Fault> {
+        let values = parse_published(text, place)?;
+        self.published.extend(values.into_iter().map(|value| (value.id.clone(), value)));
+        Ok(())
+    }
+
+    /// The fabric of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
+    pub fn find_fabric(&self, name: &str) -> Result<&Fabric, Fault> {
+        self.fabrics.get(name).ok_or_else(|| unknown("fabric", name, self.fabrics.keys().map(String::as_str)))
+    }
+
+    /// The system and its network that a study calls `name`: `NAME` where the
+    /// system has one network, `NAME-NETWORK` where it has several.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
+    pub fn find_system(&self, name: &str) -> Result<(&System, &Network), Fault> {
+        let named = self.named_systems();
+        match named.iter().find(|(known, _, _)| known == name) {
+            Some((_, system, network)) => Ok((system, network)),
+            None => Err(unknown("system", name, named.iter().map(|(known, _, _)| known.as_str()))),
+        }
+    }
+
+    /// Every system with its networks, by the name that studies use.
+    pub fn named_systems(&self) -> Vec<(String, &System, &Network)> {
+        let of = |system: &System, network: &str| match system.network.len() {
+            1 => system.name.clone(),
+            _ => format!("{}-{network}", system.name),
+        };
+        self.systems
+            .values()
+            .flat_map(|system| {
+                system.network.iter().map(move |(name, network)| (of(system, name), system, network))
+            })
+            .collect()
+    }
+
+    /// The published value of that id.
+    pub fn published(&self, id: &str) -> Option<&PublishedValue> {
+        self.published.get(id)
+    }
+
+    /// The catalogue files that a plan rests on, as path and text: what a run
+    /// keeps, so that it can be gone on with and analysed whatever has become of
+    /// the catalogues since.
+    pub fn used_by(&self, plan: &Plan) -> Vec<(String, String)> {
+        let mut files = BTreeMap::new();
+        for cell in plan.cells() {
+            let fabrics = match &cell.scene.place {
+                Place::Real { fabric, .. } => vec![fabric.clone()],
+                Place::Virtual { system, .. } => {
+                    let Ok((system, network)) = self.find_system(system) else { continue };
+                    files.insert(format!("systems/{}.toml", system.name), written(system));
+                    vec![network.within.clone(), network.across.clone()]
+                }
+            };
+            for name in fabrics {
+                if let Some(fabric) = self.fabrics.get(&name) {
+                    files.insert(format!("fabrics/{name}.toml"), written(fabric));
+                }
+            }
+        }
+        files.into_iter().collect()
+    }
+
+    /// Every fabric, by name.
+    pub fn fabrics(&self) -> impl Iterator<Item = &Fabric> {
+        self.fabrics.values()
+    }
+
+    /// Every system, by name.
+    pub fn systems(&self) -> impl Iterator<Item = &System> {
+        self.systems.values()
+    }
+
+    /// Every published value, by id.
+    pub fn all_published(&self) -> impl Iterator<Item = &PublishedValue> {
+        self.published.values()
+    }
+}
+
+/// The name that stands for links as fast as the kernel goes.
+pub const NO_FABRIC: &str = "none";
+
+/// A system that can compute and hold a node.
+fn possible(system: &System) -> Result<(), Fault> {
+    let (node, boards) = (&system.node, &system.boards);
+    if !(node.speed.is_finite() && node.speed > 0.0) {
+        return Err(Fault::usage(format!("expected a speed above zero, found {}", node.speed)));
+    }
+    if node.cores == 0 || boards.count == 0 || boards.nodes == 0 {
+        return Err(Fault::usage("expected at least one core a node, one node a board and one board"));
+    }
+    Ok(())
+}
+
+/// A catalogue entry as TOML.
+fn written(entry: &impl serde::Serialize) -> String {
+    toml::to_string(entry).expect("catalogue entries were read from TOML")
+}

@@ -1,0 +1,80 @@
+//! A claim against the experiment it speaks of.
+
+use crate::file::{Claim, Experiment, Study};
+use crate::predicate::{Predicate, margin};
+use crosstalk_core::Fault;
+
+pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
+    let path = format!("claim.{name}");
+    let experiment = super::find(study, &claim.experiment, &format!("{path}.experiment"))?;
+    super::levels(study, experiment, &claim.at, &format!("{path}.where"))?;
+    one_kind(claim).map_err(|fault| fault.at(study.written.at(&path)))?;
+    statement(study, experiment, claim, &path)?;
+    if let Some(expect) = &claim.expect {
+        Predicate::parse(expect).map_err(|fault| fault.at(study.written.at(&format!("{path}.expect"))))?;
+    }
+    if let Some(text) = &claim.margin {
+        margin(text).map_err(|fault| fault.at(study.written.at(&format!("{path}.margin"))))?;
+    }
+    decidable(claim).map_err(|fault| fault.at(study.written.at(&path)))
+}
+
+/// The kinds of statement, and whether the claim is of each.
+fn kinds(claim: &Claim) -> [(&'static str, bool); 6] {
+    [
+        ("ratio", claim.ratio.is_some()),
+        ("trend", claim.trend.is_some()),
+        ("order", claim.order.is_some()),
+        ("peak", claim.peak.is_some()),
+        ("threshold", claim.threshold.is_some()),
+        ("correlation", claim.correlation.is_some()),
+    ]
+}
+
+fn one_kind(claim: &Claim) -> Result<(), Fault> {
+    let given: Vec<_> = kinds(claim).into_iter().filter(|(_, given)| *given).map(|(kind, _)| kind).collect();
+    if given.len() == 1 {
+        return Ok(());
+    }
+    let found = if given.is_empty() { "none".to_string() } else { given.join(" and ") };
+    Err(Fault::usage(format!("a claim makes exactly one statement, found {found}"))
+        .remedy("give one of: ratio, trend, order, peak, threshold, correlation"))
+}
+
+/// The factors and levels that the statement itself names.
+fn statement(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
+    if let Some(ratio) = &claim.ratio {
+        super::levels(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
+        super::levels(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+    }
+    if let Some(trend) = &claim.trend {
+        super::factor(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
+    }
+    if let Some(order) = &claim.order {
+        let path = format!("{path}.order");
+        super::factor(study, experiment, &order.factor, &format!("{path}.factor"))?;
+        for (number, level) in order.ascending.iter().enumerate() {
+            super::level(study, experiment, &order.factor, level, &format!("{path}.ascending.{number}"))?;
+        }
+    }
+    if let Some(peak) = &claim.peak {
+        let path = format!("{path}.peak");
+        super::factor(study, experiment, &peak.along, &format!("{path}.along"))?;
+        for (number, level) in peak.among.iter().enumerate() {
+            super::level(study, experiment, &peak.along, level, &format!("{path}.among.{number}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Data can refute it: it says what is expected, or what was published and how near it must come.
+fn decidable(claim: &Claim) -> Result<(), Fault> {
+    let states_itself = claim.order.is_some() || claim.peak.is_some();
+    let sized = claim.published.is_some() && claim.margin.is_some();
+    let set_apart = claim.calibration.is_some() || claim.not_comparable.is_some();
+    if claim.expect.is_some() || states_itself || sized || set_apart {
+        return Ok(());
+    }
+    Err(Fault::usage("no data could refute this claim: it expects nothing")
+        .remedy("add for example expect = \"> 1\""))
+}

@@ -1,0 +1,65 @@
+//! Figures, tables and the headline against the experiments they show.
+
+use crate::file::{Experiment, Study};
+use crate::published::placeholders;
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_core::value::Levels;
+
+pub(super) fn check(study: &Study) -> Result<(), Fault> {
+    headline(study)?;
+    for (name, figure) in &study.figure {
+        let path = format!("figure.{name}");
+        let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
+        super::factor(study, experiment, &figure.x, &format!("{path}.x"))?;
+        super::factor(study, experiment, &figure.series, &format!("{path}.series"))?;
+        if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
+            return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
+        }
+        cells(study, experiment, &figure.at, figure.relative_to.as_ref(), &path)?;
+        template(study, experiment, figure.published.as_deref(), &path)?;
+    }
+    for (name, table) in &study.table {
+        let path = format!("table.{name}");
+        let experiment = super::find(study, &table.experiment, &format!("{path}.experiment"))?;
+        super::factor(study, experiment, &table.rows, &format!("{path}.rows"))?;
+        super::factor(study, experiment, &table.columns, &format!("{path}.columns"))?;
+        cells(study, experiment, &table.at, table.relative_to.as_ref(), &path)?;
+        template(study, experiment, table.published.as_deref(), &path)?;
+    }
+    Ok(())
+}
+
+fn headline(study: &Study) -> Result<(), Fault> {
+    let Some(headline) = &study.headline else { return Ok(()) };
+    let experiment = super::find(study, &headline.experiment, "headline.experiment")?;
+    let Some(compare) = &experiment.compare else {
+        return Err(Fault::usage(format!(
+            "the headline is about experiment `{}`, which compares nothing",
+            headline.experiment
+        ))
+        .at(study.written.at("headline"))
+        .remedy("give the experiment compare = { factor = \"…\", base = … }"));
+    };
+    super::level(study, experiment, &compare.factor, &headline.level, "headline.level")?;
+    super::levels(study, experiment, &headline.at, "headline.at")
+}
+
+fn cells(
+    study: &Study,
+    experiment: &Experiment,
+    at: &Levels,
+    relative_to: Option<&Levels>,
+    path: &str,
+) -> Result<(), Fault> {
+    super::levels(study, experiment, at, &format!("{path}.where"))?;
+    relative_to
+        .map_or(Ok(()), |levels| super::levels(study, experiment, levels, &format!("{path}.relative_to")))
+}
+
+/// Every `{factor}` of a template is a factor.
+fn template(study: &Study, experiment: &Experiment, text: Option<&str>, path: &str) -> Result<(), Fault> {
+    placeholders(text.unwrap_or_default())
+        .into_iter()
+        .try_for_each(|name| super::factor(study, experiment, name, &format!("{path}.published")))
+}

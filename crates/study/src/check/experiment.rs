@@ -1,0 +1,100 @@
+//! An experiment against itself and against the experiments it draws on.
+
+use crate::file::{Experiment, Factor, Study};
+use crate::substitute::factors_in;
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_core::value::Value;
+
+pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
+    let path = format!("experiment.{name}");
+    let at = |key: &str| study.written.at(&format!("{path}.{key}"));
+    if experiment.work.is_empty() {
+        return Err(Fault::usage("an experiment needs work")
+            .at(at("work"))
+            .remedy("add for example work.ping = { kind = \"latency\" }"));
+    }
+    for (part, spec) in &experiment.work {
+        for (param, value) in &spec.params.0 {
+            known(experiment, value).map_err(|fault| fault.at(at(&format!("work.{part}.{param}"))))?;
+        }
+    }
+    for (condition, value) in &experiment.conditions {
+        known(experiment, value).map_err(|fault| fault.at(at(&format!("conditions.{condition}"))))?;
+    }
+    for (factor, spec) in &experiment.factors {
+        sources(spec).map_err(|fault| fault.at(at(&format!("factors.{factor}"))))?;
+        from(study, name, factor)?;
+    }
+    for (number, excluded) in experiment.exclude.iter().enumerate() {
+        super::levels(study, experiment, excluded, &format!("{path}.exclude.{number}"))?;
+    }
+    if let Some(compare) = &experiment.compare {
+        let path = format!("{path}.compare");
+        super::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
+        super::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
+    }
+    Ok(())
+}
+
+/// Every `$name` in `value` is a factor.
+fn known(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
+    factors_in(value).into_iter().find(|name| !experiment.factors.contains_key(*name)).map_or(
+        Ok(()),
+        |name| {
+            let candidates: Vec<String> =
+                experiment.factors.keys().map(|factor| format!("${factor}")).collect();
+            Err(unknown(
+                "factor",
+                &format!("${name}"),
+                candidates.iter().map(String::as_str).collect::<Vec<_>>(),
+            ))
+        },
+    )
+}
+
+/// Levels come from exactly one place, and none comes twice.
+fn sources(factor: &Factor) -> Result<(), Fault> {
+    let spec = factor.detail();
+    let discovered = spec.is_some_and(|spec| spec.discover.is_some());
+    let taken = spec.is_some_and(|spec| spec.from.is_some());
+    let sources = [!factor.levels().is_empty(), discovered, taken].iter().filter(|given| **given).count();
+    if sources != 1 {
+        return Err(Fault::usage("a factor needs its levels, or one of `discover` and `from`")
+            .remedy("write for example [1, 2, 4], or { discover = \"cores\" }"));
+    }
+    let levels = factor.levels();
+    match levels.iter().enumerate().find(|(i, level)| levels[..*i].contains(level)) {
+        Some((_, twice)) => Err(Fault::usage(format!("level `{twice}` is listed twice"))),
+        None => Ok(()),
+    }
+}
+
+/// A factor taken from a result follows a chain of experiments that ends.
+fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
+    let path = format!("experiment.{experiment}.factors.{factor}.from");
+    let mut seen = vec![experiment];
+    let mut waiting: Vec<&str> = taken_from(&study.experiment[experiment].factors[factor]).collect();
+    if let Some(from) =
+        study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
+    {
+        let earlier = super::find(study, &from.experiment, &format!("{path}.experiment"))?;
+        super::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;
+    }
+    while let Some(next) = waiting.pop() {
+        if next == experiment {
+            return Err(Fault::usage(format!("experiment `{experiment}` waits for its own result"))
+                .at(study.written.at(&path)));
+        }
+        if !seen.contains(&next) {
+            seen.push(next);
+            let later = study.experiment.get(next).into_iter().flat_map(|found| found.factors.values());
+            waiting.extend(later.flat_map(taken_from));
+        }
+    }
+    Ok(())
+}
+
+fn taken_from(factor: &Factor) -> impl Iterator<Item = &str> {
+    factor.detail().and_then(|spec| spec.from.as_ref()).map(|from| from.experiment.as_str()).into_iter()
+}

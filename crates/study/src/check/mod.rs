@@ -1,0 +1,102 @@
+//! What a study file alone can tell is wrong: names that nothing bears, levels
+//! that no factor has, predicates that do not read. Every fault has its line.
+
+mod claim;
+mod draw;
+mod experiment;
+
+use crate::file::{Experiment, Study};
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_core::value::{Levels, Value};
+
+/// Checks a study against itself.
+pub(crate) fn check(study: &Study) -> Result<(), Fault> {
+    looks(&study.looks).map_err(|fault| fault.at(study.written.at("looks")))?;
+    if study.experiment.is_empty() {
+        return Err(Fault::usage("a study needs at least one experiment")
+            .at(study.written.at("experiment"))
+            .remedy("add a section [experiment.NAME] with work and factors"));
+    }
+    for (name, experiment) in &study.experiment {
+        experiment::check(study, name, experiment)?;
+    }
+    for (name, claim) in &study.claim {
+        claim::check(study, name, claim)?;
+    }
+    draw::check(study)?;
+    quick(study)
+}
+
+/// Looks ascend from 1.
+pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
+    let ascending = looks.windows(2).all(|pair| pair[0] < pair[1]);
+    if looks.is_empty() || looks[0] < 1 || !ascending {
+        return Err(Fault::usage(format!("expected looks that ascend from at least 1, found {looks:?}"))
+            .remedy("write for example looks = [12, 24, 48]"));
+    }
+    Ok(())
+}
+
+fn quick(study: &Study) -> Result<(), Fault> {
+    let Some(quick) = &study.quick else { return Ok(()) };
+    if let Some(some) = &quick.looks {
+        looks(some).map_err(|fault| fault.at(study.written.at("quick.looks")))?;
+    }
+    for (name, factors) in &quick.experiment {
+        let path = format!("quick.experiment.{name}");
+        let experiment = find(study, name, &path)?;
+        for (factor, remaining) in factors {
+            let path = format!("{path}.{factor}");
+            if remaining.is_empty() {
+                return Err(Fault::usage("expected at least one level").at(study.written.at(&path)));
+            }
+            for value in remaining {
+                level(study, experiment, factor, value, &path)?;
+            }
+        }
+    }
+    for (name, parts) in &quick.work {
+        let path = format!("quick.work.{name}");
+        let experiment = find(study, name, &path)?;
+        if let Some(part) = parts.keys().find(|part| !experiment.work.contains_key(*part)) {
+            let fault = unknown("work", part, experiment.work.keys().map(String::as_str));
+            return Err(fault.at(study.written.at(&format!("{path}.{part}"))));
+        }
+    }
+    Ok(())
+}
+
+/// The experiment that the key at `path` names.
+fn find<'a>(study: &'a Study, name: &str, path: &str) -> Result<&'a Experiment, Fault> {
+    study.experiment.get(name).ok_or_else(|| {
+        unknown("experiment", name, study.experiment.keys().map(String::as_str)).at(study.written.at(path))
+    })
+}
+
+/// The factor that the key at `path` names.
+fn factor(study: &Study, experiment: &Experiment, name: &str, path: &str) -> Result<(), Fault> {
+    if experiment.factors.contains_key(name) {
+        return Ok(());
+    }
+    Err(unknown("factor", name, experiment.factors.keys().map(String::as_str)).at(study.written.at(path)))
+}
+
+/// The level that the key at `path` names. Levels that only the host or an
+/// earlier result can tell are not checked.
+fn level(study: &Study, experiment: &Experiment, name: &str, value: &Value, path: &str) -> Result<(), Fault> {
+    factor(study, experiment, name, path)?;
+    let Some(factor) = experiment.factors.get(name).filter(|factor| factor.listed()) else { return Ok(()) };
+    if factor.named().any(|known| known == value) {
+        return Ok(());
+    }
+    let known: Vec<String> = factor.named().map(ToString::to_string).collect();
+    Err(Fault::usage(format!("factor `{name}` has no level `{value}`"))
+        .at(study.written.at(path))
+        .remedy(format!("one of: {}", known.join(", "))))
+}
+
+/// Every level that the table at `path` names.
+fn levels(study: &Study, experiment: &Experiment, at: &Levels, path: &str) -> Result<(), Fault> {
+    at.iter().try_for_each(|(name, value)| level(study, experiment, name, value, &format!("{path}.{name}")))
+}

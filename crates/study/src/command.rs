@@ -1,0 +1,154 @@
+//! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
+
+use crate::catalogue::NO_FABRIC;
+use crate::check::check;
+use crate::file::{Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, STUDY_SCHEMA, Study, WorkSpec};
+use crate::substitute::literal;
+use crate::written::Written;
+use crosstalk_core::Fault;
+use crosstalk_core::value::{Levels, Params, Value};
+use std::collections::BTreeMap;
+
+/// What the command is called as an experiment and as a part of its scene.
+const EXPERIMENT: &str = "command";
+
+/// The metric that a command is judged by.
+pub const RUN_TIME: &str = "run_time";
+
+/// A factor and its levels.
+pub type Vary = (String, Vec<Value>);
+
+/// The study that runs `argv` on `nodes` nodes once for each combination of
+/// `vary`'s levels in every block.
+///
+/// The factor `fabric` shapes the links. Any other factor `F` reaches the
+/// command as environment variable `CROSSTALK_F`. The first factor's levels are
+/// compared with its first; further factors are combined with it.
+///
+/// # Errors
+/// A usage fault about `--nodes`, `--vary` or a missing command.
+pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
+    if nodes == 0 {
+        return Err(Fault::usage("expected at least one node, found 0").at("--nodes"));
+    }
+    if argv.is_empty() {
+        return Err(Fault::usage("no command is given").remedy("write it after --, as in -- ./my-job"));
+    }
+    let mut factors = BTreeMap::new();
+    for (name, levels) in vary {
+        factor_name(name)?;
+        if factors.insert(name.clone(), Factor::Listed(levels.clone())).is_some() {
+            return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
+        }
+    }
+    let experiment = Experiment {
+        title: argv.join(" "),
+        work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
+        conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
+        observe: Vec::new(),
+        factors,
+        exclude: Vec::new(),
+        compare: vary.first().and_then(|(factor, levels)| {
+            let base = levels.first()?.clone();
+            Some(Compare { factor: factor.clone(), base, metric: Some(RUN_TIME.into()) })
+        }),
+    };
+    let study = Study {
+        schema: STUDY_SCHEMA.into(),
+        name: stem(&argv[0]).into(),
+        title: argv.join(" "),
+        about: String::new(),
+        cite: String::new(),
+        looks: vec![12, 24, 48],
+        seed: 1,
+        headline: headline(vary, argv),
+        quick: None,
+        experiment: BTreeMap::from([(EXPERIMENT.to_string(), experiment)]),
+        claim: BTreeMap::new(),
+        figure: figures(vary),
+        table: BTreeMap::new(),
+        remark: Vec::new(),
+        written: Written::default(),
+    };
+    check(&study).map_err(|mut fault| {
+        // The places of a study that no file holds mean nothing to the reader.
+        fault.place = Some("--vary".into());
+        fault
+    })?;
+    Ok(study)
+}
+
+/// Names that can stand in a study file and in an environment variable.
+fn factor_name(name: &str) -> Result<(), Fault> {
+    let fault = |message: &str| Err(Fault::usage(message).at(format!("--vary {name}")));
+    if matches!(name, "system" | "boards") {
+        return fault("commands run in real time, where systems and boards mean nothing: vary `fabric`");
+    }
+    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    if !letters || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return fault("a factor's name has letters, digits, - and _, and begins with a letter");
+    }
+    Ok(())
+}
+
+fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
+    let argv: Vec<Value> = argv.iter().map(|word| literal(word)).collect();
+    let params = Params::default().with("argv", Value::List(argv)).with("nodes", nodes as i64);
+    let env: Vec<Value> = vary
+        .iter()
+        .filter(|(name, _)| name != "fabric")
+        .map(|(name, _)| {
+            let variable = format!("CROSSTALK_{}", name.to_uppercase().replace('-', "_"));
+            Value::List(vec![variable.into(), format!("${name}").into()])
+        })
+        .collect();
+    let params = if env.is_empty() { params } else { params.with("env", Value::List(env)) };
+    WorkSpec { kind: "command".into(), params }
+}
+
+fn fabric(vary: &[Vary]) -> Value {
+    if vary.iter().any(|(name, _)| name == "fabric") { "$fabric".into() } else { NO_FABRIC.into() }
+}
+
+/// The first factor's second level against its first, at the first level of every other factor.
+fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
+    let (_, levels) = vary.first()?;
+    let first = |(name, levels): &Vary| Some((name.clone(), levels.first()?.clone()));
+    Some(Headline {
+        experiment: EXPERIMENT.into(),
+        level: levels.get(1)?.clone(),
+        at: vary[1..].iter().filter_map(first).collect(),
+        subject: stem(&argv[0]).into(),
+    })
+}
+
+/// Run times by the first factor; by the second beside it, where there is one.
+fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
+    let Some((first, _)) = vary.first() else { return BTreeMap::new() };
+    let (x, series) = match vary.get(1) {
+        Some((second, _)) => (second.clone(), first.clone()),
+        None => (first.clone(), first.clone()),
+    };
+    let rest = vary.iter().skip(2).filter_map(|(name, levels)| Some((name.clone(), levels.first()?.clone())));
+    let figure = FigureSpec {
+        title: "Run time".into(),
+        caption: "Wall time of the command, until its last node has ended.".into(),
+        order: 1,
+        experiment: EXPERIMENT.into(),
+        kind: DrawAs::Bars,
+        metric: RUN_TIME.into(),
+        x,
+        series,
+        at: rest.collect::<Levels>(),
+        log: Vec::new(),
+        relative_to: None,
+        published: None,
+        published_as: BTreeMap::new(),
+    };
+    BTreeMap::from([("run-time".to_string(), figure)])
+}
+
+/// The program's name without its folders.
+fn stem(program: &str) -> &str {
+    program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("command")
+}

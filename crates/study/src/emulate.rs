@@ -1,0 +1,74 @@
+//! A place made concrete: nodes put on boards, fabrics looked up.
+
+use crate::catalogue::Catalogues;
+use crate::plan::Place;
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::{Emulation, Placement};
+
+/// What virtual time stands for at `place`; `None` in real time.
+///
+/// # Errors
+/// A usage fault where the system or a fabric of it is unknown, or does not
+/// have the boards or nodes that the placement asks for.
+pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
+    let Place::Virtual { system: name, placement, nodes } = place else { return Ok(None) };
+    let (system, network) = catalogues.find_system(name)?;
+    let board = match placement {
+        Placement::One if *nodes > system.boards.nodes as usize => {
+            return Err(Fault::usage(format!(
+                "{nodes} nodes do not fit on one board of `{name}`, which holds {}",
+                system.boards.nodes
+            ))
+            .remedy("take fewer nodes, exclude the combination, or set boards = \"many\""));
+        }
+        Placement::Many if *nodes > system.boards.count as usize => {
+            return Err(Fault::usage(format!(
+                "{nodes} nodes, each on a board of its own, do not fit in `{name}`, which has {} boards",
+                system.boards.count
+            ))
+            .remedy("take fewer nodes, or exclude the combination"));
+        }
+        Placement::One => vec![0; *nodes],
+        Placement::Many => (0u32..).take(*nodes).collect(),
+    };
+    Ok(Some(Emulation {
+        system: name.clone(),
+        node: system.node.clone(),
+        board,
+        within: catalogues.find_fabric(&network.within)?.clone(),
+        across: catalogues.find_fabric(&network.across)?.clone(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::testbed::Link;
+
+    fn on(placement: Placement, nodes: usize) -> Place {
+        Place::Virtual { system: "kosmos-srio".into(), placement, nodes }
+    }
+
+    #[test]
+    fn nodes_share_a_board_or_have_one_each() {
+        let catalogues = Catalogues::bundled();
+        let boards = |place| emulation(&catalogues, &place).expect("fits").expect("virtual").board;
+        assert_eq!(boards(on(Placement::One, 2)), [0, 0]);
+        assert_eq!(boards(on(Placement::Many, 3)), [0, 1, 2]);
+    }
+
+    #[test]
+    fn more_nodes_than_there_are_is_a_fault() {
+        let catalogues = Catalogues::bundled();
+        for (place, why) in [(on(Placement::One, 5), "holds 4"), (on(Placement::Many, 17), "has 16 boards")] {
+            let fault = emulation(&catalogues, &place).expect_err("does not fit");
+            assert!(fault.message.contains(why), "{fault}");
+        }
+    }
+
+    #[test]
+    fn real_time_stands_for_nothing_but_itself() {
+        let place = Place::Real { fabric: "none".into(), link: Link::Unshaped, nodes: 2 };
+        assert_eq!(emulation(&Catalogues::new(), &place), Ok(None));
+    }
+}

@@ -1,0 +1,50 @@
+//! Text → study.
+
+use crate::check::check;
+use crate::file::{STUDY_SCHEMA, Study};
+use crate::read::{explain, read};
+use crate::written::Written;
+use crosstalk_core::Fault;
+use toml::de::DeTable;
+
+/// Reads a study from `text`, found at `place` (a file's name), and checks all
+/// that the file alone can tell.
+///
+/// # Errors
+/// A usage fault with file and line: not TOML, another schema, an unknown key
+/// (with the nearest valid one), a name that nothing bears.
+pub fn parse(text: &str, place: &str) -> Result<Study, Fault> {
+    schema(text, place)?;
+    let mut study: Study = read(text, place)?;
+    study.written = Written::of(text, place);
+    if study.name.is_empty() {
+        study.name = stem(place).to_string();
+    }
+    check(&study)?;
+    Ok(study)
+}
+
+/// Refuses other versions of the format before their unknown keys confuse.
+fn schema(text: &str, place: &str) -> Result<(), Fault> {
+    let table = DeTable::parse(text).map_err(|error| explain(&error, text, place))?;
+    let table = table.get_ref();
+    match table.get("schema").and_then(|value| value.get_ref().as_str()) {
+        Some(STUDY_SCHEMA) => Ok(()),
+        Some(other) => Err(Fault::usage(format!("schema `{other}` is not known, expected `{STUDY_SCHEMA}`"))
+            .at(Written::of(text, place).at("schema"))
+            .remedy(if other.starts_with("crosstalk.study/") {
+                "use the version of Crosstalk that this file was written for".to_string()
+            } else {
+                format!("begin the file with schema = \"{STUDY_SCHEMA}\"")
+            })),
+        None => Err(Fault::usage("a study names its schema")
+            .at(format!("{place}:1"))
+            .remedy(format!("begin the file with schema = \"{STUDY_SCHEMA}\""))),
+    }
+}
+
+/// A file's name without folders and extension.
+pub(crate) fn stem(place: &str) -> &str {
+    let file = place.rsplit('/').next().unwrap_or(place);
+    file.strip_suffix(".toml").unwrap_or(file)
+}

@@ -1,0 +1,191 @@
+//! Study, catalogues, registry and options → plan.
+
+use super::scene::Maker;
+use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
+use crate::catalogue::Catalogues;
+use crate::check::check;
+use crate::file::Study;
+use crate::resolve::resolve;
+use cells::Known;
+use crosstalk_core::Fault;
+use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::record::Metric;
+use crosstalk_core::registry::Registry;
+use crosstalk_core::value::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes a study concrete: every cell with its scene, checked against the
+/// catalogues and the registry.
+///
+/// # Errors
+/// A usage fault with file and line where the study names something that is
+/// not there, or asks for what cannot be.
+pub fn plan(
+    study: &Study,
+    catalogues: &Catalogues,
+    registry: &Registry,
+    options: &PlanOptions,
+) -> Result<Plan, Fault> {
+    check(study)?;
+    metrics::published(study, catalogues)?;
+    let resolved = resolve(study, options)?;
+    let study = if options.quick { cells::cut_down(&resolved) } else { resolved.clone() };
+    let mut warnings = Vec::new();
+    if options.quick && study.quick.is_none() {
+        warnings.push("the study has no [quick] section: all its cells are run, until its first look".into());
+    }
+    let mut experiments = Vec::new();
+    for name in study.experiment.keys() {
+        experiments.push(experiment(&resolved, &study, name, catalogues, registry, options, &mut warnings)?);
+    }
+    one_meaning(&experiments)?;
+    metrics::check(&study, &experiments)?;
+    warnings.extend(missing(&study, registry)?);
+    let mut looks = study.looks.clone();
+    if options.quick && study.quick.is_none() && options.looks.is_none() {
+        looks.truncate(1);
+    }
+    Ok(Plan {
+        study: study.name.clone(),
+        seed: study.seed,
+        quick: options.quick,
+        looks,
+        experiments,
+        warnings,
+    })
+}
+
+/// One experiment with its cells, or why it must wait for them. `whole` is the
+/// study before `--quick` cut it down: earlier results are sought there.
+fn experiment(
+    whole: &Study,
+    study: &Study,
+    name: &str,
+    catalogues: &Catalogues,
+    registry: &Registry,
+    options: &PlanOptions,
+    warnings: &mut Vec<String>,
+) -> Result<PlannedExperiment, Fault> {
+    let experiment = &study.experiment[name];
+    let mut pending = None;
+    let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for (factor, spec) in &experiment.factors {
+        let source = if spec.listed() { study } else { whole };
+        let levels = match cells::levels(source, name, factor, options) {
+            Known::Levels(levels) => levels,
+            Known::Waiting { why, possible } => {
+                pending.get_or_insert(why);
+                possible.into_iter().take(1).collect()
+            }
+        };
+        all.insert(factor.clone(), levels);
+    }
+    let maker = Maker { study, name, experiment, catalogues, registry };
+    let mut planned = PlannedExperiment {
+        name: name.to_string(),
+        metrics: Vec::new(),
+        hard: cells::hard(experiment),
+        cells: Vec::new(),
+        pending,
+    };
+    let combinations = cells::combine(&all, experiment);
+    if combinations.is_empty() && planned.pending.is_none() {
+        return Err(Fault::usage(format!("experiment `{name}` excludes all its cells"))
+            .at(study.written.at(&format!("experiment.{name}.exclude"))));
+    }
+    for levels in combinations {
+        let (cell, metrics) = maker.cell(&levels)?;
+        join(&mut planned.metrics, metrics);
+        planned.cells.push(cell);
+    }
+    for observer in &experiment.observe {
+        let observer = registry
+            .observer(observer)
+            .map_err(|fault| fault.at(study.written.at(&format!("experiment.{name}.observe"))))?;
+        join(&mut planned.metrics, observer.metrics());
+    }
+    if let Some(why) = &planned.pending {
+        // The cells above stood in for the ones to come: they were made for their faults and metrics.
+        planned.cells.clear();
+        warnings.push(format!("experiment `{name}` has no cells yet: {why}"));
+    }
+    warnings.extend(remarks(study, name, &planned));
+    Ok(planned)
+}
+
+fn join(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
+    for metric in more {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+}
+
+/// What a reader of the plan should know about one experiment.
+fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String> {
+    let experiment = &study.experiment[name];
+    let mut remarks: Vec<String> = cells::idle_factors(experiment)
+        .into_iter()
+        .map(|factor| {
+            format!(
+                "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"
+            )
+        })
+        .collect();
+    if let Some(compare) = &experiment.compare {
+        let runs = |cell: &super::Cell| cell.levels.get(&compare.factor) == Some(&compare.base);
+        if planned.pending.is_none() && !planned.cells.iter().any(runs) {
+            remarks.push(format!(
+                "experiment `{name}`: {} = {} is not run, so nothing is compared with it",
+                compare.factor, compare.base
+            ));
+        }
+    }
+    remarks
+}
+
+/// A metric's name has one meaning in a study.
+fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
+    let mut known: BTreeMap<&str, &Metric> = BTreeMap::new();
+    for metric in experiments.iter().flat_map(|experiment| &experiment.metrics) {
+        let first = *known.entry(&metric.name).or_insert(metric);
+        if first != metric {
+            return Err(Fault::usage(format!(
+                "metric `{}` is reported in two ways ({} and {})",
+                metric.name, first.unit, metric.unit
+            ))
+            .remedy("put the workloads that report it into studies of their own"));
+        }
+    }
+    Ok(())
+}
+
+/// What the parts of the study need and this host lacks.
+fn missing(study: &Study, registry: &Registry) -> Result<Vec<String>, Fault> {
+    let mut needs: Vec<(String, Vec<Need>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for experiment in study.experiment.values() {
+        for spec in experiment.work.values().filter(|spec| seen.insert(spec.kind.clone())) {
+            needs.push((spec.kind.clone(), registry.workload(&spec.kind)?.needs()));
+        }
+        for name in experiment.observe.iter().filter(|name| seen.insert((*name).clone())) {
+            needs.push((name.clone(), registry.observer(name)?.needs()));
+        }
+        for name in experiment.conditions.keys() {
+            if let Ok(condition) = registry.condition(name)
+                && seen.insert(name.clone())
+            {
+                needs.push((name.clone(), condition.needs()));
+            }
+        }
+    }
+    let said = |(part, needs): (String, Vec<Need>)| {
+        needs.into_iter().filter_map(move |need| match need.state {
+            NeedState::Found { .. } => None,
+            NeedState::Missing { consequence, remedy } => {
+                Some(format!("`{part}` needs {}: {consequence} (try: {remedy})", need.what))
+            }
+        })
+    };
+    Ok(needs.into_iter().flat_map(said).collect())
+}

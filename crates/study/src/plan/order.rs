@@ -1,0 +1,97 @@
+//! The order in which the cells of a block are run, and how long it takes.
+//!
+//! Within a block every cell of every experiment comes once, shuffled, so that
+//! what drifts with time falls on all cells alike. Where an experiment has hard
+//! factors, the cells of one combination of hard levels stay together: the
+//! groups are shuffled among everything else, and the cells within each group
+//! (a split plot: Jones and Nachtsheim, "Split-plot designs", J. Quality
+//! Technology 41(4), 2009).
+
+use super::{Plan, PlannedExperiment};
+use std::collections::BTreeMap;
+
+/// An estimate of wall time, seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WallTime {
+    /// One block.
+    pub block: f64,
+    /// Until the first look.
+    pub least: f64,
+    /// Until the last look: the whole budget.
+    pub most: f64,
+}
+
+impl Plan {
+    /// The cells of `block` in the order they are run: (experiment, cell) by
+    /// number. Depends on the seed and the block alone.
+    pub fn order(&self, block: usize) -> Vec<(usize, usize)> {
+        let mut random = SplitMix::new(self.seed, block as u64);
+        let mut groups: Vec<Vec<(usize, usize)>> = self
+            .experiments
+            .iter()
+            .enumerate()
+            .flat_map(|(number, experiment)| {
+                groups(experiment)
+                    .into_iter()
+                    .map(move |cells| cells.into_iter().map(|cell| (number, cell)).collect())
+            })
+            .collect();
+        shuffle(&mut groups, &mut random);
+        for group in &mut groups {
+            shuffle(group, &mut random);
+        }
+        groups.concat()
+    }
+
+    /// How long the run takes, by the workloads' first estimates.
+    pub fn seconds(&self) -> WallTime {
+        let block: f64 =
+            self.experiments.iter().flat_map(|experiment| &experiment.cells).map(|cell| cell.seconds).sum();
+        let blocks = |look: Option<&usize>| block * look.copied().unwrap_or(0) as f64;
+        WallTime { block, least: blocks(self.looks.first()), most: blocks(self.looks.last()) }
+    }
+}
+
+/// Cells that stay together: those with equal hard levels, else each for itself.
+fn groups(experiment: &PlannedExperiment) -> Vec<Vec<usize>> {
+    let cells = experiment.cells.iter().enumerate();
+    if experiment.hard.is_empty() {
+        return cells.map(|(number, _)| vec![number]).collect();
+    }
+    let mut together: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    for (number, cell) in cells {
+        let level = |factor: &String| cell.levels.get(factor).map(ToString::to_string).unwrap_or_default();
+        together.entry(experiment.hard.iter().map(level).collect()).or_default().push(number);
+    }
+    together.into_values().collect()
+}
+
+/// Fisher and Yates.
+fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, random.below(last as u64 + 1) as usize);
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn new(seed: u64, stream: u64) -> Self {
+        let mut outer = SplitMix(seed);
+        SplitMix(outer.next() ^ SplitMix(stream).next())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `n`; the bias, n / 2⁶⁴, is beyond noticing.
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+}

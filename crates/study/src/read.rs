@@ -1,0 +1,76 @@
+//! Reads a TOML file into its type, with faults that name file, line, and the
+//! nearest valid name.
+
+use crate::written::LineIndex;
+use crosstalk_core::Fault;
+use crosstalk_core::name::nearest;
+use serde::de::DeserializeOwned;
+
+/// Reads `text`, which stands at `place`.
+pub(crate) fn read<T: DeserializeOwned>(text: &str, place: &str) -> Result<T, Fault> {
+    toml::from_str(text).map_err(|error| explain(&error, text, place))
+}
+
+/// A reader's error as a fault with its line.
+pub(crate) fn explain(error: &toml::de::Error, text: &str, place: &str) -> Fault {
+    let place = match error.span() {
+        Some(span) => format!("{place}:{}", LineIndex::of(text).line(span.start)),
+        None => place.to_string(),
+    };
+    said(error.message()).at(place)
+}
+
+/// What the reader says, in our words.
+fn said(message: &str) -> Fault {
+    // A quantity's fault comes as text with its remedy on a line of its own.
+    let (message, remedy) = match message.split_once("\n  try: ") {
+        Some((message, remedy)) => (message, Some(remedy.to_string())),
+        None => (message, None),
+    };
+    let fault = match message.split_once("data did not match any variant of untagged enum ") {
+        Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
+        Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(plain(message))),
+    };
+    match remedy {
+        Some(remedy) => fault.remedy(remedy),
+        None => fault,
+    }
+}
+
+/// A message without the reader's own words for things.
+fn plain(message: &str) -> String {
+    let message = message.replace('\n', "; ").replace("missing field", "missing key");
+    let found = message.strip_prefix("invalid value: ").or_else(|| message.strip_prefix("invalid type: "));
+    match found.and_then(|rest| rest.split_once(", expected ")) {
+        Some((found, expected)) => {
+            let expected = match expected {
+                "usize" | "u64" | "u32" => "a whole number of at least 0",
+                "f64" => "a number",
+                "a boolean" => "true or false",
+                "a string" => "text",
+                "a sequence" => "a list",
+                "a map" => "a table",
+                other => other,
+            };
+            format!("expected {expected}, found {found}")
+        }
+        None => message,
+    }
+}
+
+/// "unknown field `X`, expected one of `a`, `b`" with the nearest of them.
+fn unknown(message: &str) -> Option<Fault> {
+    let (kind, rest) = match message.strip_prefix("unknown field ") {
+        Some(rest) => ("key", rest),
+        None => ("value", message.strip_prefix("unknown variant ")?),
+    };
+    let mut quoted = rest.split('`').skip(1).step_by(2);
+    let name = quoted.next()?;
+    let valid: Vec<&str> = quoted.collect();
+    let fault = Fault::usage(format!("unknown {kind} `{name}`"));
+    Some(match nearest(name, valid.iter().copied()) {
+        Some(near) => fault.remedy(format!("did you mean `{near}`?")),
+        None => fault.remedy(format!("one of: {}", valid.join(", "))),
+    })
+}

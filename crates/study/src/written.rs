@@ -1,0 +1,109 @@
+//! Where the keys of a TOML file stand, so that a fault found long after
+//! reading still names file and line.
+
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// Path of a key (`claim.slower.expect`, list items by number) → its line.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    place: String,
+    lines: BTreeMap<String, usize>,
+}
+
+/// Where a thing was written is no part of what it says.
+impl PartialEq for Written {
+    fn eq(&self, _: &Written) -> bool {
+        true
+    }
+}
+
+impl Written {
+    /// Notes every key of `text`, which was read at `place`; none where `text` is not TOML.
+    pub fn of(text: &str, place: &str) -> Written {
+        let mut lines = BTreeMap::new();
+        if let Ok(table) = DeTable::parse(text) {
+            walk_table(table.get_ref(), "", &LineIndex::of(text), &mut lines);
+        }
+        Written { place: place.to_string(), lines }
+    }
+
+    /// `file:line` of the key at `path`, or of the nearest key that holds it;
+    /// the path itself where the thing was not read from a file.
+    pub fn at(&self, path: &str) -> String {
+        if self.place.is_empty() {
+            return path.to_string();
+        }
+        let mut prefix = path;
+        loop {
+            if let Some(line) = self.lines.get(prefix) {
+                return format!("{}:{line}", self.place);
+            }
+            match prefix.rfind('.') {
+                Some(dot) => prefix = &prefix[..dot],
+                None => return self.place.clone(),
+            }
+        }
+    }
+}
+
+fn walk_table(table: &DeTable<'_>, path: &str, index: &LineIndex, lines: &mut BTreeMap<String, usize>) {
+    for (key, value) in table {
+        let path = join(path, key.get_ref());
+        lines.insert(path.clone(), index.line(key.span().start));
+        walk_value(value.get_ref(), &path, index, lines);
+    }
+}
+
+fn walk_value(value: &DeValue<'_>, path: &str, index: &LineIndex, lines: &mut BTreeMap<String, usize>) {
+    match value {
+        DeValue::Table(table) => walk_table(table, path, index, lines),
+        DeValue::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                let path = join(path, &number.to_string());
+                lines.insert(path.clone(), index.line(item.span().start));
+                walk_value(item.get_ref(), &path, index, lines);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
+}
+
+/// Byte offset → line number, from 1.
+pub(crate) struct LineIndex(Vec<usize>);
+
+impl LineIndex {
+    pub(crate) fn of(text: &str) -> LineIndex {
+        LineIndex(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect())
+    }
+
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        self.0.partition_point(|newline| *newline < offset) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_where_they_stand() {
+        let written = Written::of("a = 1\n[b.c]\nd = { e = 2 }\nf = [\n  1,\n  2,\n]\n", "x.toml");
+        assert_eq!(written.at("a"), "x.toml:1");
+        assert_eq!(written.at("b.c"), "x.toml:2");
+        assert_eq!(written.at("b.c.d.e"), "x.toml:3");
+        assert_eq!(written.at("b.c.f.1"), "x.toml:6");
+    }
+
+    #[test]
+    fn a_missing_key_is_placed_at_what_would_hold_it() {
+        let written = Written::of("[claim.x]\nstatement = \"s\"\n", "x.toml");
+        assert_eq!(written.at("claim.x.expect"), "x.toml:1");
+        assert_eq!(written.at("looks"), "x.toml");
+        assert_eq!(Written::default().at("claim.x"), "claim.x");
+    }
+}

@@ -1,0 +1,77 @@
+//! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
+
+mod mock;
+
+use crosstalk_core::testbed::Link;
+use crosstalk_core::units::BitRate;
+use crosstalk_core::value::Value;
+use crosstalk_study::command::Vary;
+use crosstalk_study::plan::Place;
+use crosstalk_study::{PlanOptions, command_study, parse, plan, to_toml};
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+fn vary(factor: &str, levels: &[&str]) -> Vary {
+    (factor.into(), levels.iter().map(|level| Value::from_word(level)).collect())
+}
+
+#[test]
+fn the_readmes_first_example() {
+    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
+    let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    let links: Vec<_> = plan.experiments[0].cells.iter().map(|cell| cell.scene.place.clone()).collect();
+    let real = |fabric: &str, rate: f64| Place::Real {
+        fabric: fabric.into(),
+        link: Link::Rate(BitRate(rate)),
+        nodes: 2,
+    };
+    assert_eq!(links, [real("ethernet-1g", 1e9), real("ethernet-10g", 1e10)]);
+    assert_eq!(plan.looks, [12, 24, 48]);
+    assert_eq!(plan.warnings, Vec::<String>::new());
+    let headline = study.headline.expect("compares");
+    assert_eq!((headline.level, headline.subject.as_str()), ("ethernet-10g".into(), "my-job"));
+}
+
+#[test]
+fn a_saved_study_reads_as_the_same() {
+    let vary = [vary("fabric", &["ethernet-1g", "none"]), vary("threads", &["1", "2"])];
+    let study = command_study(3, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
+    assert_eq!(parse(&to_toml(&study), "my.toml").expect("reads"), study);
+}
+
+#[test]
+fn other_factors_reach_the_command_as_environment() {
+    let vary = [vary("fabric", &["none"]), vary("io-depth", &["1", "32"])];
+    let study = command_study(1, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    let params = &plan.experiments[0].cells[1].scene.work["command"].params;
+    let pair = Value::List(vec!["CROSSTALK_IO_DEPTH".into(), 32.into()]);
+    assert_eq!(params.get("env"), Some(&Value::List(vec![pair])));
+    let argv = Value::List(vec!["./job".into(), "$1".into(), "$$".into()]);
+    assert_eq!(params.get("argv"), Some(&argv), "the command's own $ stays as it is");
+}
+
+#[test]
+fn without_factors_it_is_one_cell_and_no_comparison() {
+    let study = command_study(1, &[], &words(&["true"])).expect("is a study");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    assert_eq!(plan.experiments[0].cells.len(), 1);
+    assert_eq!(study.headline, None);
+}
+
+#[test]
+fn what_makes_no_study_is_refused() {
+    let fault = |nodes, vary: &[Vary], argv: &[&str]| {
+        command_study(nodes, vary, &words(argv)).expect_err("refused").to_string()
+    };
+    assert!(fault(0, &[], &["true"]).starts_with("--nodes: "));
+    assert!(fault(1, &[], &[]).contains("no command is given"));
+    assert!(fault(1, &[vary("system", &["kosmos-srio"])], &["true"]).contains("vary `fabric`"));
+    assert!(fault(1, &[vary("a b", &["1"])], &["true"]).starts_with("--vary a b: "));
+    assert!(fault(1, &[vary("a", &["1"]), vary("a", &["2"])], &["true"]).contains("twice"));
+    assert!(fault(1, &[vary("a", &["1", "1"])], &["true"]).contains("twice"));
+    assert!(fault(1, &[vary("a", &[])], &["true"]).starts_with("--vary: "));
+}

@@ -1,0 +1,233 @@
+//! Whatever is wrong in a study file, the fault names the line, what is wrong,
+//! and the nearest valid name.
+
+mod mock;
+
+use crosstalk_core::{Fault, FaultKind};
+use crosstalk_study::{Catalogues, PlanOptions, parse, plan};
+
+const STUDY: &str = r#"schema = "crosstalk.study/1"
+title = "T"
+looks = [2, 4]
+[experiment.e]
+work.s = { kind = "stream", size = "$size" }
+conditions = { system = "$system", boards = "many" }
+compare = { factor = "system", base = "microblade" }
+[experiment.e.factors]
+size = [64, 128]
+system = { levels = ["microblade", "kosmos-srio"] }
+[claim.c]
+statement = "s"
+experiment = "e"
+where = { size = 64 }
+ratio = { metric = "bandwidth", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
+published = "kosmos/bandwidth/kosmos-srio-over-microblade/128"
+expect = "> 1"
+margin = "5 %"
+[figure.f]
+title = "F"
+experiment = "e"
+kind = "lines"
+metric = "bandwidth"
+x = "size"
+series = "system"
+log = ["x"]
+published = "kosmos/bandwidth/{system}-over-microblade/{size}"
+"#;
+
+fn planned(text: &str) -> Result<(), Fault> {
+    let study = parse(text, "my.toml")?;
+    plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).map(|_| ())
+}
+
+/// The fault after replacing `from` by `to`.
+fn fault(from: &str, to: &str) -> String {
+    assert!(STUDY.contains(from), "nothing to replace: {from}");
+    let fault = planned(&STUDY.replacen(from, to, 1)).expect_err(to);
+    assert_eq!(fault.kind, FaultKind::Usage);
+    fault.to_string()
+}
+
+#[track_caller]
+fn expect(from: &str, to: &str, line: usize, says: &str, remedy: &str) {
+    let fault = fault(from, to);
+    assert!(fault.starts_with(&format!("my.toml:{line}: ")), "not on line {line}: {fault}");
+    assert!(fault.contains(says), "does not say `{says}`: {fault}");
+    assert!(fault.contains(remedy), "does not suggest `{remedy}`: {fault}");
+}
+
+#[test]
+fn the_study_is_right_before_it_is_spoilt() {
+    planned(STUDY).expect("plans");
+}
+
+#[test]
+fn another_schema_or_none() {
+    expect(
+        "study/1",
+        "study/2",
+        1,
+        "schema `crosstalk.study/2` is not known",
+        "use the version of Crosstalk",
+    );
+    expect("schema = \"crosstalk.study/1\"", "", 1, "names its schema", "schema = \"crosstalk.study/1\"");
+}
+
+#[test]
+fn unknown_keys() {
+    expect("title = \"T\"", "titel = \"T\"", 2, "unknown key `titel`", "did you mean `title`?");
+    expect("statement", "statment", 12, "unknown key `statment`", "did you mean `statement`?");
+    expect("{ levels =", "{ level =", 10, "unknown key `level`", "did you mean `levels`?");
+    expect("title = \"T\"", "", 1, "missing key `title`", "");
+}
+
+#[test]
+fn text_that_is_not_toml() {
+    expect("[2, 4]", "[2, 4", 4, "expected `,`", "");
+}
+
+#[test]
+fn looks_that_do_not_ascend() {
+    for looks in ["[4, 2]", "[0]", "[]", "[2, 2]"] {
+        expect("[2, 4]", looks, 3, "expected looks that ascend", "looks = [12, 24, 48]");
+    }
+    expect("[2, 4]", "[-1]", 3, "expected a whole number of at least 0, found integer `-1`", "");
+}
+
+#[test]
+fn unknown_parts_of_a_scene() {
+    expect("\"stream\"", "\"strem\"", 5, "unknown workload `strem`", "did you mean `stream`?");
+    expect(
+        "size = \"$size\"",
+        "sise = 1",
+        5,
+        "unknown parameter of `stream`: `sise`",
+        "did you mean `size`?",
+    );
+    expect("boards =", "bords =", 6, "unknown condition `bords`", "did you mean `boards`?");
+    expect(
+        "[experiment.e.factors]",
+        "observe = [\"pressur\"]\n[experiment.e.factors]",
+        8,
+        "unknown observer",
+        "`pressure`",
+    );
+}
+
+#[test]
+fn unknown_factors_and_levels() {
+    expect("$size", "$sise", 5, "unknown factor `$sise`", "did you mean `$size`?");
+    expect("where = { size", "where = { sise", 14, "unknown factor `sise`", "did you mean `size`?");
+    expect("size = 64", "size = 65", 14, "factor `size` has no level `65`", "one of: 64, 128");
+    expect(
+        "base = \"microblade\"",
+        "base = \"micro\"",
+        7,
+        "factor `system` has no level `micro`",
+        "kosmos-srio",
+    );
+    expect("x = \"size\"", "x = \"sise\"", 24, "unknown factor `sise`", "did you mean `size`?");
+    expect("[64, 128]", "[64, 64]", 9, "level `64` is listed twice", "");
+    expect("[64, 128]", "[]", 9, "a factor needs its levels", "{ discover = \"cores\" }");
+    expect("[64, 128]", "64", 9, "expected a list of levels, or a table", "");
+}
+
+#[test]
+fn sizes_of_zero_or_below() {
+    let fault = fault("size = \"$size\"", "size = 0");
+    assert!(fault.starts_with("my.toml:5, parameter `size`: expected a size above zero"), "{fault}");
+}
+
+#[test]
+fn unknown_systems_fabrics_and_placements() {
+    expect("system = \"$system\"", "system = \"kosmos\"", 6, "unknown system `kosmos`", "kosmos-srio");
+    expect("boards = \"many\"", "boards = \"few\"", 6, "unknown placement on boards `few`", "one");
+}
+
+#[test]
+fn virtual_and_real_time_mixed_up() {
+    expect("boards = \"many\"", "fabric = \"srio\"", 6, "`stream` runs in virtual time", "replace `fabric`");
+    expect("system = \"$system\", ", "", 6, "needs a system", "add conditions.system");
+    let real = "work.s = { kind = \"ping\", size = \"$size\" }";
+    let virtual_work = "work.s = { kind = \"stream\", size = \"$size\" }";
+    expect(virtual_work, real, 6, "`ping` runs in real time, where `system` means nothing", "fabric = ");
+    let both = format!("{virtual_work}\nwork.t = {{ kind = \"ping\" }}");
+    expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
+}
+
+#[test]
+fn more_nodes_than_a_board_holds() {
+    let pagerank = "work.s = { kind = \"pagerank\", slaves = 4, scale = \"$size\" }";
+    let text = STUDY
+        .replace("work.s = { kind = \"stream\", size = \"$size\" }", pagerank)
+        .replace("\"many\"", "\"one\"")
+        .replace("metric = \"bandwidth\"", "metric = \"completion_time\"");
+    let fault = planned(&text).expect_err("does not fit").to_string();
+    assert!(fault.starts_with("my.toml:6: 5 nodes do not fit on one board"), "{fault}");
+}
+
+#[test]
+fn claims_that_no_data_could_refute_or_that_do_not_read() {
+    expect("expect = \"> 1\"", "expect = \"1\"", 17, "expected a predicate, found `1`", "\"> 1\"");
+    expect("margin = \"5 %\"", "margin = \"5\"", 18, "expected a margin above zero", "\"5 %\"");
+    let two = "trend = { metric = \"bandwidth\", along = \"size\" }\nratio =";
+    expect("ratio =", two, 11, "found ratio and trend", "give one of: ratio, trend");
+    expect("expect = \"> 1\"\nmargin = \"5 %\"", "", 11, "it expects nothing", "expect = \"> 1\"");
+    expect("experiment = \"e\"\nwhere", "experiment = \"f\"\nwhere", 13, "unknown experiment `f`", "`e`");
+}
+
+#[test]
+fn unknown_metrics_and_published_values() {
+    expect(
+        "metric = \"bandwidth\", of",
+        "metric = \"bandwith\", of",
+        15,
+        "unknown metric",
+        "did you mean `bandwidth`?",
+    );
+    expect("metric = \"bandwidth\"\nx", "metric = \"b\"\nx", 23, "unknown metric `b`", "one of: bandwidth");
+    expect("\"lines\"", "\"split\"", 23, "no metric of experiment `e` is a part of `bandwidth`", "bandwidth");
+    expect("microblade/128\"", "microblade/12\"", 16, "unknown published value", "microblade/128");
+    expect(
+        "-over-microblade/{size}",
+        "-under-microblade/{size}",
+        27,
+        "unknown published value",
+        "did you mean",
+    );
+    expect(
+        "published = \"kosmos/bandwidth/kosmos",
+        "published = true #",
+        16,
+        "expected a number or the id",
+        "",
+    );
+}
+
+#[test]
+fn a_result_that_waits_for_itself() {
+    let from = "{ from = { experiment = \"e\", metric = \"bandwidth\", factor = \"system\" } }";
+    expect("[64, 128]", from, 9, "waits for its own result", "");
+    expect("[64, 128]", &from.replace("\"e\"", "\"f\""), 9, "unknown experiment `f`", "`e`");
+}
+
+#[test]
+fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
+    let mut catalogues = Catalogues::new();
+    let fabric = "title = \"T\"\nrate = \"1 Gbits/s\"\nsource = {}\ncosts = { L = \"1 s\", o = \"1 s\", g = \"1 s\", G = \"1 s\" }";
+    let fault = catalogues.fabric("f", fabric, "f.toml").expect_err("no such unit").to_string();
+    assert!(fault.starts_with("f.toml:2: unknown unit `Gbits/s`"), "{fault}");
+    assert!(fault.contains("did you mean `Gbit/s`?"), "{fault}");
+    let fault = catalogues.fabric("f", &fabric.replace("g =", "gg ="), "f.toml").expect_err("no such cost");
+    assert_eq!(fault.place.as_deref(), Some("f.toml:4"));
+    let fault = catalogues.fabric("none", &fabric.replace("Gbits", "Gbit"), "none.toml").expect_err("taken");
+    assert!(fault.message.contains("as fast as the kernel goes"), "{fault}");
+
+    let system = include_str!("../../../systems/moonshot.toml");
+    let empty = system.replace("count = 45", "count = 0");
+    let fault = catalogues.system("s", &empty, "s.toml").expect_err("no room");
+    assert!(fault.message.contains("one node a board"), "{fault}");
+    let still = system.replace("speed = 0.065", "speed = 0");
+    let fault = catalogues.system("s", &still, "s.toml").expect_err("stands still");
+    assert_eq!(fault.to_string(), "s.toml:2: expected a speed above zero, found 0");
+}

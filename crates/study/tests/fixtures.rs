@@ -1,0 +1,126 @@
+//! The bundled study and the four fixtures parse and plan, exactly as the
+//! golden files say. `CROSSTALK_REWRITE=1` writes these files anew.
+
+mod mock;
+
+use crosstalk_core::value::Value;
+use crosstalk_study::plan::Plan;
+use crosstalk_study::{PlanOptions, bundled_study, parse, plan, to_toml};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const FIXTURES: [(&str, &str); 4] = [
+    ("latency", include_str!("fixtures/latency.toml")),
+    ("groups", include_str!("fixtures/groups.toml")),
+    ("infiniband", include_str!("fixtures/infiniband.toml")),
+    ("volunteer", include_str!("fixtures/volunteer.toml")),
+];
+
+fn studies() -> Vec<(&'static str, &'static str)> {
+    let mut studies = FIXTURES.to_vec();
+    studies.push(("kosmos", bundled_study("kosmos").expect("is bundled")));
+    studies
+}
+
+/// A plan as a person would compare it.
+fn described(plan: &Plan) -> String {
+    let mut text =
+        format!("{}: seed {}, looks {:?}, quick {}\n", plan.study, plan.seed, plan.looks, plan.quick);
+    for experiment in &plan.experiments {
+        let metrics: Vec<&str> = experiment.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "\n{}: {} cells, metrics {}",
+            experiment.name,
+            experiment.cells.len(),
+            metrics.join(" ")
+        );
+        for cell in &experiment.cells {
+            let levels: Vec<String> =
+                cell.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
+            let _ = writeln!(text, "  {} @ {:?}", levels.join(" "), cell.scene.place);
+        }
+    }
+    let _ = writeln!(text, "\nblock 0: {:?}", plan.order(0));
+    for warning in &plan.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+fn compare_with_golden(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
+    if std::env::var_os("CROSSTALK_REWRITE").is_some() {
+        std::fs::write(&path, found).expect("writes");
+    }
+    let golden = std::fs::read_to_string(&path).expect("the golden file is there");
+    assert!(golden == found, "{name} is planned otherwise than {} says:\n{found}", path.display());
+}
+
+fn options() -> PlanOptions {
+    let mut options = PlanOptions::default();
+    options.discovered.insert("cores".into(), vec![1.into(), 2.into()]);
+    options
+}
+
+#[test]
+fn every_study_is_planned_as_its_golden_file_says() {
+    let (registry, catalogues) = (mock::registry(), mock::catalogues());
+    for (name, text) in studies() {
+        let study = parse(text, &format!("{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"));
+        let plan = plan(&study, &catalogues, &registry, &options()).unwrap_or_else(|fault| panic!("{fault}"));
+        compare_with_golden(name, &described(&plan));
+    }
+}
+
+#[test]
+fn the_quick_plans_are_as_their_golden_files_say() {
+    let (registry, catalogues) = (mock::registry(), mock::catalogues());
+    for (name, text) in studies() {
+        let study = parse(text, &format!("{name}.toml")).expect("reads");
+        let options = PlanOptions { quick: true, ..options() };
+        let plan = plan(&study, &catalogues, &registry, &options).unwrap_or_else(|fault| panic!("{fault}"));
+        compare_with_golden(&format!("{name}-quick"), &described(&plan));
+    }
+}
+
+#[test]
+fn every_study_survives_writing() {
+    for (name, text) in studies() {
+        let study = parse(text, &format!("{name}.toml")).expect("reads");
+        let written = to_toml(&study);
+        let read =
+            parse(&written, "written.toml").unwrap_or_else(|fault| panic!("{name}: {fault}\n{written}"));
+        assert_eq!(read, study, "{name}");
+    }
+}
+
+#[test]
+fn an_earlier_result_completes_a_pending_experiment() {
+    let study = parse(FIXTURES[1].1, "groups.toml").expect("reads");
+    let mut options = options();
+    let planned = |options: &PlanOptions| {
+        let plan = plan(&study, &mock::catalogues(), &mock::registry(), options).expect("plans");
+        plan.experiments.into_iter().find(|experiment| experiment.name == "grouped").expect("is there")
+    };
+    let before = planned(&options);
+    assert!(before.pending.is_some_and(|why| why.contains("peaks in experiment `load`")));
+    assert_eq!(before.cells.len(), 0);
+
+    options.from_results.insert("grouped.tasks".into(), 512.into());
+    let after = planned(&options);
+    assert_eq!(after.pending, None);
+    assert_eq!(after.cells.len(), 7);
+    assert!(after.cells.iter().all(|cell| cell.levels["tasks"] == Value::Int(512)));
+}
+
+#[test]
+fn what_the_host_lacks_is_a_warning_with_its_remedy() {
+    let study = parse(FIXTURES[3].1, "volunteer.toml").expect("reads");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
+    assert!(
+        plan.warnings.iter().any(|warning| warning.contains("apt install boinc-client")),
+        "{:?}",
+        plan.warnings
+    );
+}

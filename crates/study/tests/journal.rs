@@ -1,0 +1,111 @@
+//! Journals as they are found on disk: whole, cut short, damaged, resumed.
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Line, Observation, Status};
+use crosstalk_study::journal::{lines, read_journal};
+use crosstalk_study::samples::Run;
+use proptest::prelude::*;
+
+/// A journal as version 0.1.0 wrote it: every kind of line and of observation.
+const GOLDEN: &str = include_str!("golden/journal-1.ndjson");
+
+fn read(text: &[u8]) -> Result<Run, Fault> {
+    read_journal(lines(text))
+}
+
+#[test]
+fn the_first_schema_still_opens() {
+    let run = read(GOLDEN.as_bytes()).expect("opens");
+    assert_eq!((run.seed, run.quick, run.version.as_str()), (1, true, "0.1.0"));
+    assert_eq!(run.command, "crosstalk run kosmos --quick");
+    assert_eq!((run.began, run.ended), (1_770_000_000.0, 1_770_000_009.5));
+    assert_eq!(run.end, "all of 1 question decided after 2 blocks");
+    assert_eq!(run.metrics.len(), 3);
+    let statuses: Vec<Status> = run.attempts.iter().map(|a| a.status).collect();
+    assert_eq!(statuses, [Status::Finished, Status::Failed, Status::Finished, Status::Started]);
+    assert_eq!(run.attempts[1].reason.as_deref(), Some("node 2 is gone"));
+    assert!(!run.attempts[2].fidelity.as_ref().expect("was watched").faithful());
+    assert!(
+        matches!(run.attempts[0].readings[1].observation, Observation::Histogram(ref h) if h.count() == 3)
+    );
+    assert!(matches!(run.attempts[0].readings[2].observation, Observation::Series(ref s) if s.len() == 3));
+    assert_eq!(run.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_journal_cut_anywhere_opens_with_what_came_before() {
+    let whole = read(GOLDEN.as_bytes()).expect("opens");
+    let first = GOLDEN.find('\n').expect("has lines");
+    for cut in first + 1..GOLDEN.len() {
+        let run = read(&GOLDEN.as_bytes()[..cut]).unwrap_or_else(|fault| panic!("cut at {cut}: {fault}"));
+        assert!(run.attempts.len() <= whole.attempts.len());
+        let half = GOLDEN.as_bytes()[cut - 1] != b'\n' && GOLDEN.as_bytes()[cut] != b'\n';
+        assert_eq!(run.warnings.len(), usize::from(half), "cut at {cut}: {:?}", run.warnings);
+    }
+}
+
+#[test]
+fn a_damaged_line_is_named_and_the_others_stand() {
+    let text = GOLDEN.replacen("\"value\":1.25", "\"value\":null", 1);
+    let run = read(text.as_bytes()).expect("opens");
+    assert_eq!(run.attempts[0].readings.len(), 2);
+    assert!(
+        run.warnings[0].contains("1 line of the journal") && run.warnings[0].contains(":6"),
+        "{:?}",
+        run.warnings
+    );
+}
+
+#[test]
+fn samples_of_no_attempt_are_counted_and_reported() {
+    let text = format!(
+        "{GOLDEN}{}\n",
+        r#"{"line":"sample","attempt":99,"metric":"x","value":1.0,"origin":"measured","at":0.0,"n":1}"#
+    );
+    assert!(read(text.as_bytes()).expect("opens").warnings[0].starts_with("1 sample of the journal belongs"));
+}
+
+#[test]
+fn a_resumed_run_goes_on_in_the_same_journal() {
+    let opening = GOLDEN.lines().next().expect("has lines");
+    let again = r#"{"line":"attempt","attempt":0,"experiment":"graph","cell":0,"levels":{"slaves":1},"block":1,"try":2,"status":"started","at":1770000020.0}"#;
+    let run = read(format!("{GOLDEN}{opening}\n{again}\n").as_bytes()).expect("opens");
+    assert_eq!(run.attempts.len(), 5, "attempt 0 of the resumed run is another one");
+    assert_eq!(run.attempts[0].readings.len(), 3);
+    assert_eq!((run.end.as_str(), run.ended), ("", 1_770_000_020.0), "it goes on");
+}
+
+#[test]
+fn what_is_no_journal_is_refused_with_a_remedy() {
+    let no_run =
+        read(b"{\"line\":\"end\",\"status\":\"finished\",\"why\":\"x\",\"at\":1}\n").expect_err("refused");
+    assert!(no_run.remedy.is_some() && read(b"").is_err());
+    let newer = GOLDEN.replacen("crosstalk.journal/1", "crosstalk.journal/2", 1);
+    assert!(read(newer.as_bytes()).expect_err("refused").message.contains("crosstalk.journal/2"));
+    let other = GOLDEN.lines().next().expect("has lines").replace("\"seed\":1", "\"seed\":2");
+    assert!(read(format!("{GOLDEN}{other}\n").as_bytes()).expect_err("refused").message.contains("two runs"));
+}
+
+#[test]
+fn a_stream_that_breaks_is_an_environment_fault() {
+    let broken = [Err(Fault::environment("disk gone"))];
+    assert_eq!(read_journal(broken.into_iter()).expect_err("breaks"), Fault::environment("disk gone"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = read(&bytes);
+        let _ = read(&[GOLDEN.as_bytes(), &bytes].concat());
+    }
+
+    #[test]
+    fn lines_in_any_order_never_panic(picks in prop::collection::vec(0usize..14, 0..60)) {
+        let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
+        let opening = all[0].clone();
+        let shuffled = picks.iter().map(|pick| Ok(all[pick % all.len()].clone()));
+        let run = read_journal(std::iter::once(Ok(opening)).chain(shuffled)).expect("opens");
+        let started = picks.iter().filter(|p| matches!(all[**p % all.len()], Line::Attempt { .. })).count();
+        prop_assert!(run.attempts.len() <= started);
+    }
+}

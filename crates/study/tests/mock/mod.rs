@@ -1,0 +1,220 @@
+//! A registry of mocks: workloads, conditions and observers that deploy and do
+//! nothing else. What runs is no matter here, only what is planned.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::scene::{Condition, Deployment, Observer, Prepared, Timing, Watch, Workload};
+use crosstalk_core::value::{Params, Value};
+use crosstalk_study::Catalogues;
+
+/// A workload that takes any of its parameters and reports its metrics.
+pub struct Mock {
+    pub name: &'static str,
+    pub timing: Timing,
+    pub parameters: &'static [&'static str],
+    /// Nodes beside those that the parameter `slaves` or `nodes` asks for.
+    pub nodes: usize,
+    pub metrics: &'static [(&'static str, &'static str, Better)],
+}
+
+impl Workload for Mock {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn title(&self) -> &'static str {
+        "a mock"
+    }
+    fn parameters(&self) -> &'static [&'static str] {
+        self.parameters
+    }
+    fn timing(&self) -> Timing {
+        self.timing
+    }
+    fn needs(&self) -> Vec<Need> {
+        match self.name {
+            "boinc" => vec![Need::missing("boinc-client", "nothing is donated", "apt install boinc-client")],
+            _ => vec![Need::found("nothing", "a mock")],
+        }
+    }
+    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
+        if params.get("size").is_some() {
+            params.size("size", crosstalk_core::units::Bytes(1))?;
+        }
+        let more = params.count("slaves", 0, 0)? + params.count("nodes", 0, 0)?;
+        let metrics = self.metrics.iter().map(|(name, unit, better)| Metric::new(name, unit, *better));
+        Ok(Deployment { nodes: self.nodes + more as usize, metrics: metrics.collect(), seconds: 2.0 })
+    }
+    fn prepare(&self, _: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        Err(Fault::attempt("a mock does not run"))
+    }
+}
+
+struct Named(&'static str, &'static [(&'static str, &'static str, Better)]);
+
+impl Condition for Named {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn apply(&self, _: &Value) -> Result<Box<dyn Send>, Fault> {
+        Err(Fault::attempt("a mock does not apply"))
+    }
+}
+
+impl Observer for Named {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn metrics(&self) -> Vec<Metric> {
+        self.1.iter().map(|(name, unit, better)| Metric::new(name, unit, *better)).collect()
+    }
+    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+        Err(Fault::attempt("a mock does not watch"))
+    }
+}
+
+use Better::{Higher, Lower, Neither};
+use Timing::{Real, Virtual};
+
+const MOCKS: [Mock; 14] = [
+    Mock {
+        name: "stream",
+        timing: Virtual,
+        parameters: &["size"],
+        nodes: 2,
+        metrics: &[("bandwidth", "bit/s", Higher)],
+    },
+    Mock {
+        name: "pagerank",
+        timing: Virtual,
+        parameters: &["slaves", "scale", "iterations"],
+        nodes: 1,
+        metrics: &[
+            ("completion_time", "s", Lower),
+            ("time_compute", "s", Neither),
+            ("time_wait", "s", Neither),
+            ("time_serialise", "s", Neither),
+        ],
+    },
+    Mock {
+        name: "command",
+        timing: Real,
+        parameters: &["argv", "nodes", "env"],
+        nodes: 0,
+        metrics: &[("run_time", "s", Lower)],
+    },
+    Mock {
+        name: "path",
+        timing: Real,
+        parameters: &["technology"],
+        nodes: 1,
+        metrics: &[("end_to_end", "s", Lower)],
+    },
+    Mock {
+        name: "pcie",
+        timing: Real,
+        parameters: &["device"],
+        nodes: 1,
+        metrics: &[("access_time", "s", Lower)],
+    },
+    Mock {
+        name: "ping",
+        timing: Real,
+        parameters: &["transport", "wait", "size"],
+        nodes: 2,
+        metrics: &[("one_way", "s", Lower)],
+    },
+    Mock {
+        name: "users",
+        timing: Real,
+        parameters: &["users", "mix", "groups"],
+        nodes: 1,
+        metrics: &[("jobs_per_minute", "jobs/min", Higher)],
+    },
+    Mock {
+        name: "mpi-function",
+        timing: Real,
+        parameters: &["function", "size", "nodes"],
+        nodes: 0,
+        metrics: &[("call_time", "s", Lower)],
+    },
+    Mock {
+        name: "hpl",
+        timing: Real,
+        parameters: &["n", "block", "nodes"],
+        nodes: 0,
+        metrics: &[("flops", "flop/s", Higher)],
+    },
+    Mock {
+        name: "npb",
+        timing: Real,
+        parameters: &["kernel", "class", "nodes"],
+        nodes: 0,
+        metrics: &[("run_time", "s", Lower), ("time_communicating", "s", Neither)],
+    },
+    Mock {
+        name: "files",
+        timing: Real,
+        parameters: &["operation", "nodes"],
+        nodes: 0,
+        metrics: &[("operation_time", "s", Lower)],
+    },
+    Mock {
+        name: "primes",
+        timing: Real,
+        parameters: &["threads", "limit"],
+        nodes: 1,
+        metrics: &[("run_time", "s", Lower)],
+    },
+    Mock {
+        name: "oltp",
+        timing: Real,
+        parameters: &["threads", "duration"],
+        nodes: 1,
+        metrics: &[("requests", "requests", Higher)],
+    },
+    Mock {
+        name: "boinc",
+        timing: Real,
+        parameters: &["ncpus", "start"],
+        nodes: 1,
+        metrics: &[("donated_time", "s", Higher)],
+    },
+];
+
+/// Everything that the fixtures name.
+pub fn registry() -> Registry {
+    let mut registry = Registry::default();
+    for mock in MOCKS {
+        registry.workloads.push(Box::new(mock));
+    }
+    for condition in ["groups", "protect"] {
+        registry.conditions.push(Box::new(Named(condition, &[])));
+    }
+    registry.observers.push(Box::new(Named("stages", &[("unexplained", "ratio", Neither)])));
+    registry.observers.push(Box::new(Named("pressure", &[("memory_pressure", "ratio", Lower)])));
+    registry.observers.push(Box::new(Named("faults", &[("major_faults", "faults", Lower)])));
+    registry
+}
+
+/// The bundled catalogues, and two fabrics that only the fixtures know.
+pub fn catalogues() -> Catalogues {
+    let mut catalogues = Catalogues::bundled();
+    for (name, rate) in [("infiniband-4x-sdr", "8 Gbit/s"), ("myrinet-2000", "2 Gbit/s")] {
+        let text = format!(
+            "title = \"{name}\"\nrate = \"{rate}\"\nsource = {{}}\n\
+             costs = {{ L = \"5 µs\", o = \"1 µs\", g = \"1 µs\", G = \"1 ns\" }}"
+        );
+        catalogues.fabric(name, &text, name).expect("reads");
+    }
+    catalogues
+}

@@ -1,0 +1,81 @@
+//! The order of cells: every cell once a block, seeded, shuffled, hard levels together.
+
+mod mock;
+
+use crosstalk_study::plan::Plan;
+use crosstalk_study::{PlanOptions, parse, plan};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn planned(fixture: &str, seed: u64) -> Plan {
+    let study = parse(fixture, "f.toml").expect("reads");
+    let options = PlanOptions { seed: Some(seed), ..PlanOptions::default() };
+    plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans")
+}
+
+const EASY: &str = include_str!("../../../studies/kosmos.toml");
+const HARD: &str = include_str!("fixtures/volunteer.toml");
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn every_cell_comes_once_a_block(seed: u64, block in 0usize..100) {
+        let plan = planned(HARD, seed);
+        let order = plan.order(block);
+        let all: BTreeSet<_> = plan.experiments.iter().enumerate()
+            .flat_map(|(number, experiment)| (0..experiment.cells.len()).map(move |cell| (number, cell)))
+            .collect();
+        prop_assert_eq!(order.len(), all.len());
+        prop_assert_eq!(order.into_iter().collect::<BTreeSet<_>>(), all);
+    }
+
+    #[test]
+    fn hard_levels_stay_together(seed: u64, block in 0usize..100) {
+        let plan = planned(HARD, seed);
+        let owner = plan.experiments.iter().position(|e| e.name == "owner").expect("is there");
+        let levels: Vec<_> = plan.order(block).into_iter()
+            .map(|(number, cell)| (number == owner).then(|| plan.experiments[owner].cells[cell].levels["protect"].to_string()))
+            .collect();
+        let changes = levels.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        prop_assert!(changes <= 4, "{changes} changes in {levels:?}");
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_order_and_another_block_another(seed: u64) {
+        let plan = planned(EASY, seed);
+        prop_assert_eq!(plan.order(3), planned(EASY, seed).order(3));
+        prop_assert_ne!(plan.order(3), plan.order(4));
+    }
+}
+
+#[test]
+fn experiments_are_interleaved_and_no_cell_has_a_fixed_place() {
+    let plan = planned(EASY, 1);
+    let blocks = 480;
+    let cells = plan.order(0).len();
+    let mut first_half = vec![0; cells];
+    let mut seen = BTreeSet::new();
+    for block in 0..blocks {
+        for (place, cell) in plan.order(block).into_iter().enumerate() {
+            let known = plan.order(0).iter().position(|other| *other == cell).expect("is there");
+            first_half[known] += usize::from(place < cells / 2);
+            seen.insert((place, cell));
+        }
+    }
+    // Binomial(480, 1/2) stays within 240 ± 6 standard deviations (66).
+    assert!(first_half.iter().all(|count| count.abs_diff(blocks / 2) < 66), "{first_half:?}");
+    assert!(seen.len() > cells * cells * 9 / 10, "every cell comes at nearly every place: {}", seen.len());
+}
+
+#[test]
+fn the_order_of_hard_levels_changes_between_blocks() {
+    let plan = planned(HARD, 1);
+    let owner = plan.experiments.iter().position(|e| e.name == "owner").expect("is there");
+    let first = |block: usize| {
+        let (_, cell) = *plan.order(block).iter().find(|(number, _)| *number == owner).expect("is there");
+        plan.experiments[owner].cells[cell].levels["protect"].to_string()
+    };
+    let firsts: BTreeSet<_> = (0..20).map(first).collect();
+    assert_eq!(firsts.len(), 2);
+}

@@ -1,0 +1,182 @@
+//! Whatever a journal holds, analysing it ends, in time, with findings that
+//! can be written and read; and equal cells are hardly ever told apart.
+
+mod mock;
+mod synthetic;
+
+use crosstalk_core::record::{Observation, Origin, Reading, Status};
+use crosstalk_study::decide;
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
+use proptest::prelude::*;
+use std::time::Instant;
+use synthetic::{Made, made, number};
+
+fn study(sizes: usize, blocks: usize) -> Made {
+    let sizes: Vec<String> = (1..=sizes).map(|n| n.to_string()).collect();
+    made(&format!(
+        r#"
+        schema = "crosstalk.study/1"
+        name = "robust"
+        title = "Robust"
+        looks = [{blocks}]
+        [experiment.job]
+        work.job = {{ kind = "pagerank", slaves = 2, iterations = "$size" }}
+        conditions = {{ system = "$system", boards = "many" }}
+        factors = {{ system = ["microblade", "kosmos-srio"], size = [{}] }}
+        compare = {{ factor = "system", base = "microblade" }}
+        [claim.ratio]
+        statement = "Faster"
+        experiment = "job"
+        ratio = {{ metric = "completion_time", of = {{ system = "microblade" }}, to = {{ system = "kosmos-srio" }} }}
+        published = 1.2
+        margin = "5 %"
+        [claim.trend]
+        statement = "Scales"
+        experiment = "job"
+        trend = {{ metric = "completion_time", along = "size" }}
+        expect = "< 0"
+        [claim.peak]
+        statement = "Peaks"
+        experiment = "job"
+        peak = {{ metric = "completion_time", along = "size", among = [1, 2] }}
+        [claim.threshold]
+        statement = "Takes long"
+        experiment = "job"
+        threshold = {{ metric = "completion_time" }}
+        expect = "> 0.5"
+        [claim.correlation]
+        statement = "Go together"
+        experiment = "job"
+        correlation = {{ x = "time_wait", y = "completion_time" }}
+        expect = "> 0"
+        [figure.split]
+        title = "Split"
+        experiment = "job"
+        kind = "split"
+        metric = "time"
+        x = "size"
+        series = "system"
+        [table.times]
+        title = "Times"
+        experiment = "job"
+        metric = "completion_time"
+        rows = "system"
+        columns = "size"
+        "#,
+        sizes.join(", ")
+    ))
+}
+
+#[test]
+fn two_hundred_cells_of_48_blocks_and_ten_metrics_take_less_than_a_second() {
+    let made = study(100, 48);
+    let mut run = made.run(48, 0.02, 1, &|_, levels, _| 1.0 / number(levels, "size"));
+    for attempt in &mut run.attempts {
+        for node in 0..3 {
+            attempt.readings.push(Reading::value("time_wait", 0.1, Origin::Emulated).label("node", node));
+            attempt.readings.push(Reading::value("time_compute", 0.1, Origin::Emulated).label("node", node));
+        }
+    }
+    assert_eq!((run.attempts.len(), run.attempts[0].readings.len()), (9600, 10));
+    let began = Instant::now();
+    let findings = made.findings(&run);
+    let took = began.elapsed().as_secs_f64();
+    eprintln!(
+        "{} comparisons of {} cells analysed in {took:.2} s",
+        findings.comparisons.len(),
+        findings.cells.len()
+    );
+    // The bound is for a quiet machine; a busy one is given five times as long.
+    assert!(took < 5.0, "{took} s");
+}
+
+#[test]
+fn equal_cells_are_hardly_ever_told_apart() {
+    let made = study(4, 12);
+    let wrong = (0..300)
+        .filter(|seed| {
+            let findings = made.findings(&made.run(12, 0.03, 1000 + seed, &|_, _, _| 1.0));
+            let told_apart =
+                |v: ComparisonVerdict| matches!(v, ComparisonVerdict::Better | ComparisonVerdict::Worse);
+            let reproduced =
+                |name: &str| synthetic::claim(&findings, name).verdict == ClaimVerdict::Reproduced;
+            findings.comparisons.iter().any(|c| told_apart(c.verdict))
+                || ["ratio", "trend", "peak", "correlation"].iter().any(|n| reproduced(n))
+        })
+        .count();
+    // 5 % of 300 are 15; 25 is beyond it by 2.6 standard deviations.
+    assert!(wrong <= 25, "{wrong} of 300 studies");
+}
+
+/// Something that may happen to an attempt on its way into the journal.
+#[derive(Debug, Clone)]
+enum Mishap {
+    Drop,
+    Twice,
+    Fail,
+    CutShort,
+    Unlabelled(f64),
+    Series(Vec<f64>),
+    Silent,
+    Elsewhere,
+    Block(usize),
+}
+
+fn mishap() -> impl Strategy<Value = Mishap> {
+    let odd = prop_oneof![
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(0.0),
+        Just(-1.0),
+        Just(1e308),
+        Just(1e-320),
+        0.1f64..9.0
+    ];
+    prop_oneof![
+        Just(Mishap::Drop),
+        Just(Mishap::Twice),
+        Just(Mishap::Fail),
+        Just(Mishap::CutShort),
+        odd.clone().prop_map(Mishap::Unlabelled),
+        prop::collection::vec(odd, 0..120).prop_map(Mishap::Series),
+        Just(Mishap::Silent),
+        Just(Mishap::Elsewhere),
+        (0usize..40).prop_map(Mishap::Block),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn no_run_panics_and_every_finding_can_be_written_and_read(
+        blocks in 0usize..16,
+        mishaps in prop::collection::vec((any::<prop::sample::Index>(), mishap()), 0..60),
+    ) {
+        let made = study(3, 12);
+        let mut run = made.run(blocks, 0.02, 5, &|_, levels, _| 1.0 / number(levels, "size"));
+        for (place, mishap) in mishaps {
+            if run.attempts.is_empty() {
+                break;
+            }
+            let place = place.index(run.attempts.len());
+            let attempt = &mut run.attempts[place];
+            match mishap {
+                Mishap::Drop => { run.attempts.remove(place); }
+                Mishap::Twice => { let again = attempt.clone(); run.attempts.push(again); }
+                Mishap::Fail => attempt.status = Status::Failed,
+                Mishap::CutShort => attempt.status = Status::Started,
+                Mishap::Unlabelled(value) => attempt.readings.iter_mut().for_each(|r| r.observation = Observation::Value(value)),
+                Mishap::Series(series) => attempt.readings.iter_mut().take(1).for_each(|r| r.observation = Observation::Series(series.clone())),
+                Mishap::Silent => attempt.readings.clear(),
+                Mishap::Elsewhere => attempt.experiment = "another".into(),
+                Mishap::Block(block) => attempt.block = block,
+            }
+        }
+        let findings = made.findings(&run);
+        let text = serde_json::to_string(&findings).expect("writes");
+        let read: Findings = serde_json::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}: {text}")))?;
+        prop_assert_eq!(read.headline, findings.headline);
+        let decision = decide(&made.study, &mock::catalogues(), &made.plan, &run, 0);
+        prop_assert!(!decision.why.is_empty());
+    }
+}

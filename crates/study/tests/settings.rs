@@ -1,0 +1,133 @@
+//! `--set`, `--quick`, seed and looks: what the command line changes.
+
+mod mock;
+
+use crosstalk_core::value::Value;
+use crosstalk_study::file::Study;
+use crosstalk_study::plan::Plan;
+use crosstalk_study::{PlanOptions, bundled_study, parse, plan, resolve, setting, to_toml};
+
+fn kosmos() -> Study {
+    parse(bundled_study("kosmos").expect("is bundled"), "kosmos.toml").expect("reads")
+}
+
+fn set(texts: &[&str]) -> PlanOptions {
+    let set = texts.iter().map(|text| setting(text).expect("reads")).collect();
+    PlanOptions { set, ..PlanOptions::default() }
+}
+
+fn planned(options: &PlanOptions) -> Plan {
+    plan(&kosmos(), &mock::catalogues(), &mock::registry(), options).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+fn cells(plan: &Plan, experiment: &str) -> usize {
+    plan.experiments
+        .iter()
+        .find(|planned| planned.name == experiment)
+        .map_or(0, |planned| planned.cells.len())
+}
+
+#[test]
+fn values_are_words_lists_or_toml() {
+    let value = |text: &str| setting(text).expect("reads").1;
+    assert_eq!(value("a=4"), Value::Int(4));
+    assert_eq!(value("a = x"), Value::Text("x".into()));
+    assert_eq!(value("a=1,x"), Value::List(vec![1.into(), "x".into()]));
+    assert_eq!(value("a=[\"1,2\", 3]"), Value::List(vec!["1,2".into(), 3.into()]));
+    for bad in ["a", "=1", "a=", "a=[1"] {
+        assert_eq!(setting(bad).expect_err("refused").place.as_deref(), Some("--set"), "{bad}");
+    }
+}
+
+#[test]
+fn a_factor_takes_other_levels() {
+    let plan = planned(&set(&["graph.slaves=1,3"]));
+    assert_eq!(cells(&plan, "graph"), 4 * (2 + 2));
+    let plan = planned(&set(&["slaves=6"]));
+    assert_eq!(cells(&plan, "graph"), 4, "6 slaves do not fit on one board, which is excluded");
+}
+
+#[test]
+fn a_parameter_takes_another_value() {
+    for key in ["graph.pagerank.scale=20", "scale=20"] {
+        let plan = planned(&set(&[key]));
+        let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
+        assert_eq!(graph.cells[0].scene.work["pagerank"].params.get("scale"), Some(&Value::Int(20)));
+    }
+}
+
+#[test]
+fn a_setting_goes_before_quick() {
+    let mut options = set(&["graph.slaves=2", "scale=10"]);
+    options.quick = true;
+    let plan = planned(&options);
+    assert_eq!(plan.looks, [12]);
+    assert_eq!(cells(&plan, "graph"), 2);
+    let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
+    assert_eq!(graph.cells[0].scene.work["pagerank"].params.get("scale"), Some(&Value::Int(10)));
+}
+
+#[test]
+fn a_resolved_study_reads_and_plans_the_same_again() {
+    let mut options = set(&["graph.slaves=3", "scale=12"]);
+    options.seed = Some(9);
+    options.looks = Some(vec![3]);
+    for quick in [false, true] {
+        options.quick = quick;
+        let resolved = resolve(&kosmos(), &options).expect("resolves");
+        let again = parse(&to_toml(&resolved), "study.toml").unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(again, resolved);
+        let only_quick = PlanOptions { quick, ..PlanOptions::default() };
+        let replayed = plan(&again, &mock::catalogues(), &mock::registry(), &only_quick).expect("plans");
+        assert_eq!(replayed, planned(&options));
+        assert_eq!((replayed.seed, replayed.looks), (9, vec![3]));
+    }
+}
+
+#[test]
+fn a_base_that_is_not_run_is_a_warning() {
+    let plan = planned(&set(&["graph.system=moonshot,kosmos-srio"]));
+    assert!(
+        plan.warnings.iter().any(|w| w.contains("system = microblade is not run")),
+        "{:?}",
+        plan.warnings
+    );
+}
+
+#[test]
+fn keys_that_mean_nothing_or_too_much() {
+    let fault = |text: &str| {
+        plan(&kosmos(), &mock::catalogues(), &mock::registry(), &set(&[text])).expect_err(text).to_string()
+    };
+    assert!(fault("system=moonshot").contains("name one: bandwidth.system, graph.system"));
+    assert!(fault("slavs=1").contains("did you mean `slaves`?"));
+    assert!(fault("graph.slavs=1").contains("did you mean `slaves`?"));
+    assert!(fault("grap.slaves=1").contains("did you mean `graph`?"));
+    assert!(fault("graph.pagerang.scale=1").contains("did you mean `pagerank`?"));
+    assert!(fault("graph.pagerank.slaves=1").contains("set the factor: --set graph.slaves=1"));
+    assert!(fault("slaves=1,1").starts_with("--set slaves: level `1` is given twice"));
+    assert!(fault("graph.pagerank.scal=1").contains("unknown parameter of `pagerank`: `scal`"));
+}
+
+#[test]
+fn a_study_without_a_quick_section_says_so() {
+    let mut study = kosmos();
+    study.quick = None;
+    let options = PlanOptions { quick: true, ..PlanOptions::default() };
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans");
+    assert_eq!(plan.looks, [12]);
+    assert!(plan.warnings.iter().any(|warning| warning.contains("no [quick] section")));
+}
+
+#[test]
+fn looks_from_the_command_line_ascend_too() {
+    let options = PlanOptions { looks: Some(vec![4, 2]), ..PlanOptions::default() };
+    assert!(resolve(&kosmos(), &options).is_err());
+}
+
+#[test]
+fn the_estimate_adds_up_blocks_and_looks() {
+    let time = planned(&PlanOptions::default()).seconds();
+    assert_eq!(time.block, 2.0 * (28.0 + 20.0));
+    assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
+}

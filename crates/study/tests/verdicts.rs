@@ -1,0 +1,209 @@
+//! Every kind of claim gives every verdict, on runs whose truth is known.
+
+mod mock;
+mod synthetic;
+
+use crosstalk_core::value::Levels;
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict};
+use synthetic::{claim, is, made, number};
+
+/// A study of one command over fabrics and nodes with one claim.
+fn study(statement: &str) -> String {
+    format!(
+        r#"
+        schema = "crosstalk.study/1"
+        name = "synthetic"
+        title = "Synthetic"
+        looks = [12, 24]
+        [experiment.job]
+        work.job = {{ kind = "command", argv = ["x"], nodes = "$nodes" }}
+        conditions.fabric = "$fabric"
+        factors = {{ fabric = ["ethernet-1g", "ethernet-10g"], nodes = [2, 4, 8] }}
+        [claim.it]
+        statement = "It is so"
+        experiment = "job"
+        {statement}
+        "#
+    )
+}
+
+/// The verdict when `run_time` is `truth`, with 1 % noise.
+fn verdict(statement: &str, truth: impl Fn(&Levels) -> f64) -> ClaimVerdict {
+    verdict_after(24, statement, truth)
+}
+
+fn verdict_after(blocks: usize, statement: &str, truth: impl Fn(&Levels) -> f64) -> ClaimVerdict {
+    let made = made(&study(statement));
+    let run = made.run(blocks, 0.01, 7, &|_, levels, _| truth(levels));
+    let findings = made.findings(&run);
+    let found = claim(&findings, "it");
+    eprintln!("{statement}\n  {:?}: {} {}", found.verdict, found.statement, found.why);
+    found.verdict
+}
+
+/// Slower by `factor` on the slower fabric.
+fn slower(factor: f64) -> impl Fn(&Levels) -> f64 {
+    move |levels| if is(levels, "fabric", "ethernet-1g") { factor } else { 1.0 }
+}
+
+const RATIO: &str = r#"ratio = { metric = "run_time", of = { fabric = "ethernet-1g" }, to = { fabric = "ethernet-10g" } }
+        "#;
+
+#[test]
+fn a_ratio_gives_each_verdict() {
+    let sized = format!("{RATIO}published = 1.25\nexpect = \"> 1\"\nmargin = \"5 %\"");
+    assert_eq!(verdict(&sized, slower(1.25)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&sized, slower(1.60)), ClaimVerdict::DirectionOnly);
+    assert_eq!(verdict(&sized, slower(0.80)), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(&sized, slower(1.0)), ClaimVerdict::NotReproduced, "no difference is none");
+    assert_eq!(verdict(&sized, slower(1.008)), ClaimVerdict::Inconclusive, "at the margin");
+    assert_eq!(verdict_after(3, &sized, slower(1.25)), ClaimVerdict::Inconclusive, "too few blocks");
+    assert_eq!(verdict_after(0, &sized, slower(1.25)), ClaimVerdict::NotRun);
+}
+
+#[test]
+fn the_side_is_that_of_the_published_value_where_nothing_else_is_said() {
+    let below = format!("{RATIO}published = 0.8\nmargin = \"5 %\"");
+    assert_eq!(verdict(&below, slower(0.8)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&below, slower(1.25)), ClaimVerdict::NotReproduced);
+    let equal = format!("{RATIO}published = 1.0\nmargin = \"3 %\"");
+    assert_eq!(verdict(&equal, slower(1.0)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&equal, slower(1.1)), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(&equal, slower(1.03)), ClaimVerdict::Inconclusive);
+}
+
+#[test]
+fn a_claim_without_a_size_is_reproduced_by_its_direction() {
+    let plain = format!("{RATIO}expect = \"> 1.2\"");
+    assert_eq!(verdict(&plain, slower(1.4)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&plain, slower(1.1)), ClaimVerdict::NotReproduced);
+}
+
+#[test]
+fn calibrations_and_stand_ins_are_no_evidence() {
+    let calibrated = format!("{RATIO}expect = \"> 1\"\ncalibration = \"fabric x: G\"");
+    assert_eq!(verdict(&calibrated, slower(1.25)), ClaimVerdict::Calibration);
+    let stand_in = format!("{RATIO}expect = \"> 1\"\nnot_comparable = \"no such device\"");
+    assert_eq!(verdict(&stand_in, slower(1.25)), ClaimVerdict::NotComparable);
+}
+
+#[test]
+fn a_claim_about_levels_that_were_left_out_is_not_run() {
+    let made = made(&study(&format!("{RATIO}expect = \"> 1\"\nwhere = {{ nodes = 8 }}")));
+    let mut cut = made;
+    cut.plan.experiments[0].cells.retain(|cell| number(&cell.levels, "nodes") < 8.0);
+    let run = cut.run(24, 0.01, 1, &|_, levels, _| slower(1.25)(levels));
+    let findings = cut.findings(&run);
+    assert_eq!(claim(&findings, "it").verdict, ClaimVerdict::NotRun);
+    assert!(claim(&findings, "it").why.contains("no cell at fabric ethernet-1g, nodes 8"));
+}
+
+#[test]
+fn a_trend_gives_each_verdict() {
+    let along = |exponent: f64| move |levels: &Levels| number(levels, "nodes").powf(exponent);
+    let falls = "trend = { metric = \"run_time\", along = \"nodes\" }\nexpect = \"< 0\"";
+    assert_eq!(verdict(falls, along(-0.8)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(falls, along(0.5)), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(falls, along(0.0)), ClaimVerdict::NotReproduced);
+    let sized = format!("{falls}\npublished = -0.8\nmargin = \"10 %\"");
+    assert_eq!(verdict(&sized, along(-0.8)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&sized, along(-0.4)), ClaimVerdict::DirectionOnly);
+}
+
+#[test]
+fn an_order_gives_each_verdict() {
+    let order = "order = { metric = \"run_time\", factor = \"nodes\", ascending = [8, 4, 2] }";
+    let nodes = |of: [f64; 3]| {
+        move |levels: &Levels| match number(levels, "nodes") as i64 {
+            2 => of[0],
+            4 => of[1],
+            _ => of[2],
+        }
+    };
+    assert_eq!(verdict(order, nodes([3.0, 2.0, 1.0])), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(order, nodes([3.0, 2.0, 4.0])), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(order, nodes([3.0, 2.01, 2.0])), ClaimVerdict::Inconclusive);
+}
+
+#[test]
+fn a_peak_gives_each_verdict() {
+    let peak = "peak = { metric = \"run_time\", along = \"nodes\", among = [4] }";
+    let top = |at: i64| move |levels: &Levels| if number(levels, "nodes") as i64 == at { 1.3 } else { 1.0 };
+    assert_eq!(verdict(peak, top(4)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(peak, top(8)), ClaimVerdict::NotReproduced);
+    let either = "peak = { metric = \"run_time\", along = \"nodes\", among = [2, 4] }";
+    assert_eq!(verdict(either, top(2)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(either, top(8)), ClaimVerdict::NotReproduced);
+    let broad = |levels: &Levels| if number(levels, "nodes") < 8.0 { 1.3 } else { 1.0 };
+    assert_eq!(verdict(either, broad), ClaimVerdict::Reproduced, "which of the two is no matter");
+    let level = |levels: &Levels| if number(levels, "nodes") > 4.0 { 1.005 } else { 1.0 };
+    assert_eq!(verdict(peak, level), ClaimVerdict::Inconclusive, "a plain");
+}
+
+#[test]
+fn a_threshold_gives_each_verdict() {
+    // The drift that blocks share is part of a number that is no difference: medians spread by a fifth.
+    let under = "threshold = { metric = \"run_time\" }\nexpect = \"< 2 s\"";
+    assert_eq!(verdict(&under.replace(" s\"", "\""), |_| 1.0), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(&under.replace(" s\"", "\""), |_| 4.0), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(&under.replace(" s\"", "\""), |_| 2.0), ClaimVerdict::Inconclusive);
+    let sized = "threshold = { metric = \"run_time\" }\npublished = 2.0\nmargin = \"50 %\"";
+    assert_eq!(verdict(sized, |_| 2.0), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(sized, |_| 8.0), ClaimVerdict::NotReproduced);
+}
+
+#[test]
+fn a_correlation_gives_each_verdict() {
+    let text = r#"
+        schema = "crosstalk.study/1"
+        name = "synthetic"
+        title = "Synthetic"
+        looks = [24]
+        [experiment.npb]
+        work.kernel = { kind = "npb", kernel = "$kernel", class = "A", nodes = 4 }
+        factors = { kernel = ["EP", "IS", "CG", "MG", "FT"] }
+        [claim.it]
+        statement = "They go together"
+        experiment = "npb"
+        correlation = { x = "time_communicating", y = "run_time" }
+        expect = "> 0"
+    "#;
+    let made = made(text);
+    let verdict = |sign: f64| {
+        let run = made.run(24, 0.02, 3, &|_, levels, metric| {
+            let place = ["EP", "IS", "CG", "MG", "FT"].iter().position(|k| is(levels, "kernel", k));
+            let place = place.expect("a kernel") as f64;
+            if metric == "run_time" { 1.0 + place } else { (0.3 * sign * place).exp() }
+        });
+        claim(&made.findings(&run), "it").verdict
+    };
+    assert_eq!(verdict(1.0), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(-1.0), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(0.0), ClaimVerdict::Inconclusive);
+}
+
+#[test]
+fn a_comparison_gives_each_verdict_and_its_sentence() {
+    let text = study(&format!("{RATIO}expect = \"> 1\""))
+        .replace("[claim.it]", "compare = { factor = \"fabric\", base = \"ethernet-1g\" }\n[claim.it]");
+    let made = made(&text.replace("nodes = [2, 4, 8]", "nodes = [2]"));
+    let found = |factor: f64, noise: f64, blocks: usize| {
+        let run = made.run(blocks, noise, 5, &|_, levels, _| slower(factor)(levels));
+        let findings = made.findings(&run);
+        eprintln!("{}", findings.headline.text);
+        (findings.comparisons[0].verdict, findings.headline)
+    };
+    let (verdict, headline) = found(1.42, 0.01, 12);
+    assert_eq!(verdict, ComparisonVerdict::Better);
+    assert!(headline.decided && headline.text.starts_with("ethernet-10g: 1.4"), "{}", headline.text);
+    assert!(headline.text.contains(" × faster (1."), "{}", headline.text);
+    assert_eq!(found(0.8, 0.01, 12).0, ComparisonVerdict::Worse);
+    let (verdict, headline) = found(1.0, 0.005, 24);
+    assert_eq!(verdict, ComparisonVerdict::Equivalent);
+    assert!(headline.text.contains("no difference beyond 1 %"), "{}", headline.text);
+    let (verdict, headline) = found(1.03, 0.2, 24);
+    assert_eq!(verdict, ComparisonVerdict::Inconclusive);
+    assert!(!headline.decided && headline.text.contains("not decided after 24 blocks"), "{}", headline.text);
+    let (_, headline) = found(1.42, 0.01, 3);
+    assert!(headline.text.contains("no verdict after 3 blocks"), "{}", headline.text);
+}

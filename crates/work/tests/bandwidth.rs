@@ -1,0 +1,139 @@
+//! The bandwidth probe between two ends on this host.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::record::Observation;
+use crosstalk_core::scene::Workload;
+use crosstalk_core::units::{Bytes, Seconds};
+use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, FaultKind};
+use crosstalk_work::probe::bandwidth::{Bandwidth, Outcome, Spec, measure};
+use crosstalk_work::probe::{Times, Until, here, listen, serve};
+
+mod scene;
+
+fn short(transport: &str) -> Params {
+    Params::default().with("transport", transport).with("duration", "200 ms")
+}
+
+fn on_this_host(params: &Params) -> Result<Vec<Outcome>, Fault> {
+    let flag = AtomicBool::new(false);
+    let until = Until::new(Seconds(20.0), &flag);
+    let spec = Spec::from_params(params)?;
+    here(&until, |target| measure(target, &spec, &until))
+}
+
+#[test]
+fn what_is_written_to_tcp_is_received() {
+    for size in [1, 1000, 65_536, 1 << 20] {
+        let params = short("tcp").with("size", size).with("bytes", 300_001);
+        let outcome = &on_this_host(&params).expect("measures")[0];
+        // A byte a write takes longer than there is time.
+        let expected = if size == 1 { outcome.received } else { Bytes(300_001) };
+        assert_eq!(outcome.received, expected);
+        assert_eq!(outcome.lost, None);
+        assert!(outcome.bandwidth > 0.0 && outcome.bandwidth.is_finite());
+    }
+}
+
+#[test]
+fn a_rate_that_is_asked_for_is_kept() {
+    let params = short("udp").with("rate", "20 Mbit/s").with("duration", "500 ms");
+    let outcome = &on_this_host(&params).expect("measures")[0];
+    assert!((outcome.offered / 20e6 - 1.0).abs() < 0.1, "offered {} bit/s", outcome.offered);
+    assert!((outcome.bandwidth / 20e6 - 1.0).abs() < 0.25, "received {} bit/s", outcome.bandwidth);
+}
+
+#[test]
+fn datagrams_are_either_received_or_lost() {
+    for size in [1, 8, 1400, 65_507] {
+        let outcome = &on_this_host(&short("udp").with("size", size)).expect("measures")[0];
+        let lost = outcome.lost.expect("is counted over UDP");
+        let received = (outcome.sent as f64 * (1.0 - lost)).round() as u64;
+        assert_eq!(received * size as u64, outcome.received.0, "{size} B");
+        assert!(outcome.received.0 > 0);
+    }
+}
+
+#[test]
+fn the_series_holds_what_was_received_in_whole_intervals() {
+    let params = short("tcp").with("interval", "20 ms");
+    let outcome = &on_this_host(&params).expect("measures")[0];
+    let bits: f64 = outcome.series.iter().map(|rate| rate * outcome.interval).sum();
+    assert!(bits <= outcome.received.0 as f64 * 8.0 + 0.5);
+    assert!((7..=10).contains(&outcome.series.len()), "{} intervals of 20 in 200 ms", outcome.series.len());
+}
+
+#[test]
+fn two_nodes_of_a_scene_measure() {
+    let params = short("tcp");
+    let readings = scene::finished(scene::play(&Bandwidth, &params, 2, 20.0, &AtomicBool::new(false)));
+    let declared = Bandwidth.deploy(&params).expect("deploys").metrics;
+    assert!(readings.iter().all(|r| declared.iter().any(|m| m.name == r.metric)), "an undeclared metric");
+    assert!(scene::value(&readings, "bandwidth") > 0.0);
+    assert!(scene::value(&readings, "own_overhead") < 5e-6);
+    let series = readings.iter().find(|r| r.metric == "bandwidth_series").map(|r| &r.observation);
+    assert!(matches!(series, Some(Observation::Series(s)) if s.len() > 10), "{series:?}");
+}
+
+#[test]
+fn a_refused_connection_is_a_fault_with_a_remedy() {
+    let target = listen(([127, 0, 0, 1], 0).into()).expect("listens").local_addr().expect("has one");
+    let flag = AtomicBool::new(false);
+    let spec = Spec::from_params(&Params::default()).expect("reads");
+    let fault = measure(target, &spec, &Until::new(Seconds(5.0), &flag)).expect_err("nobody listens");
+    assert!(fault.remedy.is_some(), "no remedy");
+}
+
+#[test]
+fn cancelled_both_ends_end_soon() {
+    for transport in ["tcp", "udp"] {
+        let flag = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(200));
+                flag.store(true, Ordering::Relaxed);
+            });
+            let begin = Instant::now();
+            let long = Params::default().with("transport", transport).with("duration", "1 min");
+            let outcomes = scene::play(&Bandwidth, &long, 2, 90.0, &flag);
+            assert!(begin.elapsed() < Duration::from_secs(2), "{transport} took {:?}", begin.elapsed());
+            let fault = outcomes[0].as_ref().expect_err("is cancelled");
+            assert_eq!(fault.kind, FaultKind::Interrupted, "{transport}");
+        });
+    }
+}
+
+#[test]
+fn an_end_that_dies_in_mid_run_is_noticed_at_once() {
+    for transport in ["tcp", "udp"] {
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
+        let target = listener.local_addr().expect("has one");
+        let (flag, theirs) = (AtomicBool::new(false), AtomicBool::new(false));
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            let serving = Until::new(Seconds(20.0), &theirs);
+            // Whose sockets close when it ends, as the kernel closes those of a process.
+            scope.spawn(move || serve(&listener, Times::Once, &serving, &mut |_| ()));
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(300));
+                theirs.store(true, Ordering::Relaxed);
+            });
+            let params = Params::default().with("transport", transport).with("duration", "20 s");
+            let spec = Spec::from_params(&params).expect("reads");
+            let fault = measure(target, &spec, &Until::new(Seconds(30.0), &flag)).expect_err("it died");
+            assert_eq!(fault.kind, FaultKind::Attempt, "{transport}: {fault}");
+            assert!(fault.message.contains("went away"), "{transport}: {fault}");
+        });
+        assert!(begin.elapsed() < Duration::from_secs(3), "{transport} took {:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn a_deadline_ends_it_with_a_fault() {
+    let long = Params::default().with("duration", "1 min");
+    let outcomes = scene::play(&Bandwidth, &long, 2, 0.5, &AtomicBool::new(false));
+    assert!(outcomes[0].as_ref().is_err_and(|f| f.message.contains("time was up")), "{outcomes:?}");
+}
