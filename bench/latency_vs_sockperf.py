@@ -60,9 +60,8 @@ class Bench:
 
     def ours(self):
         address = f"{self.wire.addresses[1]}:{ours.free_port()}"
-        client = ours.measure(
-            "latency", address, transport=self.transport, mode=self.mode, size=SIZE, duration=self.seconds
-        )
+        options = ["--transport", self.transport] + (["--poll"] if self.mode == "polling" else [])
+        client = ours.measure("latency", address, SIZE, self.seconds, *options)
         found = ours.readings(self.run(ours.serve("latency", address), client))
         return found.get("round_trip_p50"), found.get("round_trip_p99")
 
