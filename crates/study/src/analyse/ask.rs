@@ -36,8 +36,8 @@ impl Question for Ask {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         match self {
             Ask::Paired { by_block, margin, noise, size } => {
-                let comparison = Comparison { by_block, margin: *margin, noise, published: *size };
-                comparison.answer(blocks, tail, earlier)
+                let comparison = Comparison { by_block, margin: margin.beyond, noise, published: *size };
+                comparison.equivalent_within(margin.within).answer(blocks, tail, earlier)
             }
             Ask::Lone { by_block, margin, size } => {
                 let answer = Threshold { by_block, number: 0.0 }.answer(blocks, tail, earlier);
@@ -54,7 +54,7 @@ fn within(answer: Answer, margin: Margin, published: Option<Published>) -> Answe
     let found = published.zip(answer.interval).and_then(|(p, i)| size(&i, p.value, p.margin));
     Answer {
         side,
-        margin,
+        margin: if side == Some(Side::Within) { margin.within } else { margin.beyond },
         size: found,
         settled: side.is_some() && (published.is_none() || found.is_some()),
         frees: answer.frees && published.is_none() && margin == Margin::default(),

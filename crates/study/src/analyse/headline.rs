@@ -55,7 +55,7 @@ fn about(
             (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
         }
         ComparisonVerdict::Equivalent => {
-            let margin = percent(conclusion.answer.margin.within.exp_m1());
+            let margin = percent(conclusion.answer.margin.exp_m1());
             (
                 format!(
                     "{other} and {}: no difference beyond {margin}{subject}{}",

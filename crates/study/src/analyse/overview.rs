@@ -73,7 +73,7 @@ fn detectable(data: &Data, family: &Family) -> Option<f64> {
         .iter()
         .filter_map(|(pair, conclusion)| {
             let values = pair.datum.over(&data.complete);
-            let margin = conclusion.answer.margin.beyond.max(BEYOND.ln_1p());
+            let margin = conclusion.answer.margin.max(BEYOND.ln_1p());
             floor::detectable(values.len(), floor::spread(&values)?, tail, POWER, margin)
         })
         .collect();

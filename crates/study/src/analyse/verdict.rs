@@ -129,7 +129,7 @@ fn expected(stated: &Stated) -> String {
 fn refuted(stated: &Stated, reading: &Reading, answer: &Answer) -> String {
     match answer.side {
         Some(Side::Within) if reading.offset == 0.0 => {
-            let within = if stated.claim.trend.is_some() { WITHIN } else { answer.margin.within.exp_m1() };
+            let within = if stated.claim.trend.is_some() { WITHIN } else { answer.margin.exp_m1() };
             format!(": no difference beyond {}", percent(within))
         }
         Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(stated)),
