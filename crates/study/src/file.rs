@@ -88,7 +88,8 @@ pub struct Experiment {
     /// Registered observers.
     #[serde(default)]
     pub observe: Vec<String>,
-    /// What is varied.
+    /// What is varied. Cells that differ in a factor named `aa` alone are equal: the experiment then
+    /// measures the noise floor, and asks nothing.
     pub factors: BTreeMap<String, Factor>,
     /// Combinations that are not run: every cell that has all the levels of one entry.
     #[serde(default)]
@@ -162,7 +163,7 @@ pub struct Compare {
     pub factor: String,
     /// The level the others are compared with.
     pub base: Value,
-    /// The metric; the workload's first where not given.
+    /// The metric; the workload's first where not given. Of a distribution its median, or the quantile that is named: `latency p99`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }

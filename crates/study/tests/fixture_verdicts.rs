@@ -5,6 +5,7 @@ mod mock;
 mod synthetic;
 
 use crosstalk_core::value::{Levels, Value};
+use crosstalk_study::analyse::peak;
 use crosstalk_study::findings::{ClaimVerdict, Findings};
 use crosstalk_study::{PlanOptions, findings::ComparisonVerdict};
 use synthetic::{Made, claim, is, number, with_options};
@@ -210,4 +211,20 @@ fn what_is_not_run_or_not_enough_is_said() {
             ("guarded", NotRun),
         ],
     );
+}
+
+#[test]
+fn a_later_experiment_takes_the_level_at_the_peak() {
+    let made = made(GROUPS);
+    let from = made.study.experiment["grouped"].factors["tasks"].detail().and_then(|d| d.from.clone());
+    let from = from.expect("waits for the load");
+    let peaks = |blocks: usize| {
+        let run = made.run(blocks, 0.01, 3, &|_, levels, _| match levels.get("tasks") {
+            Some(tasks) if tasks.number() == Some(256.0) => 900.0,
+            _ => 500.0,
+        });
+        peak(&made.study, &made.plan, &run, &from)
+    };
+    assert_eq!(peaks(15), Some(Value::Int(256)));
+    assert_eq!(peaks(0), None);
 }

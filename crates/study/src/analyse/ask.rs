@@ -36,9 +36,8 @@ impl Question for Ask {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         match self {
             Ask::Paired { by_block, margin, noise, size } => {
-                let Margin { beyond, within } = *margin;
-                let comparison = Comparison { by_block, margin: beyond, noise, published: *size };
-                comparison.equivalent_within(within).answer(blocks, tail, earlier)
+                let comparison = Comparison { by_block, margin: margin.beyond, noise, published: *size };
+                comparison.equivalent_within(margin.within).answer(blocks, tail, earlier)
             }
             Ask::Lone { by_block, margin, size } => {
                 let answer = Threshold { by_block, number: 0.0 }.answer(blocks, tail, earlier);

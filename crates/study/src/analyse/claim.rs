@@ -27,6 +27,8 @@ pub struct Stated<'a> {
     pub margin: Option<f64>,
     /// The unit of its number.
     pub unit: String,
+    /// What its number is per, where the unit does not say: ` as the exponent along slaves`.
+    pub per: String,
     /// What it asks.
     pub put: Put,
 }
@@ -93,16 +95,16 @@ impl Contrast {
 pub fn state<'a>(name: &'a str, claim: &'a Claim, view: Option<&View>, published: &Lookup) -> Stated<'a> {
     let number = claim.published.as_ref().and_then(|p| published.claimed(p));
     let margin = claim.margin.as_deref().and_then(|text| margin(text).ok());
-    let mut stated =
-        Stated { name, claim, published: number, margin, unit: String::new(), put: Put::Not(String::new()) };
-    stated.put = match view {
+    let put = Put::Not(format!("experiment `{}` is not part of this run", claim.experiment));
+    let stated =
+        Stated { name, claim, published: number, margin, unit: String::new(), per: String::new(), put };
+    match view {
         Some(view) => {
-            stated.unit = unit(claim, view);
-            stated.ask(view)
+            let stated = Stated { unit: unit(claim, view), per: per(claim, view), ..stated };
+            Stated { put: stated.ask(view), ..stated }
         }
-        None => Put::Not(format!("experiment `{}` is not part of this run", claim.experiment)),
-    };
-    stated
+        None => stated,
+    }
 }
 
 fn unit(claim: &Claim, view: &View) -> String {
@@ -110,6 +112,13 @@ fn unit(claim: &Claim, view: &View) -> String {
         (Some(_), _) => "ratio".into(),
         (_, Some(threshold)) => view.metric(&threshold.metric).unit,
         _ => String::new(),
+    }
+}
+
+fn per(claim: &Claim, view: &View) -> String {
+    match &claim.trend {
+        Some(trend) => shape::exponent(&view.levels_of(&trend.along, &claim.at), &trend.along),
+        None => String::new(),
     }
 }
 

@@ -6,8 +6,9 @@
 //! one by one, at the full error, and are said to be.
 
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude};
+use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level};
 use crosstalk_stats::looks::Looks;
+use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
@@ -92,6 +93,15 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .collect();
     let pairs = pairs.into_iter().zip(conclusions.of.iter().copied()).collect();
     Family { pairs, claims, noise, looks, questions: asks.len(), conclusions }
+}
+
+impl Family<'_> {
+    /// The fewest blocks at which the last look could settle one of `questions`
+    /// questions: all its blocks on one side.
+    pub fn blocks_needed(&self, questions: usize) -> usize {
+        let error = self.looks.all().last().map_or(ALPHA, |look| look.error);
+        blocks_needed(level(error, questions, 0))
+    }
 }
 
 /// Where a claim's answer comes from.

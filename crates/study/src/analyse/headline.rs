@@ -3,7 +3,6 @@
 use crosstalk_core::record::Better;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
-use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
@@ -145,8 +144,7 @@ fn cause_words(cause: &str) -> String {
 fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &Family) -> String {
     let seen = counted(found.ratio.n, "block");
     if conclusion.answer.interval.is_none() {
-        let error = family.looks.all().last().map_or(0.0, |look| look.error);
-        let needed = blocks_needed(crosstalk_stats::family::level(error, family.questions, 0));
+        let needed = family.blocks_needed(family.questions);
         let why = pair.datum.missing.first().map(|m| format!("; {m}")).unwrap_or_default();
         return format!(
             "no verdict after {seen}: deciding {} takes at least {needed}{why}",

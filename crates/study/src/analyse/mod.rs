@@ -33,8 +33,10 @@ mod tables;
 mod verdict;
 mod words;
 
+use crosstalk_core::value::{Levels, Value};
+
 use crate::catalogue::Catalogues;
-use crate::file::Study;
+use crate::file::{FromResult, Study};
 use crate::findings::{FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
@@ -94,6 +96,15 @@ pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, lo
     let blocks =
         plan.looks.get(look).map_or(data.complete.len(), |planned| data.complete.len().min(*planned));
     overview::decision(&judge(study, catalogues, &data, blocks))
+}
+
+/// The level at which an earlier experiment's metric peaks: what a factor with
+/// `from` takes. `None` where its cells have no data yet.
+pub fn peak(study: &Study, plan: &Plan, run: &Run, from: &FromResult) -> Option<Value> {
+    let data = Data::new(plan, run);
+    let view = View::new(&data, &study.experiment, &from.experiment)?;
+    let (levels, rows) = shape::by_level(&view, &from.metric, &from.factor, &Levels::new());
+    crosstalk_stats::peak::point(&rows).map(|place| levels[place].clone())
 }
 
 fn figures(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {

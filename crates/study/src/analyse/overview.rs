@@ -2,8 +2,8 @@
 //! may stop.
 
 use crosstalk_core::record::{Origin, Status};
+use crosstalk_stats::family::{first_deciding_look, level};
 use crosstalk_stats::noise as floor;
-use crosstalk_stats::paired::blocks_needed;
 use std::collections::BTreeMap;
 
 use super::Decision;
@@ -67,7 +67,7 @@ fn ended(data: &Data, family: &Family) -> String {
 /// The effect that the typical comparison would have found: the median over the comparisons.
 fn detectable(data: &Data, family: &Family) -> Option<f64> {
     let last = family.looks.all().last().copied()?;
-    let tail = crosstalk_stats::family::level(last.error, family.questions, 0);
+    let tail = level(last.error, family.questions, 0);
     let mut each: Vec<f64> = family
         .pairs
         .iter()
@@ -109,12 +109,11 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
 
 /// When no number of planned blocks could decide so much at once.
 fn hopeless(family: &Family) -> Option<String> {
-    let last = family.looks.all().last().copied()?;
-    let needed = blocks_needed(crosstalk_stats::family::level(last.error, family.questions, 0));
-    (family.questions > 0 && needed > last.blocks).then(|| {
+    let needed = family.blocks_needed(family.questions);
+    (family.questions > 0 && first_deciding_look(&family.looks, family.questions).is_none()).then(|| {
         format!(
             "{} planned cannot decide {}: at least {needed} can; raise `looks`, or ask less",
-            counted(last.blocks, "block"),
+            counted(family.looks.budget(), "block"),
             counted(family.questions, "question"),
         )
     })

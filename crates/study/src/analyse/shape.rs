@@ -19,12 +19,22 @@ use crate::file::{Correlation, Order, Peak, Trend};
 
 /// Where a factor's levels stand for a trend: log₂ of those that are numbers
 /// above zero, else their places in a row.
-pub fn positions(levels: &[Value]) -> (Vec<f64>, &'static str) {
-    let numbers: Option<Vec<f64>> =
-        levels.iter().map(|l| level::number(l).map(|(n, _)| n).filter(|n| *n > 0.0)).collect();
-    match numbers {
-        Some(numbers) => (numbers.iter().map(|n| n.log2()).collect(), "doubling"),
-        None => ((0..levels.len()).map(|i| i as f64).collect(), "step"),
+fn positions(levels: &[Value]) -> Vec<f64> {
+    match numbers(levels) {
+        Some(numbers) => numbers.iter().map(|n| n.log2()).collect(),
+        None => (0..levels.len()).map(|place| place as f64).collect(),
+    }
+}
+
+fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
+    levels.iter().map(|l| level::number(l).map(|(n, _)| n).filter(|n| *n > 0.0)).collect()
+}
+
+/// What a slope is, in words.
+pub fn exponent(levels: &[Value], along: &str) -> String {
+    match numbers(levels) {
+        Some(_) => format!(" as the exponent along {along}"),
+        None => format!(" doublings a step along {along}"),
     }
 }
 
@@ -32,14 +42,13 @@ pub fn positions(levels: &[Value]) -> (Vec<f64>, &'static str) {
 /// with which it grows, 0 where it does not.
 pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
     let levels = view.levels_of(&trend.along, at);
-    let (positions, _) = positions(&levels);
     if levels.len() < 2 {
         return Datum::not_planned(at);
     }
     let datums: Vec<Datum> =
         levels.iter().map(|l| at_level(view, &trend.metric, at, &trend.along, l)).collect();
     let (blocks, rows) = rows(&datums);
-    let slopes = slopes::by_block(&positions, &rows);
+    let slopes = slopes::by_block(&positions(&levels), &rows);
     let values = blocks
         .into_iter()
         .zip(slopes)
@@ -110,8 +119,16 @@ pub fn correlation(view: &View, correlation: &Correlation, at: &Levels) -> Datum
     Datum { values: values.collect(), ..together(&all) }
 }
 
+/// The levels of a factor, and log `metric` at each by complete block.
+pub fn by_level(view: &View, metric: &str, along: &str, at: &Levels) -> (Vec<Value>, Vec<Vec<Option<f64>>>) {
+    let levels = view.levels_of(along, at);
+    let row = |l: &Value| at_level(view, metric, at, along, l).by_position(&view.data.complete);
+    let rows = levels.iter().map(row).collect();
+    (levels, rows)
+}
+
 /// Log `metric` at one level of a factor.
-pub fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
+fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
     level_of(view, metric, &level::with(at, &Levels::from([(factor.to_string(), level.clone())])), true)
 }
 
