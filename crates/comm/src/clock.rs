@@ -50,6 +50,8 @@ pub(crate) enum Use {
     Parallel,
     /// Turning data into bytes or back, on one core.
     Serialise,
+    /// An instrument's own doing between the messages it times: not charged.
+    Uncounted,
 }
 
 /// A rank's clock. Time runs in windows between operations: each is charged
@@ -107,18 +109,21 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 let window = clock.meter.end();
+                if used == Use::Uncounted {
+                    return;
+                }
                 let time = clock.scaled(window.computed, used);
                 clock.tally(&window, used);
                 match used {
-                    Use::Compute | Use::Parallel => clock.port.compute(time),
                     Use::Serialise => clock.port.serialise(time),
+                    _ => clock.port.compute(time),
                 }
             }
             Clock::Real(clock) => {
                 let spent = clock.lap();
                 match used {
-                    Use::Compute | Use::Parallel => clock.compute += spent,
                     Use::Serialise => clock.serialise += spent,
+                    _ => clock.compute += spent,
                 }
             }
         }
@@ -166,11 +171,13 @@ impl Clock {
     }
 
     /// Where the time went, the present window included.
-    pub(crate) fn account(&self) -> Account {
+    pub(crate) fn account(&self, between: Use) -> Account {
         match self {
             Clock::Virtual(clock) => {
                 let mut spent = clock.port.spent();
-                spent.compute += clock.scaled(clock.meter.so_far(), Use::Compute);
+                if between != Use::Uncounted {
+                    spent.compute += clock.scaled(clock.meter.so_far(), between);
+                }
                 spent.into()
             }
             Clock::Real(clock) => {

@@ -25,6 +25,8 @@ pub struct Rank<'c> {
     /// Collectives begun so far: the tag of the present one.
     collectives: u32,
     wildcards: u64,
+    /// What the time between two operations is used for.
+    between: Use,
     /// The clock counts one thread's CPU time: a rank stays in its thread.
     stays: PhantomData<*const ()>,
 }
@@ -40,6 +42,7 @@ impl<'c> Rank<'c> {
             own: VecDeque::new(),
             collectives: 0,
             wildcards: 0,
+            between: Use::Compute,
             stays: PhantomData,
         }
     }
@@ -103,7 +106,7 @@ impl<'c> Rank<'c> {
 
     /// Where the time went. Its parts add up to the clock.
     pub fn account(&self) -> Account {
-        self.clock.account()
+        self.clock.account(self.between)
     }
 
     /// Waits for all ranks to come here, then sets every rank's clock and
@@ -128,9 +131,19 @@ impl<'c> Rank<'c> {
     /// Where every operation passes: it is outside of the program's computing.
     /// Whoever records operations does it here.
     pub(crate) fn operation<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
-        self.clock.charge(Use::Compute);
+        self.clock.charge(self.between);
         let result = body(self);
         self.clock.resume();
+        result
+    }
+
+    /// For instruments that time the fabric and nothing else: what `body` does
+    /// between its operations is not charged to the virtual clock. (In real time
+    /// everything takes the time it takes.)
+    pub fn uncounted<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
+        self.operation(|rank| rank.between = Use::Uncounted);
+        let result = body(self);
+        self.operation(|rank| rank.between = Use::Compute);
         result
     }
 
