@@ -51,7 +51,7 @@ class Bench:
 
     def ours(self):
         address = f"{self.wire.addresses[1]}:{ours.free_port()}"
-        client = ours.measure("bandwidth", address, size=SIZE, duration=self.seconds)
+        client = ours.measure("bandwidth", address, SIZE, self.seconds)
         series = ours.readings(self.run(ours.serve("bandwidth", address), client))["bandwidth_series"]
         return sum(series) / len(series)
 

@@ -7,30 +7,26 @@ import time
 
 from pairs import ROOT
 
-# The one line to change for another program with the same arguments.
-PROBE = [ROOT / "target" / "release" / "examples" / "probe"]
+PROBE = [ROOT / "target" / "release" / "crosstalk", "--json", "probe"]
 
 
 def build():
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--package", "crosstalk-work", "--example", "probe"],
-        cwd=ROOT, check=True,
-    )
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--package", "crosstalk-cli"], cwd=ROOT, check=True)
 
 
 def serve(kind, address):
     return PROBE + [kind, "--listen", address]
 
 
-def measure(kind, address, **parameters):
-    return PROBE + [kind, "--to", address] + [f"{name}={value}" for name, value in parameters.items()]
+def measure(kind, address, size, seconds, *options):
+    return PROBE + [kind, "--to", address, "--size", f"{size} B", "--time", f"{seconds} s", *options]
 
 
 def readings(text):
-    """Metric -> its value or series."""
+    """Metric -> its value or series, from the last line of the output."""
     found = {}
-    for line in text.splitlines():
-        reading = json.loads(line)["reading"]
+    for line in json.loads(text.splitlines()[-1])["readings"]:
+        reading = line["reading"]
         found[reading["metric"]] = reading.get("value", reading.get("series"))
     return found
 

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ class Wire:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: sys.exit(128 + number))
         atexit.register(self.close)
+        remove_stale()
         self.kind = "veth" if os.geteuid() == 0 and self.raise_veth() else "loopback"
         if self.kind == "loopback":
             self.close()
@@ -58,6 +60,17 @@ class Wire:
         place = ["ip", "netns", "exec", self.names[end]] if self.kind == "veth" else []
         pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
         return place + pin + [str(word) for word in words]
+
+
+def remove_stale():
+    """Takes away what a bench left that was killed without a chance to."""
+    try:
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, timeout=20).stdout
+    except OSError:
+        return
+    for name, pid in re.findall(r"^(ctb(\d+)[ab])\b", listed, re.MULTILINE):
+        if not Path(f"/proc/{pid}").exists():
+            run_quietly(f"ip netns delete {name}")
 
 
 def run_quietly(command):
@@ -97,6 +110,8 @@ def output(command, seconds):
 
 def interleaved(ours, theirs, pairs, seed):
     """Runs `pairs` pairs in random order; a list of (ours, theirs)."""
+    if pairs < 6:
+        sys.exit(f"an interval of 95 % needs 6 pairs, found {pairs}")
     order = random.Random(seed)
     results = []
     for index in range(pairs):

@@ -8,8 +8,8 @@ use crosstalk_model::loggops::Arrival;
 use crosstalk_model::{Charge, Port, Spent, VirtualTime};
 use std::time::{Duration, Instant};
 
-use crate::meter::Meter;
-use crate::monitor::{Counted, Monitor};
+use crate::meter::{Meter, Window};
+use crate::monitor::{Counted, Monitor, SWITCH_NANOS};
 
 /// Where a rank's time went, in seconds of the clock it is told by. The three
 /// add up to the clock.
@@ -65,6 +65,7 @@ pub(crate) struct Virtual {
     node: usize,
     emulation: Emulation,
     monitor: Monitor,
+    counted: Counted,
 }
 
 pub(crate) struct Real {
@@ -82,6 +83,7 @@ impl Clock {
                 node,
                 emulation: emulation.clone(),
                 monitor: Monitor::begin(),
+                counted: Counted::default(),
                 meter: Meter::calibrated(),
             })),
             None => Clock::Real(Real::new()),
@@ -93,7 +95,7 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 clock.port = Port::default();
-                clock.meter.restart();
+                clock.counted = Counted::default();
                 clock.monitor = Monitor::begin();
             }
             Clock::Real(clock) => *clock = Real::new(),
@@ -104,8 +106,9 @@ impl Clock {
     pub(crate) fn charge(&mut self, used: Use) {
         match self {
             Clock::Virtual(clock) => {
-                let cpu = clock.meter.end();
-                let time = clock.scaled(cpu, used);
+                let window = clock.meter.end();
+                let time = clock.scaled(window.computed, used);
+                clock.tally(&window, used);
                 match used {
                     Use::Compute | Use::Parallel => clock.port.compute(time),
                     Use::Serialise => clock.port.serialise(time),
@@ -185,18 +188,12 @@ impl Clock {
     /// receives from any of the `ranks`.
     pub(crate) fn fidelity(&self, wildcards: u64, ranks: usize) -> Option<Fidelity> {
         let Clock::Virtual(clock) = self else { return None };
-        let seen = clock.meter.seen();
-        let seconds = |nanos: u64| nanos as f64 * 1e-9;
         Some(clock.monitor.end(&Counted {
             clock: clock.port.clock().seconds().0,
-            speed: clock.emulation.node.speed,
-            computed: seconds(seen.charged),
-            switches: seen.switches,
-            dropped: seconds(seen.dropped),
-            overhead: seconds(seen.overhead),
             late: (clock.port.late_hand_overs(), clock.port.late_time().seconds().0),
             wildcards,
             ranks,
+            ..clock.counted
         }))
     }
 }
@@ -207,6 +204,18 @@ impl Virtual {
             return Charge::default();
         }
         Charge::of(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
+    }
+
+    /// Counts what could spoil the clock, in the clock's own seconds.
+    fn tally(&mut self, window: &Window, used: Use) {
+        let seconds = |nanos: u64| nanos as f64 * 1e-9;
+        let (dropped, a_switch) = (self.scaled(window.dropped, used), self.scaled(SWITCH_NANOS, used));
+        let counted = &mut self.counted;
+        counted.computed += seconds(window.computed);
+        counted.overhead += seconds(window.overhead);
+        counted.dropped += dropped.seconds().0;
+        counted.switches += window.switches;
+        counted.switched += window.switches as f64 * a_switch.seconds().0;
     }
 
     /// What `cpu` nanoseconds on this host are on the emulated node.

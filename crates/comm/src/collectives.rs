@@ -167,6 +167,10 @@ impl Rank<'_> {
         for round in rounds {
             for send in &round.sends {
                 self.put(send.to, Kind::Collective(which), tag, &pieces[send.piece])?;
+                if which == Collective::Alltoall {
+                    // Goes to one rank only: makes room for what comes in.
+                    pieces[send.piece] = Vec::new();
+                }
             }
             let mut messages: Vec<(usize, Message)> = Vec::with_capacity(round.receives.len());
             for receive in &round.receives {

@@ -13,6 +13,12 @@
 //! clock. Execution-driven emulation of this kind is known from SMPI's on-line
 //! mode (Clauss et al., IPDPS 2011) and DieCast (Gupta et al., NSDI 2008).
 //!
+//! Ranks that share a core disturb each other through caches only: on one core
+//! and on two, beside a busy loop, programs whose data fit a second-level cache
+//! agree within 1 % and programs of 4 MB a rank within 2 % (least of five runs).
+//! So the ranks are left to the kernel's scheduler, without a token that would
+//! let one compute at a time.
+//!
 //! One thread does everything: sockets do not block, and a rank that waits,
 //! to send or to receive, drains all of its peers meanwhile, so that large
 //! simultaneous exchanges cannot lock up.

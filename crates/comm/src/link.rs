@@ -121,10 +121,14 @@ impl Link {
 
     fn read_body(&mut self) -> io::Result<usize> {
         let Some((header, body)) = &mut self.incoming else { return Ok(0) };
-        let missing = (header.length - body.len() as u64).min(TURN as u64);
-        let before = body.len();
+        let (before, missing) = (body.len(), header.length - body.len() as u64);
+        if body.capacity() == before {
+            // Doubles, but never beyond what the message needs.
+            body.reserve_exact(missing.min(TRUSTED.max(before as u64)) as usize);
+        }
+        let room = (body.capacity() - before).min(TURN) as u64;
         // What came before an error is kept in `body`.
-        let result = (&self.stream).take(missing).read_to_end(body);
+        let result = (&self.stream).take(missing.min(room)).read_to_end(body);
         match (body.len() - before, result) {
             (0, result) => result,
             (came, _) => Ok(came),

@@ -43,28 +43,25 @@ pub(crate) struct Meter {
     switches: u64,
     /// Readings of the clock within the window, which are not computing either.
     readings: Cell<u64>,
-    /// What was seen since the last restart.
-    seen: Seen,
 }
 
-/// What the windows were like, beside what was computed in them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
-    /// Nanoseconds charged.
-    pub(crate) charged: u64,
-    /// Nanoseconds in windows that counted as empty, beyond an empty one.
+/// A window that has ended. All in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Computed.
+    pub(crate) computed: u64,
+    /// Measured beyond an empty window, but counted as nothing.
     pub(crate) dropped: u64,
-    /// Nanoseconds that measuring took, and that were subtracted.
+    /// What measuring took, and was subtracted.
     pub(crate) overhead: u64,
-    /// Involuntary switches within windows.
+    /// Involuntary switches within.
     pub(crate) switches: u64,
 }
 
 impl Meter {
     /// Measures empty windows, and begins the first one.
     pub(crate) fn calibrated() -> Self {
-        let mut meter =
-            Meter { begin: 0, empty: 0, switches: 0, readings: Cell::new(0), seen: Seen::default() };
+        let mut meter = Meter { begin: 0, empty: 0, switches: 0, readings: Cell::new(0) };
         let mut trials = [0; TRIALS];
         for trial in &mut trials {
             meter.begin();
@@ -85,18 +82,14 @@ impl Meter {
         self.begin = thread_cpu_ns();
     }
 
-    /// Nanoseconds computed since the window began, which ends it.
-    pub(crate) fn end(&mut self) -> u64 {
+    /// Ends the window.
+    pub(crate) fn end(&mut self) -> Window {
         let net = self.measure();
-        let switched = switches() - self.switches;
-        self.seen.switches += switched;
-        self.seen.overhead += (self.readings.get() + 1) * self.empty;
-        if net < COLD * self.empty || net < SWITCH && switched > 0 {
-            self.seen.dropped += net;
-            return 0;
-        }
-        self.seen.charged += net;
-        net
+        let switches = switches() - self.switches;
+        let overhead = (self.readings.get() + 1) * self.empty;
+        let resolved = net >= COLD * self.empty && (switches == 0 || net >= SWITCH);
+        let (computed, dropped) = if resolved { (net, 0) } else { (0, net) };
+        Window { computed, dropped, overhead, switches }
     }
 
     /// Nanoseconds computed since the window began, which goes on.
@@ -109,16 +102,6 @@ impl Meter {
     /// The readings that fall into the window cost about an empty window each.
     fn measure(&self) -> u64 {
         (thread_cpu_ns() - self.begin).saturating_sub((self.readings.get() + 1) * self.empty)
-    }
-
-    /// What was seen since the last restart.
-    pub(crate) fn seen(&self) -> Seen {
-        self.seen
-    }
-
-    /// Forgets what was seen.
-    pub(crate) fn restart(&mut self) {
-        self.seen = Seen::default();
     }
 }
 
@@ -137,14 +120,14 @@ mod tests {
         let mut meter = Meter::calibrated();
         let empty = (0..100).filter(|_| {
             meter.begin();
-            meter.end() == 0
+            meter.end().computed == 0
         });
         assert!(empty.count() >= 80);
         meter.begin();
         let begin = thread_cpu_ns();
         while thread_cpu_ns() < begin + 2_000_000 {}
         let expected = thread_cpu_ns() - begin;
-        let found = meter.end();
+        let found = meter.end().computed;
         assert!(found.abs_diff(expected) < expected / 50, "{found} ns instead of {expected}");
     }
 
@@ -154,7 +137,7 @@ mod tests {
         meter.begin();
         let seen = (0..1000).map(|_| meter.so_far()).max();
         assert!(seen < Some(1000 * meter.empty / 4));
-        let looks = meter.end();
+        let looks = meter.end().computed;
         assert!(looks < 1000 * meter.empty / 4, "{looks} ns for 1000 looks");
     }
 
@@ -163,6 +146,6 @@ mod tests {
         let mut meter = Meter::calibrated();
         meter.begin();
         thread::sleep(Duration::from_millis(20));
-        assert!(meter.end() < 1_000_000);
+        assert!(meter.end().computed < 1_000_000);
     }
 }

@@ -18,11 +18,12 @@ const BOUND: f64 = 0.01;
 const STEAL_BOUND: f64 = 0.02;
 /// Fewer clock ticks of steal than this are rounding (a tick is 10 ms).
 const STEAL_LEAST: Duration = Duration::from_millis(30);
-/// CPU seconds that one involuntary switch may add to a window of computing:
-/// the switch, and a first-level cache (32 KiB, 512 lines of about 20 ns) to fill again.
-pub(crate) const SWITCH_SECONDS: f64 = 10e-6;
-/// Seconds that a page fault served by a solid-state disk takes, in which the
-/// emulated node, whose memory holds its data, would have computed.
+/// CPU time that one involuntary switch may add to a window of computing, in
+/// nanoseconds: the switch, and a first-level cache (32 KiB, 512 lines of about
+/// 20 ns) to fill again.
+pub(crate) const SWITCH_NANOS: u64 = 10_000;
+/// Seconds that a page fault served by a solid-state disk takes; virtual time
+/// does not see them.
 const FAULT_SECONDS: f64 = 100e-6;
 
 /// What the rank itself counted.
@@ -30,13 +31,13 @@ const FAULT_SECONDS: f64 = 100e-6;
 pub(crate) struct Counted {
     /// Virtual seconds its clock shows.
     pub(crate) clock: f64,
-    /// One core's speed over the reference core's.
-    pub(crate) speed: f64,
     /// CPU seconds charged as computing or serialising.
     pub(crate) computed: f64,
     /// Involuntary switches within windows of computing.
     pub(crate) switches: u64,
-    /// CPU seconds in windows too small to measure.
+    /// Virtual seconds that these may have added.
+    pub(crate) switched: f64,
+    /// Virtual seconds in windows too small to measure.
     pub(crate) dropped: f64,
     /// CPU seconds that measuring took and that were subtracted.
     pub(crate) overhead: f64,
@@ -112,11 +113,9 @@ fn reasons(counted: &Counted, stolen: Duration, host: f64, faults: u64) -> Vec<S
     if stolen >= STEAL_LEAST {
         doubt("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND);
     }
-    let switched = counted.switches as f64 * SWITCH_SECONDS / counted.speed;
-    doubt("computing was interrupted by others (of the clock, at most)", of_clock(switched), BOUND);
-    let dropped = counted.dropped / counted.speed;
-    doubt("computing in spells too short to measure (of the clock)", of_clock(dropped), BOUND);
-    let faulted = faults as f64 * FAULT_SECONDS / counted.speed;
+    doubt("computing was interrupted by others (of the clock, at most)", of_clock(counted.switched), BOUND);
+    doubt("computing in spells too short to measure (of the clock)", of_clock(counted.dropped), BOUND);
+    let faulted = faults as f64 * FAULT_SECONDS;
     doubt("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
     doubt("messages asked for out of order (of the clock, at most)", of_clock(counted.late.1), BOUND);
     if counted.wildcards > 0 {
@@ -132,7 +131,7 @@ mod tests {
 
     /// A rank whose clock shows a second.
     fn quiet() -> Counted {
-        Counted { clock: 1.0, speed: 0.5, computed: 0.25, ranks: 2, ..Counted::default() }
+        Counted { clock: 1.0, computed: 0.25, ranks: 2, ..Counted::default() }
     }
 
     fn doubts(counted: Counted, stolen_ms: u64, faults: u64) -> Vec<String> {
@@ -149,11 +148,11 @@ mod tests {
     fn every_bound_speaks_up_just_beyond_it() {
         assert_eq!(doubts(quiet(), 40, 0).len(), 0);
         assert!(doubts(quiet(), 41, 0)[0].contains("hypervisor"));
-        // 10 µs at half the reference's speed are 20 µs of the clock's second.
-        assert_eq!(doubts(Counted { switches: 499, ..quiet() }, 0, 0).len(), 0);
-        assert!(doubts(Counted { switches: 501, ..quiet() }, 0, 0)[0].contains("interrupted"));
-        assert!(doubts(Counted { dropped: 0.0051, ..quiet() }, 0, 0)[0].contains("too short"));
-        assert!(doubts(quiet(), 0, 51)[0].contains("disk"));
+        assert_eq!(doubts(Counted { switched: 0.0099, ..quiet() }, 0, 0).len(), 0);
+        assert!(doubts(Counted { switched: 0.0101, ..quiet() }, 0, 0)[0].contains("interrupted"));
+        assert!(doubts(Counted { dropped: 0.0101, ..quiet() }, 0, 0)[0].contains("too short"));
+        assert_eq!(doubts(quiet(), 0, 99).len(), 0);
+        assert!(doubts(quiet(), 0, 101)[0].contains("disk"));
         assert!(doubts(Counted { late: (1, 0.011), ..quiet() }, 0, 0)[0].contains("out of order"));
         assert!(doubts(Counted { wildcards: 1, ..quiet() }, 0, 0)[0].contains("any rank"));
     }

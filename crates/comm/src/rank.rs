@@ -126,6 +126,7 @@ impl<'c> Rank<'c> {
     }
 
     /// Where every operation passes: it is outside of the program's computing.
+    /// Whoever records operations does it here.
     pub(crate) fn operation<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
         self.clock.charge(Use::Compute);
         let result = body(self);

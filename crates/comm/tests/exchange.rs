@@ -98,9 +98,9 @@ fn restarting_sets_all_clocks_to_zero_and_old_messages_to_arrived() {
         rank.send((id + 1) % 3, 5, b"old")?;
         work(1_000_000 * id as u64);
         rank.restart_clock()?;
-        assert!(rank.now().0 < 100e-6, "{:?}", rank.now());
+        assert!(rank.now().0 < 900e-6, "{:?}", rank.now());
         assert_eq!(rank.recv((id + 2) % 3, 5)?, b"old");
-        assert!(rank.now().0 < 500e-6, "it had arrived: {:?}", rank.account());
+        assert!(rank.now().0 < 900e-6, "it had arrived: {:?}", rank.account());
         Ok(())
     });
 }

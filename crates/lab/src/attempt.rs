@@ -76,6 +76,9 @@ fn stage(
     given: &Given,
     journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
 ) -> Result<Option<Fidelity>, Trouble> {
+    if scene.work.len() > 1 {
+        return Err(Fault::attempt("one node cannot yet hold two workloads at once").into());
+    }
     let (nodes, link) = match &scene.place {
         Place::Virtual { nodes, .. } => (*nodes, Link::Unshaped),
         Place::Real { nodes, link, .. } => (*nodes, *link),

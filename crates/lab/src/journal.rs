@@ -1,7 +1,7 @@
 //! The journal: one JSON object a line, on the disk before the next is measured.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -69,7 +69,11 @@ impl Journal {
 /// the run; the last line of a run that was killed may be one.
 pub fn read(path: &Path) -> Result<Run, Fault> {
     let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
-    read_journal(lines(BufReader::new(file))).map_err(|f| f.at(path.display().to_string()))
+    let mut reader = BufReader::new(file);
+    if reader.fill_buf().map_err(|e| cannot("read", path, &e))?.is_empty() {
+        return Ok(Run::default());
+    }
+    read_journal(lines(reader)).map_err(|f| f.at(path.display().to_string()))
 }
 
 fn parent(path: &Path) -> PathBuf {

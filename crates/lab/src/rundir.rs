@@ -143,10 +143,19 @@ impl RunDir {
         self.save(&conditions)
     }
 
-    /// Notes what the nodes were at the end.
-    pub fn record_after(&self, facts: &BTreeMap<String, Provenance>) -> Result<(), Fault> {
+    /// Notes what the nodes were at the end, and what was found missing on the way.
+    pub fn record_after(
+        &self,
+        facts: &BTreeMap<String, Provenance>,
+        absences: &[String],
+    ) -> Result<(), Fault> {
         let mut conditions = self.conditions()?;
         conditions.after = facts.clone();
+        for absence in absences {
+            if !conditions.absences.contains(absence) {
+                conditions.absences.push(absence.clone());
+            }
+        }
         self.save(&conditions)
     }
 

@@ -62,7 +62,7 @@ pub struct Ending {
 
 /// Runs the plan, going on where `before` ended (an empty run begins it).
 pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
-    let resuming = !before.attempts.is_empty() || !before.metrics.is_empty();
+    let resuming = lab.dir.journal().exists();
     let journal =
         if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
     let mut runner = Runner {
@@ -73,7 +73,7 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
         done: 0,
         progress,
     };
-    runner.open(resuming)?;
+    runner.open(&before)?;
     runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
     let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
     let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
@@ -92,7 +92,7 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
     };
     runner.close(&ending)?;
     if ending.status == Status::Finished {
-        lab.dir.record_after(&troupe.facts(&seats)?)?;
+        lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
     }
     Ok(ending)
 }
@@ -107,7 +107,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn open(&mut self, resuming: bool) -> Result<(), Fault> {
+    fn open(&mut self, before: &Run) -> Result<(), Fault> {
         let plan = self.lab.plan;
         self.journal.write(&Line::Run {
             schema: JOURNAL_SCHEMA.into(),
@@ -118,13 +118,11 @@ impl Runner<'_> {
             quick: plan.quick,
             at: self.lab.clock.now(),
         })?;
-        if !resuming {
-            let mut declared: Vec<&str> = Vec::new();
-            for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
-                if !declared.contains(&metric.name.as_str()) {
-                    declared.push(&metric.name);
-                    self.journal.write(&Line::Metric(metric.clone()))?;
-                }
+        let mut declared: Vec<&str> = before.metrics.iter().map(|m| m.name.as_str()).collect();
+        for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
+            if !declared.contains(&metric.name.as_str()) {
+                declared.push(&metric.name);
+                self.journal.write(&Line::Metric(metric.clone()))?;
             }
         }
         Ok(())
@@ -247,7 +245,11 @@ impl Runner<'_> {
         let journal = &mut self.journal;
         let mut keep =
             |reading: Reading, at: f64, n: u64| journal.write(&Line::Sample { attempt: id, reading, at, n });
+        let noted = troupe.notes().len();
         let ended = perform(troupe, &planned.scene, &given, &mut keep)?;
+        for note in &troupe.notes()[noted..] {
+            self.progress.event(Event::Warning { text: note.clone() });
+        }
         let seconds = began.elapsed().as_secs_f64();
         self.journal.write(&line(
             ended.status,

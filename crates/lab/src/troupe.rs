@@ -35,6 +35,8 @@ pub struct Troupe {
     cluster: Box<dyn Cluster>,
     sessions: BTreeMap<Seat, Session>,
     generation: u64,
+    link: Link,
+    notes: Vec<String>,
     sender: Sender<(Seat, u64, Heard)>,
     inbox: Receiver<(Seat, u64, Heard)>,
 }
@@ -42,19 +44,43 @@ pub struct Troupe {
 impl Troupe {
     pub fn new(cluster: Box<dyn Cluster>) -> Self {
         let (sender, inbox) = channel();
-        Troupe { cluster, sessions: BTreeMap::new(), generation: 0, sender, inbox }
+        Troupe {
+            cluster,
+            sessions: BTreeMap::new(),
+            generation: 0,
+            link: Link::Unshaped,
+            notes: Vec::new(),
+            sender,
+            inbox,
+        }
     }
 
     pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {
         (0..nodes).map(|node| self.cluster.address(node)).collect()
     }
 
-    pub fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
-        self.cluster.shape(link)
+    /// Makes the links behave so; what the cluster says it really set is kept.
+    pub fn shape(&mut self, link: Link) -> Result<(), Fault> {
+        if link != self.link {
+            for note in self.cluster.shape(link)? {
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+            }
+            self.link = link;
+        }
+        Ok(())
     }
 
+    /// What of a real cluster this one does not have, and how its links were
+    /// really set: the latter in the order it was first seen, last.
     pub fn absences(&self) -> Vec<String> {
-        self.cluster.absences()
+        self.cluster.absences().into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+
+    /// How links were really set, so far.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Makes sure that an agent sits at each seat and speaks our protocol.

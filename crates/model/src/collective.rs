@@ -29,7 +29,7 @@ mod reduction;
 mod tree;
 
 pub use exchange::{allgather, alltoall_linear, alltoall_pairwise, barrier, gather, scatter};
-pub use reduction::{allreduce, allreduce_doubling, allreduce_ring};
+pub use reduction::{ALLREDUCE_SHORT, allreduce, allreduce_doubling, allreduce_ring};
 pub use tree::{bcast, reduce};
 
 /// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).

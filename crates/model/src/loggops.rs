@@ -26,6 +26,10 @@
 //!   bytes as they stream in, but is not done before the last one came:
 //!   the clock shows `max(b + o + (s−1)·O, a + (s−1)·G + o)`.
 //!
+//! (LogGOPSim keeps the receiver's CPU busy while the bytes stream in, for
+//! `o + (s−1)·max(O, G)`. Here it is free to compute meanwhile; a message alone
+//! takes the same time, a stream differs where `o > g`.)
+//!
 //! So a message alone takes `2o + L + (s−1)·max(O, G)` end to end, and one that
 //! has long arrived costs the receiver `o + (s−1)·O`.
 //!

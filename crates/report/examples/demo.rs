@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-#[path = "../tests/fixture/mod.rs"]
+#[path = "../tests/report/fixture/mod.rs"]
 mod fixture;
 
 fn main() -> std::io::Result<()> {

@@ -3,7 +3,8 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
-use crosstalk_study::findings::{ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+use std::collections::BTreeSet;
 
 use crate::{number, words};
 
@@ -39,7 +40,12 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
 pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     let blocks = number::behind(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
-    let mut facts = vec![fact("Blocks", [blocks.as_str(), run.ended.as_str()].join("; "))];
+    let ended = match run.ended.as_str() {
+        "" => blocks,
+        ended if ended.contains(&blocks) => ended.to_string(),
+        ended => format!("{blocks}; {ended}"),
+    };
+    let mut facts = vec![fact("Ended", ended)];
     if run.quick {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
@@ -103,4 +109,57 @@ pub fn causes(c: &Comparison) -> String {
 pub fn tally(findings: &Findings) -> Vec<(ClaimVerdict, usize)> {
     let count = |verdict: ClaimVerdict| findings.claims.iter().filter(|c| c.verdict == verdict).count();
     words::CLAIM_VERDICTS.into_iter().map(|v| (v, count(v))).filter(|(_, n)| *n > 0).collect()
+}
+
+/// Texts with those that differ only in their numbers said once: the first of
+/// them, and how many are like it.
+pub fn alike(texts: &[String]) -> Vec<String> {
+    let bare = |part: &str| part.replace(|c: char| c.is_ascii_digit() || c == '.', "").trim().to_string();
+    // Parts joined by colons and semicolons may come repeated and in any order.
+    let shape = |text: &str| text.split([';', ':']).map(bare).collect::<BTreeSet<String>>();
+    let mut kinds: Vec<(BTreeSet<String>, &str, usize)> = Vec::new();
+    for text in texts {
+        let shape = shape(text);
+        match kinds.iter_mut().find(|(known, ..)| *known == shape) {
+            Some((.., more)) => *more += 1,
+            None => kinds.push((shape, text, 0)),
+        }
+    }
+    let said = |(_, text, more): (BTreeSet<String>, &str, usize)| match more {
+        0 => text.to_string(),
+        more => format!("{text} (and {more} more like it, with other numbers)"),
+    };
+    kinds.into_iter().map(said).collect()
+}
+
+/// Why attempts of a cell failed or are doubted, each kind of reason once.
+pub fn reasons(cell: &CellFinding) -> Vec<String> {
+    let mut all = cell.reasons.clone();
+    let known = |reason: &&String| !cell.reasons.iter().any(|r| r.ends_with(reason.as_str()));
+    all.extend(cell.fidelity.reasons.iter().filter(known).cloned());
+    alike(&all)
+}
+
+/// What the fidelity monitor counted in a cell: `late messages 3, steal 20.0 ms`.
+pub fn counters(cell: &CellFinding) -> String {
+    let counter = |(name, value): (&String, &f64)| match name.strip_suffix("_seconds") {
+        Some(name) => format!("{} {}", name.replace('_', " "), number::number(*value, "s")),
+        None => format!("{} {}", name.replace('_', " "), number::number(*value, "")),
+    };
+    cell.fidelity.counters.iter().map(counter).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_only_in_numbers_is_said_once() {
+        let texts =
+            ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %; late by 7 %"].map(String::from);
+        assert_eq!(
+            alike(&texts),
+            ["cell 1: late by 3.5 % (and 1 more like it, with other numbers)", "a node died"]
+        );
+    }
 }

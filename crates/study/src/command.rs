@@ -122,30 +122,35 @@ fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
     })
 }
 
-/// Run times by the first factor; by the second beside it, where there is one.
+/// Run times, and where they went, by the first factor; the second, where there is one, across.
 fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let Some((first, _)) = vary.first() else { return BTreeMap::new() };
-    let (x, series) = match vary.get(1) {
-        Some((second, _)) => (second.clone(), first.clone()),
-        None => (first.clone(), first.clone()),
-    };
+    let across = vary.get(1).map_or(first, |(second, _)| second);
     let rest = vary.iter().skip(2).filter_map(|(name, levels)| Some((name.clone(), levels.first()?.clone())));
-    let figure = FigureSpec {
+    let run_time = FigureSpec {
         title: "Run time".into(),
         caption: "Wall time of the command, until its last node has ended.".into(),
         order: 1,
         experiment: EXPERIMENT.into(),
         kind: DrawAs::Bars,
         metric: RUN_TIME.into(),
-        x,
-        series,
+        x: across.clone(),
+        series: first.clone(),
         at: rest.collect::<Levels>(),
         log: Vec::new(),
         relative_to: None,
         published: None,
         published_as: BTreeMap::new(),
     };
-    BTreeMap::from([("run-time".to_string(), figure)])
+    let split = FigureSpec {
+        title: "Where the run time goes".into(),
+        caption: "Computing, and waiting for the network and for others, at the busiest node.".into(),
+        order: 2,
+        kind: DrawAs::Split,
+        metric: "time".into(),
+        ..run_time.clone()
+    };
+    BTreeMap::from([("run-time".to_string(), run_time), ("split".to_string(), split)])
 }
 
 /// The program's name without its folders.

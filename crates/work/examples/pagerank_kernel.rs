@@ -55,8 +55,8 @@ fn run() -> Result<(), Fault> {
 fn iterate(shard: &Shard, iterations: usize) -> Result<Ranks<'_>, Fault> {
     let mut ranks = Ranks::new(shard, 0.15);
     for iteration in 1..=iterations {
-        let packed = ranks.pack(0);
-        ranks.unpack(0, packed)?;
+        let packed = ranks.pack();
+        ranks.unpack(packed)?;
         ranks.step(iteration == iterations);
     }
     Ok(ranks)

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
-pub mod peer;
+mod peer;
 pub mod probe;
 pub mod tool;
 

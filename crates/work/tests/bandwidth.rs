@@ -10,7 +10,7 @@ use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_work::probe::bandwidth::{Bandwidth, Outcome, Spec, measure};
-use crosstalk_work::probe::{Until, here, listen};
+use crosstalk_work::probe::{Times, Until, here, listen, serve};
 
 mod scene;
 
@@ -103,6 +103,31 @@ fn cancelled_both_ends_end_soon() {
             let fault = outcomes[0].as_ref().expect_err("is cancelled");
             assert_eq!(fault.kind, FaultKind::Interrupted, "{transport}");
         });
+    }
+}
+
+#[test]
+fn an_end_that_dies_in_mid_run_is_noticed_at_once() {
+    for transport in ["tcp", "udp"] {
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
+        let target = listener.local_addr().expect("has one");
+        let (flag, theirs) = (AtomicBool::new(false), AtomicBool::new(false));
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            let serving = Until::new(Seconds(20.0), &theirs);
+            // Whose sockets close when it ends, as the kernel closes those of a process.
+            scope.spawn(move || serve(&listener, Times::Once, &serving, &mut |_| ()));
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(300));
+                theirs.store(true, Ordering::Relaxed);
+            });
+            let params = Params::default().with("transport", transport).with("duration", "20 s");
+            let spec = Spec::from_params(&params).expect("reads");
+            let fault = measure(target, &spec, &Until::new(Seconds(30.0), &flag)).expect_err("it died");
+            assert_eq!(fault.kind, FaultKind::Attempt, "{transport}: {fault}");
+            assert!(fault.message.contains("went away"), "{transport}: {fault}");
+        });
+        assert!(begin.elapsed() < Duration::from_secs(3), "{transport} took {:?}", begin.elapsed());
     }
 }
 

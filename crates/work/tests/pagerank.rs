@@ -124,6 +124,13 @@ fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock(
 }
 
 #[test]
+fn more_slaves_than_vertices_leave_some_with_nothing_to_do() {
+    let params = Params::default().with("slaves", 6).with("scale", 1).with("edge_factor", 1);
+    let readings = run(params, true).expect("runs");
+    assert!(reading(&readings, "completion_time") > 0.0);
+}
+
+#[test]
 fn every_node_says_where_its_time_went() {
     let params = Params::default().with("slaves", 2).with("scale", 12);
     let readings = run(params, true).expect("runs");

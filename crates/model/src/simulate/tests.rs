@@ -94,6 +94,29 @@ fn an_incast_passes_through_one_nic_in_whatever_order_it_is_asked_for() {
     }
 }
 
+/// LogGOPSim with L = 2500, o = 1500, g = 1000, G = 1, O = 0 ns has 65,499 ns
+/// for 60,000 B, and 495,992 ns for an incast of eight: there the CPU is busy
+/// while bytes stream in, so that o counts where g is less. Here g counts.
+#[test]
+fn sixty_kilobytes_beside_the_reference_tool() {
+    let nano = |ns: f64| Seconds(ns * 1e-9);
+    let costs = Costs {
+        latency: nano(2500.0),
+        overhead: nano(1500.0),
+        gap: nano(1000.0),
+        gap_per_byte: nano(1.0),
+        overhead_per_byte: nano(0.0),
+    };
+    let fabric = Fabric { costs, ..fabric() };
+    let incast = |senders: usize| {
+        let mut programs = vec![program((1..=senders).map(receive).collect())];
+        programs.extend((0..senders).map(|_| Program { acts: vec![send(0)], sizes: vec![60_000] }));
+        simulate(programs, |_, _| &fabric).expect("runs to its end")[0].clock()
+    };
+    assert_eq!(incast(1), nanos(65_499));
+    assert_eq!(incast(8), nanos(495_992 - 7 * 500));
+}
+
 #[test]
 fn a_message_that_came_while_computing_costs_its_handling() {
     let late = nanos(1_000_000);

@@ -1,19 +1,24 @@
 //! Claims with their verdicts: what was found beside what was published, and why.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
-use crate::{number, words};
+use crate::{number, summary, words};
 
-/// All claims, then a legend of the verdicts that occur.
-pub fn claims(claims: &[ClaimFinding]) -> String {
-    if claims.is_empty() {
+/// How many have which verdict, all claims, then a legend of the verdicts that occur.
+pub fn claims(findings: &Findings) -> String {
+    if findings.claims.is_empty() {
         return String::new();
     }
-    let items: String = claims.iter().map(claim).collect();
-    format!(r#"<ul class="claims">{items}</ul>{}"#, legend(claims))
+    let tally = summary::tally(findings).into_iter().map(|(verdict, n)| {
+        let words::Verdict { word, tone, .. } = words::claim(verdict);
+        format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
+    });
+    let tally = tally.collect::<Vec<_>>().join(", ");
+    let items: String = findings.claims.iter().map(claim).collect();
+    format!(r#"<p class="tally">{tally}</p><ul class="claims">{items}</ul>{}"#, legend(&findings.claims))
 }
 
 fn claim(claim: &ClaimFinding) -> String {
@@ -23,8 +28,8 @@ fn claim(claim: &ClaimFinding) -> String {
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
-        statement = Text(&claim.statement),
-        why = Text(&claim.why),
+        statement = Prose(&claim.statement),
+        why = Prose(&claim.why),
         name = Text(&claim.name),
         numbers = numbers(claim),
     )
@@ -35,7 +40,7 @@ fn numbers(claim: &ClaimFinding) -> String {
     let unit = claim.unit.as_str();
     let entry = |term: &str, value: String, aside: String| {
         let aside = if aside.is_empty() { aside } else { format!(" <small>{}</small>", Text(&aside)) };
-        format!("<div><dt>{term}</dt><dd>{}{aside}</dd></div>", Text(&value))
+        format!("<div><dt>{term}</dt><dd>{}{aside}</dd></div>", Prose(&value))
     };
     let mut list = String::new();
     if let Some(found) = &claim.found {
@@ -49,7 +54,7 @@ fn numbers(claim: &ClaimFinding) -> String {
         list += &entry(words::origin(Origin::Published), number::number(published, unit), String::new());
     }
     if let Some(margin) = claim.margin {
-        list += &entry("margin", format!("± {}", number::number(margin, "%")), String::new());
+        list += &entry("margin", format!("± {}", number::tick(margin, "%")), String::new());
     }
     if list.is_empty() {
         return String::new();

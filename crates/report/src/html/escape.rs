@@ -24,9 +24,50 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+/// Longest piece kept on one line, in characters.
+const LONGEST: usize = 24;
+
+/// Text to be read: escaped like [`Text`], and `5 %`, `1.26 ×` and `1.22–1.30`
+/// are kept on one line. By markup: what a reader copies has plain spaces.
+pub struct Prose<'a>(pub &'a str);
+
+impl fmt::Display for Prose<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = self.0.split(' ').peekable();
+        while let Some(word) = words.next() {
+            let mut piece = word.to_string();
+            let binds = |next: &&str| {
+                word == "±" || word.ends_with(|c: char| c.is_ascii_digit()) && next.starts_with(['%', '×'])
+            };
+            if let Some(unit) = words.next_if(binds) {
+                piece = format!("{piece} {unit}");
+            }
+            if piece.contains([' ', '–']) && piece.chars().count() <= LONGEST {
+                write!(f, r#"<span class="whole">{}</span>"#, Text(&piece))?;
+            } else {
+                Text(&piece).fmt(f)?;
+            }
+            if words.peek().is_some() {
+                f.write_str(" ")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(
+            Prose("<b 5 %> of (1.22–1.30); x").to_string(),
+            r#"&lt;b <span class="whole">5 %&gt;</span> of <span class="whole">(1.22–1.30);</span> x"#
+        );
+        assert_eq!(Prose("").to_string(), "");
+        assert_eq!(Prose(" a  b ").to_string(), " a  b ");
+    }
 
     #[test]
     fn markup_in_names_is_shown_not_run() {

@@ -4,13 +4,15 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
 use std::collections::BTreeMap;
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
 use crate::summary::{self, Fact};
 use crate::{number, words};
 
 /// Comparisons shown without asking.
 const OPEN_COMPARISONS: usize = 8;
+/// Warnings shown without asking.
+const OPEN_WARNINGS: usize = 12;
 
 /// Where the numbers come from, how the run ended, what was compared.
 pub fn rests_on(findings: &Findings) -> String {
@@ -31,11 +33,11 @@ pub fn rests_on(findings: &Findings) -> String {
 }
 
 fn entry(Fact { label, text }: &Fact) -> String {
-    format!("<div><dt>{label}</dt><dd>{}</dd></div>", Text(text))
+    format!("<div><dt>{label}</dt><dd>{}</dd></div>", Prose(text))
 }
 
 fn list(items: &[String]) -> String {
-    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Text(item))).collect::<String>())
+    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
 }
 
 fn comparisons(comparisons: &[Comparison]) -> String {
@@ -44,18 +46,34 @@ fn comparisons(comparisons: &[Comparison]) -> String {
     }
     let strips: Vec<Strip> = comparisons.iter().map(strip).collect();
     let scale = domain(strips.iter().flat_map(Strip::values), "ratio");
-    let rows: Vec<String> =
+    let items: Vec<String> =
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
-    let (open, more) = rows.split_at(rows.len().min(OPEN_COMPARISONS));
-    let mut out = format!("<h3>What was compared</h3>{}", comparison_table(open, "What was compared"));
+    let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
+    let mut out = format!(
+        r#"<h3>What was compared</h3><p class="reading">A ratio is the second over the first; the upright line stands at 1 ×. {}</p><ul class="claims">{}</ul>"#,
+        reading(comparisons),
+        open.concat()
+    );
     if !more.is_empty() {
         out += &format!(
-            "<details><summary>{} more</summary>{}</details>",
+            r#"<details><summary>{} more</summary><ul class="claims">{}</ul></details>"#,
             more.len(),
-            comparison_table(more, "More comparisons")
+            more.concat()
         );
     }
     out
+}
+
+/// What the verdicts that occur mean.
+fn reading(comparisons: &[Comparison]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for verdict in comparisons.iter().map(|c| words::comparison(c.verdict)) {
+        let sentence = format!("<em>{}</em>: {}", verdict.word, verdict.meaning);
+        if !said.contains(&sentence) {
+            said.push(sentence);
+        }
+    }
+    said.join("; ") + "."
 }
 
 fn strip(c: &Comparison) -> Strip<'_> {
@@ -63,36 +81,44 @@ fn strip(c: &Comparison) -> Strip<'_> {
     Strip { found: Some(&c.ratio), published: None, reference: Some(1.0), tone }
 }
 
-fn comparison_table(rows: &[String], title: &str) -> String {
-    format!(
-        r#"<div class="scroll" tabindex="0" role="region" aria-label="{title}"><table class="comparisons"><thead><tr><th scope="col">From → to</th><th scope="col">Verdict</th><th scope="col" class="n">Ratio, to ÷ from</th><td class="strip-cell"></td><th scope="col">What bears the change</th></tr></thead><tbody>{}</tbody></table></div>"#,
-        rows.concat()
-    )
-}
-
 fn comparison(c: &Comparison, strip: &str) -> String {
     let verdict = words::comparison(c.verdict);
-    let ends = number::interval(&c.ratio, "ratio").unwrap_or_default();
+    let causes = summary::causes(c);
+    let causes =
+        if causes.is_empty() { causes } else { format!("<p>The change is borne by {}.</p>", Prose(&causes)) };
     format!(
-        r#"<tr><th scope="row">{compared}<small>{place}</small></th><td><span class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</span></td><td class="n">{value} <span class="ends">{ends}</span> <span class="origin">{origin}</span></td><td class="strip-cell">{strip}</td><td>{causes}</td></tr>"#,
-        compared = Text(&summary::compared(c)),
-        place = Text(&summary::place(c)),
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
-        value = Text(&number::number(c.ratio.value, "ratio")),
-        ends = Text(&ends),
+        compared = Text(&summary::compared(c)),
+        place = Text(&summary::place(c)),
+        value = Prose(&number::number(c.ratio.value, "ratio")),
+        ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
         origin = words::origin(c.origin),
-        causes = Text(&summary::causes(c)),
     )
 }
 
-/// What a reader must know before believing.
+/// What a reader must know before believing: kinds first, every one on demand.
 pub fn warnings(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let items: String = warnings.iter().map(|w| format!("<li>{}</li>", Text(w))).collect();
+    let kinds = summary::alike(warnings);
+    let shown = kinds.len().min(OPEN_WARNINGS);
+    let mut out = warning_list(&kinds[..shown]);
+    if shown < warnings.len() {
+        let all = warnings.len();
+        out += &format!(
+            "<details><summary>All {all}, word for word</summary>{}</details>",
+            warning_list(warnings)
+        );
+    }
+    out
+}
+
+fn warning_list(warnings: &[String]) -> String {
+    let items: String = warnings.iter().map(|w| format!("<li>{}</li>", Prose(w))).collect();
     format!(r#"<ul class="warnings">{items}</ul>"#)
 }
 
@@ -120,12 +146,7 @@ pub fn cells(cells: &[CellFinding]) -> String {
 }
 
 fn cell(cell: &CellFinding) -> String {
-    let counters = cell.fidelity.counters.iter();
-    let counters: Vec<String> = counters
-        .map(|(name, value)| format!("{} {}", name.replace('_', " "), number::number(*value, "")))
-        .collect();
-    let mut reasons = cell.reasons.clone();
-    reasons.extend(cell.fidelity.reasons.iter().filter(|r| !cell.reasons.contains(r)).cloned());
+    let reasons = summary::reasons(cell);
     let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
     let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
     format!(
@@ -137,11 +158,11 @@ fn cell(cell: &CellFinding) -> String {
         cell.failed,
         doubt(cell.unfaithful),
         cell.unfaithful,
-        Text(&counters.join(", ")),
+        Prose(&summary::counters(cell)),
     )
 }
 
-/// Where parameters come from; calibrations first in the summary, marked in the list.
+/// Where parameters come from; calibrations counted above and marked in the list.
 pub fn sources(sources: &[SourceNote]) -> String {
     if sources.is_empty() {
         return String::new();
@@ -149,9 +170,9 @@ pub fn sources(sources: &[SourceNote]) -> String {
     let fitted = sources.iter().filter(|s| s.calibration).count();
     let said = match fitted {
         0 => "None was fitted to a published result.".to_string(),
-        1 => "One was fitted to a published result: that result is calibration here, and no evidence.".into(),
         n => format!(
-            "{n} were fitted to published results: these results are calibration here, and no evidence."
+            "{n} of {} were fitted to published results, which are thereby calibration and no evidence.",
+            sources.len()
         ),
     };
     let row = |source: &SourceNote| {
@@ -186,7 +207,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
     };
     let node = |(name, facts): (&String, &Provenance)| {
         format!(
-            "<details><summary>{}</summary>{}{}</details>",
+            "<details><summary>Node {}</summary>{}{}</details>",
             Text(name),
             table("What must stay the same", &facts.fixed),
             table("How it was at that moment", &facts.moment)
@@ -198,5 +219,8 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
 /// How the run went.
 pub fn run(findings: &Findings) -> String {
     let facts: String = summary::run_facts(findings).iter().map(entry).collect();
-    format!(r#"<details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#)
+    let took = number::duration(findings.run.seconds);
+    format!(
+        r#"<p>It took {took}.</p><details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#
+    )
 }

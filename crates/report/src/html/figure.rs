@@ -3,7 +3,7 @@
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
 use crate::{number, words};
 
@@ -34,8 +34,8 @@ pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
 fn frame(figure: &Figure, index: usize, plot: String) -> String {
     format!(
         r#"<figure id="figure-{index}"><h3>{}</h3>{plot}<figcaption>{}</figcaption>{}</figure>"#,
-        Text(&figure.title),
-        Text(&figure.caption),
+        Prose(&figure.title),
+        Prose(&figure.caption),
         values(figure)
     ) + "\n"
 }
@@ -80,7 +80,12 @@ fn swatch(colour: &str, origin: Origin, marker: Option<usize>) -> String {
             plot::marker(shape, 15.0, 6.0)
         ),
         None => format!(
-            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/></g></svg>"#
+            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/>{}</g></svg>"#,
+            if origin == Origin::Published {
+                r#"<path class="hatch" d="M3 11L10 1M8 11L15 1M1 7L5 1"/>"#
+            } else {
+                ""
+            }
         ),
     }
 }

@@ -14,7 +14,7 @@ use crosstalk_study::findings::Findings;
 
 use crate::plot::Palette;
 use crate::{number, summary, words};
-use escape::Text;
+use escape::{Prose, Text};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -85,7 +85,7 @@ fn sections(findings: &Findings) -> Vec<Section> {
     let tables = findings.tables.iter().map(table::table).collect();
     [
         ("rests", "What it rests on", evidence::rests_on(findings)),
-        ("claims", "Claims", claims::claims(&findings.claims)),
+        ("claims", "Claims", claims::claims(findings)),
         ("figures", "Figures", figures),
         ("tables", "Tables", tables),
         ("warnings", "Before you believe it", evidence::warnings(&findings.warnings)),
@@ -115,8 +115,8 @@ fn header(findings: &Findings) -> String {
 {undecided}<p class="byline"><strong>{title}</strong> · {date}{quick}{origins}</p>
 {command}{links}</header>
 "#,
-        sentence = Text(&headline.text),
-        title = Text(&findings.title),
+        sentence = Prose(&headline.text),
+        title = Prose(&findings.title),
         date = number::date(findings.run.began),
         command = command(&headline.command),
         links = links(findings),
@@ -143,11 +143,9 @@ fn links(findings: &Findings) -> String {
     let link = |id: &str, n: usize, words: String| {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
-    let tally: Vec<String> =
-        summary::tally(findings).into_iter().map(|(v, n)| format!("{n} {}", words::claim(v).word)).collect();
-    let warnings = findings.warnings.len();
+    let warnings = summary::alike(&findings.warnings).len();
     let items = [
-        link("claims", findings.claims.len(), format!("Claims: {}", tally.join(", "))),
+        link("claims", findings.claims.len(), count(findings.claims.len(), "claim", "claims")),
         link("figures", findings.figures.len(), count(findings.figures.len(), "figure", "figures")),
         link("tables", findings.tables.len(), count(findings.tables.len(), "table", "tables")),
         link("warnings", warnings, count(warnings, "warning", "warnings")),

@@ -4,18 +4,22 @@
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Table, TableCell};
 
-use super::escape::Text;
+use super::escape::{Prose, Text};
 use crate::{number, words};
+
+/// Longest text kept on one line, in characters.
+const SHORT: usize = 20;
 
 /// The table with its title and caption.
 pub fn table(table: &Table) -> String {
     let width = table.rows.iter().map(Vec::len).fold(table.columns.len(), usize::max);
     let origins: Vec<Option<Origin>> = (0..width).map(|column| shared_origin(table, column)).collect();
     let head: String = (0..width).map(|column| head(table, column, origins[column])).collect();
-    let body: String = table.rows.iter().map(|row| body(row, &origins)).collect();
+    let numeric: Vec<bool> = (0..width).map(|column| numeric(table, column)).collect();
+    let body: String = table.rows.iter().map(|row| body(row, &origins, &numeric)).collect();
     format!(
         r#"<div class="table"><h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div><p class="caption">{}</p></div>"#,
-        Text(&table.caption),
+        Prose(&table.caption),
         title = Text(&table.title),
     ) + "\n"
 }
@@ -32,18 +36,30 @@ pub fn shared_origin(table: &Table, column: usize) -> Option<Origin> {
 
 fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {
     let title = table.columns.get(column).map_or("", String::as_str);
-    let numeric = table.rows.iter().any(|row| matches!(row.get(column), Some(TableCell::Number { .. })));
-    let class = if numeric { r#" class="n""# } else { "" };
+    let class = if numeric(table, column) { r#" class="n""# } else { "" };
     // A head that says the origin already need not say it twice.
     let origin = origin.map(words::origin).filter(|word| !title.contains(word));
     let origin = origin.map_or(String::new(), |word| format!(r#" <span class="origin">{word}</span>"#));
     format!(r#"<th scope="col"{class}>{}{origin}</th>"#, Text(title))
 }
 
-fn body(row: &[TableCell], origins: &[Option<Origin>]) -> String {
+/// Whether there is any number in a column.
+fn numeric(table: &Table, column: usize) -> bool {
+    table.rows.iter().any(|row| matches!(row.get(column), Some(TableCell::Number { .. })))
+}
+
+fn body(row: &[TableCell], origins: &[Option<Origin>], numeric: &[bool]) -> String {
     let cell = |(column, cell): (usize, &TableCell)| match cell {
         TableCell::Text(text) if column == 0 => format!(r#"<th scope="row">{}</th>"#, Text(text)),
-        TableCell::Text(text) => format!("<td>{}</td>", Text(text)),
+        TableCell::Text(text) => {
+            // Words in place of a number stand where the number would; short ones need no second line.
+            let class = match text.chars().count() <= SHORT {
+                true if numeric[column] => r#" class="n""#,
+                true => r#" class="short""#,
+                false => "",
+            };
+            format!("<td{class}>{}</td>", Prose(text))
+        }
         TableCell::Number { estimate, unit, origin } => {
             let ends = number::interval(estimate, unit);
             let ends = ends.map_or(String::new(), |e| format!(r#" <span class="ends">{}</span>"#, Text(&e)));

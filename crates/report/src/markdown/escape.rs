@@ -37,12 +37,12 @@ pub fn text(words: &str) -> String {
                 out.push(*c);
             }
             '<' => out += "&lt;",
-            '>' => out += "&gt;",
+            '>' if i == 0 => out += "&gt;",
             '&' => out += "&amp;",
             ' '..='~' => out.push(*c),
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => out.push('?'),
-            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), |p| text(p)),
+            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), text),
         }
     }
     out
@@ -87,7 +87,8 @@ mod tests {
     #[test]
     fn markup_is_shown_and_ascii_is_kept() {
         assert_eq!(text("1.26 × (1.22–1.30)"), "1.26 x (1.22-1.30)");
-        assert_eq!(text("a|b *c* <script>"), "a\\|b \\*c\\* &lt;script&gt;");
+        assert_eq!(text("a|b *c* <script>"), "a\\|b \\*c\\* &lt;script>");
+        assert_eq!(text("> quoted"), "&gt; quoted");
         assert_eq!(text("run_time _x_"), "run_time \\_x\\_");
         assert_eq!(text("30 µs ≤ 1\n日"), "30 us &lt;= 1 &#26085;");
     }

@@ -25,7 +25,7 @@ pub fn markdown(findings: &Findings) -> String {
         ("Claims", claims(&findings.claims)),
         ("Figures", findings.figures.iter().map(figure::figure).collect()),
         ("Tables", findings.tables.iter().map(table).collect()),
-        ("Before you believe it", list(&findings.warnings)),
+        ("Before you believe it", list(&summary::alike(&findings.warnings))),
         ("Fidelity, cell by cell", cells(&findings.cells)),
         ("Where parameters come from", sources(findings)),
         ("What the machines were", provenance(findings)),
@@ -137,14 +137,12 @@ fn cells(cells: &[CellFinding]) -> String {
     }
     let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
     let row = |c: &CellFinding| {
-        let mut reasons = c.reasons.clone();
-        reasons.extend(c.fidelity.reasons.iter().filter(|r| !c.reasons.contains(r)).cloned());
         vec![
             format!("{}: {}", text(&c.experiment), text(&summary::levels(&c.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
             c.unfaithful.to_string(),
-            text(&reasons.join("; ")),
+            text(&summary::reasons(c).join("; ")),
         ]
     };
     let rows: Vec<_> = cells.iter().map(row).collect();

@@ -6,6 +6,8 @@ use crate::number;
 
 /// Free pixels between two labels.
 const GAP: f64 = 10.0;
+/// Longest label in pixels: units are what people made them.
+const LONGEST: f64 = 100.0;
 
 /// A place on the axis across, in pixels, with its label.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +23,7 @@ pub fn ticks(scale: &Scale, unit: &str, most: usize) -> Vec<Tick> {
     scale
         .ticks(unit, most)
         .into_iter()
-        .filter_map(|v| Some(Tick { at: scale.at(v)?, label: number::tick(v, unit) }))
+        .filter_map(|v| Some(Tick { at: scale.at(v)?, label: svg::fitted(&number::tick(v, unit), LONGEST) }))
         .collect()
 }
 

@@ -7,12 +7,14 @@ use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
 use super::axes::{self, Tick};
 use super::scale::{Scale, drawable};
 use super::svg::{self, Whisker, line, marker, text};
-use super::{Drawing, Layout, Palette, across, description, tip};
+use super::{Drawing, Layout, Palette, across, caption, description, tip};
 
 /// Ticks upward.
 const TICKS_UP: usize = 6;
 /// Pixels between the names at the lines' ends.
 const NAME_GAP: f64 = 16.0;
+/// Farthest that a line may end from where the names stand, in pixels.
+const FARTHEST: f64 = 40.0;
 /// Pixels above and below the plot.
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
@@ -108,13 +110,13 @@ impl<'a> Plot<'a> {
             axes::beside(&up, self.left, self.right),
             line("axis", self.left, bottom, self.right, bottom),
             axes::below(&self.ticks_across(), bottom, self.layout.width),
-            text("label", "start", 0.0, 14.0, &svg::fitted(&self.figure.y.label, room)),
+            text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&self.figure.y), room)),
             text(
                 "label",
                 "middle",
                 middle,
                 self.layout.height - 6.0,
-                &svg::fitted(&self.figure.x.label, self.right - self.left),
+                &svg::fitted(&caption(&self.figure.x), self.right - self.left),
             ),
         ]
         .concat()
@@ -162,7 +164,8 @@ impl<'a> Plot<'a> {
             pen = 'L';
             let ends =
                 point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
-            let whisker = ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x }.upright());
+            let whisker =
+                ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
             let shape = whisker + &marker(self.palette.index(&series.name), x, y);
             marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
         }
@@ -185,7 +188,10 @@ impl<'a> Plot<'a> {
         let (top, bottom) = (TOP, self.layout.height - BOTTOM);
         let fits = ends.len() as f64 * NAME_GAP <= bottom - top;
         let words_fit = ends.iter().all(|(name, ..)| svg::width(name) + 16.0 <= self.layout.names);
-        if !fits || !words_fit {
+        // A leader across the plot would read as data.
+        let last = ends.iter().map(|end| end.1).fold(self.left, f64::max);
+        let side_by_side = ends.iter().all(|end| last - end.1 < FARTHEST);
+        if !fits || !words_fit || !side_by_side {
             return None;
         }
         ends.sort_by(|a, b| a.2.total_cmp(&b.2));

@@ -74,6 +74,18 @@ pub fn across(point: &Point, axis: &Axis) -> String {
     }
 }
 
+/// The same as a heading of its own: a bare number with what it counts, `slaves 6`.
+fn heading(place: &str, axis: &Axis) -> String {
+    let bare = place.parse::<f64>().is_ok();
+    if bare { format!("{} {place}", axis.label).trim_start().to_string() } else { place.to_string() }
+}
+
+/// An axis' name as its caption: with a capital.
+fn caption(axis: &Axis) -> String {
+    let mut chars = axis.label.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
 /// What is shown when a datum is pointed at; the first line names it.
 fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     let name = match series.group.as_str() {
@@ -81,16 +93,17 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         group => format!("{group}: {}", series.name),
     };
     let behind = number::behind(point.y.n, series.origin == Origin::Published);
-    let mut lines = vec![
-        name,
-        [figure.x.label.as_str(), &across(point, &figure.x)].join(" ").trim().to_string(),
-        number::estimate(&point.y, &figure.y.unit),
-        words::origin(series.origin).to_string(),
-    ];
+    let mut origin = words::origin(series.origin).to_string();
     if !behind.is_empty() {
-        lines[3] += ", ";
-        lines[3] += &behind;
+        origin += ", ";
+        origin += &behind;
     }
+    let lines = [
+        name,
+        [figure.x.label.as_str(), &across(point, &figure.x)].join(": ").trim_start_matches(": ").to_string(),
+        number::estimate(&point.y, &figure.y.unit),
+        origin,
+    ];
     lines.join("\n")
 }
 

@@ -7,7 +7,7 @@ use crosstalk_study::findings::{Figure, Scale as Kind};
 use super::axes;
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, marker, text};
-use super::{Drawing, Layout, description};
+use super::{Drawing, Layout, caption, description};
 
 /// One bar, or one part of a stacked bar.
 pub struct Bar {
@@ -46,6 +46,8 @@ const ROW: f64 = 21.0;
 const LABEL_ABOVE: f64 = 17.0;
 const BAR: f64 = 13.0;
 const BOTTOM: f64 = 28.0;
+/// How much wider bold letters are.
+const BOLD: f64 = 1.15;
 
 /// Draws rows; `None` when there is no bar in any of them.
 pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -60,7 +62,7 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     let ticks = axes::ticks(&frame.scale, &figure.y.unit, layout.ticks);
     let grid: String = ticks.iter().map(|t| line("grid", t.at, TOP, t.at, y + 4.0)).collect();
     let zero = frame.scale.at(0.0).map_or(String::new(), |x| line("axis", x, TOP, x, y + 4.0));
-    let label = text("label", "start", 0.0, 14.0, &svg::fitted(&figure.y.label, layout.width - 16.0));
+    let label = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), layout.width - 16.0));
     let axis = axes::below(&ticks, y + 4.0, layout.width);
     let inside = [defs(id, rows), grid, label, inside, zero, axis].concat();
     let size = (layout.width, y + BOTTOM);
@@ -110,7 +112,7 @@ impl Frame {
         let mut out = String::new();
         if let Some(heading) = &row.heading {
             *y += HEADING;
-            out += &text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width));
+            out += &text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width / BOLD));
         }
         let class = if row.quiet { "name quiet" } else { "name" };
         if self.above {
@@ -121,15 +123,18 @@ impl Frame {
         if !self.above {
             out += &text(class, "end", self.left - 6.0, middle + 4.0, &row.label);
         }
-        out += &row.bars.iter().map(|bar| self.bar(bar, middle, id)).collect::<String>();
+        // Within a stack, whiskers must not hide the parts.
+        let cap = if row.bars.len() > 1 { 0.0 } else { 3.5 };
+        out += &row.bars.iter().map(|bar| self.bar(bar, middle, cap, id)).collect::<String>();
         let ends = row.bars.iter().flat_map(|bar| [Some(bar.to), Some(bar.from), bar.interval.map(|i| i.1)]);
         let furthest = ends.flatten().filter_map(|v| self.scale.edge(v)).fold(self.left, f64::max);
-        out += &text(class, "start", furthest + 7.0, middle + 4.0, &row.value);
+        let value = svg::fitted(&row.value, self.width - furthest - 7.0);
+        out += &text(class, "start", furthest + 7.0, middle + 4.0, &value);
         *y += ROW;
         out
     }
 
-    fn bar(&self, bar: &Bar, middle: f64, id: &str) -> String {
+    fn bar(&self, bar: &Bar, middle: f64, cap: f64, id: &str) -> String {
         let (Some(from), Some(to)) = (self.scale.edge(bar.from), self.scale.edge(bar.to)) else {
             return String::new();
         };
@@ -148,7 +153,8 @@ impl Frame {
             )
         };
         let ends = bar.interval.and_then(|(low, high)| Some((self.scale.edge(low)?, self.scale.edge(high)?)));
-        let whisker = ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle }.lying());
+        let whisker =
+            ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle, cap }.lying());
         svg::mark(&bar.colour, bar.origin, &bar.tip, &(shape + &whisker))
     }
 }

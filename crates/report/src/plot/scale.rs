@@ -3,6 +3,10 @@
 /// Magnitudes that can be drawn; beyond, floating point leaves no room for padding.
 const LARGEST: f64 = 1e150;
 
+/// Where axes of many, and of few decades may end.
+const COARSE: &[f64] = &[1.0, 2.0, 5.0, 10.0];
+const FINE: &[f64] = &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+
 /// Whether a value has a place on an axis.
 pub fn drawable(value: f64, log: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!log || value >= 1.0 / LARGEST)
@@ -37,12 +41,11 @@ impl Scale {
             (low, high) = (low.min(0.0), high.max(0.0));
         }
         let magnitude = low.abs().max(high.abs());
-        if high - low <= magnitude * 1e-9 {
-            (low, high) = match (log, magnitude < 1.0 / LARGEST) {
-                (true, _) => (low / 2.0, high * 2.0),
-                (false, true) => (0.0, 1.0),
-                (false, false) => (low - magnitude / 2.0, high + magnitude / 2.0),
-            };
+        if !log && magnitude < 1.0 / LARGEST {
+            (low, high) = (0.0, 1.0);
+        } else if high - low <= magnitude * 1e-9 {
+            (low, high) =
+                if log { (low / 2.0, high * 2.0) } else { (low - magnitude / 2.0, high + magnitude / 2.0) };
         }
         Scale { from: low, to: high, log, start: 0.0, end: 1.0 }
     }
@@ -71,8 +74,9 @@ impl Scale {
                 self.to = 2f64.powf(self.to.log2().ceil());
             }
             (true, _) => {
-                self.from = 1.0 / round_above(1.0 / self.from, &[1.0, 2.0, 5.0, 10.0]);
-                self.to = round_above(self.to, &[1.0, 2.0, 5.0, 10.0]);
+                let round = if self.to / self.from < 10.0 { FINE } else { COARSE };
+                self.from = round_below(self.from, round);
+                self.to = round_above(self.to, round);
             }
             (false, _) => {
                 let step = self.step(unit, most);
@@ -109,11 +113,13 @@ impl Scale {
     /// Round values on the axis, about `most` of them.
     pub fn ticks(&self, unit: &str, most: usize) -> Vec<f64> {
         let most = most.max(2);
-        match (self.log, unit) {
+        let mut ticks = match (self.log, unit) {
             (true, "B") => self.powers(2.0, most),
             (true, _) => self.decades(most),
             (false, _) => self.steps(self.step(unit, most)),
-        }
+        };
+        ticks.retain(|tick| drawable(*tick, self.log));
+        ticks
     }
 
     /// The distance of ticks on a linear axis.
@@ -173,6 +179,12 @@ impl Scale {
     }
 }
 
+/// The last of `mantissas` times a power of ten that is at most `most`.
+fn round_below(most: f64, mantissas: &[f64]) -> f64 {
+    let power = 10f64.powf(most.log10().floor());
+    mantissas.iter().rev().map(|m| m * power).find(|v| *v <= most * (1.0 + 1e-9)).unwrap_or(most)
+}
+
 /// The next of `mantissas` times a power of ten that is at least `least`.
 fn round_above(least: f64, mantissas: &[f64]) -> f64 {
     let power = 10f64.powf(least.log10().floor());
@@ -213,6 +225,10 @@ mod tests {
         assert_eq!((empty.from, empty.to), (0.0, 1.0));
         let one = Scale::around([8.0, f64::NAN].into_iter(), true, false);
         assert_eq!((one.from, one.to), (4.0, 16.0));
+        let few = Scale { from: 4.9e-3, to: 6.8e-3, ..scale(0.0, 0.0, true) }.rounded("s", 6);
+        assert!((few.from - 4e-3).abs() < 1e-12 && (few.to - 8e-3).abs() < 1e-12, "{few:?}");
+        let least = Scale::around([0.0, 5e-324].into_iter(), false, true);
+        assert_eq!((least.from, least.to), (0.0, 1.0));
     }
 
     proptest! {

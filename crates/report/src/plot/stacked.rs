@@ -6,7 +6,7 @@ use crosstalk_study::findings::{Figure, Scale as Kind, Series};
 use super::bars::categories;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::{Drawing, Layout, Palette, across, tip};
+use super::{Drawing, Layout, Palette, across, heading, tip};
 use crate::words;
 
 /// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
@@ -21,7 +21,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let categories = categories(figure);
     let mut rows = Vec::new();
     for category in &categories {
-        let mut heading = (!one && categories.len() > 1).then(|| category.clone());
+        let mut heading = (!one && categories.len() > 1).then(|| heading(category, &figure.x));
         for (group, origin) in &groups {
             let bars = stack(figure, palette, (group, *origin), category);
             if bars.is_empty() {

@@ -47,7 +47,7 @@ impl Strip<'_> {
         if let Some((low, high)) = self.found.and_then(|e| e.interval)
             && let (Some(low), Some(high)) = (scale.edge(low), scale.edge(high))
         {
-            inside += &Whisker { low, high, at: middle }.lying();
+            inside += &Whisker { low, high, at: middle, cap: 4.5 }.lying();
         }
         if let Some(x) = self.published.and_then(|v| scale.at(v)) {
             inside += &format!(r#"<g class="published">{}</g>"#, marker(3, x, middle));

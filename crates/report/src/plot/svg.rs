@@ -63,16 +63,18 @@ pub struct Whisker {
     pub high: f64,
     /// Pixel on the other axis.
     pub at: f64,
+    /// Half the length of the caps, in pixels.
+    pub cap: f64,
 }
 
 impl Whisker {
     /// Drawn upright.
     pub fn upright(&self) -> String {
-        let Whisker { low, high, at } = *self;
+        let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{l} {a}H{r}M{x} {a}V{b}M{l} {b}H{r}"/>"#,
-            l = px(at - 3.0),
-            r = px(at + 3.0),
+            l = px(at - cap),
+            r = px(at + cap),
             x = px(at),
             a = px(low),
             b = px(high)
@@ -81,11 +83,11 @@ impl Whisker {
 
     /// Drawn lying.
     pub fn lying(&self) -> String {
-        let Whisker { low, high, at } = *self;
+        let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{a} {t}V{b}M{a} {y}H{c}M{c} {t}V{b}"/>"#,
-            t = px(at - 3.5),
-            b = px(at + 3.5),
+            t = px(at - cap),
+            b = px(at + cap),
             y = px(at),
             a = px(low),
             c = px(high)

@@ -7,17 +7,25 @@ const LEAST: usize = 9;
 /// Between columns.
 const GAP: usize = 2;
 
-/// Without control characters: nothing in a name may move the cursor or change colours.
+/// Without control characters, nothing in a name can move the cursor, change
+/// colours or turn the text around; without variation selectors, a character's
+/// width does not depend on the next.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect()
+    let silent = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !silent(*c)).collect()
 }
 
-/// Lines of at most `width` columns; words longer than that are cut.
+/// Lines of at most `width` columns; words longer than that are cut. A number
+/// stays on the line of its unit.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
+    let text = clean(text).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in clean(text).split_whitespace() {
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let long = word.width();
         if used > 0 && used + 1 + long <= width {
             push(&mut lines, &mut used, ' ');
@@ -35,7 +43,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
             push(&mut lines, &mut used, if wide > width { '?' } else { c });
         }
     }
-    lines
+    lines.into_iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
 fn push(lines: &mut [String], used: &mut usize, c: char) {
@@ -132,12 +140,14 @@ mod tests {
         assert_eq!(lines, ["system       ratio", "microblade  1.26 ×"]);
         let lines = table(&columns(&["system", "ratio"]), &rows, 17, &plain).expect("fits when squeezed");
         assert_eq!(lines, ["system      ratio", "microblad  1.26 ×", "e"]);
+        assert_eq!(wrap("wait 92 %", 7), ["wait", "92 %"]);
         assert!(table(&columns(&["a long head", "another long head"]), &rows, 12, &plain).is_none());
     }
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mb\r\nc"), "a[31mb  c");
+        assert_eq!(clean("*\u{fe0f}\u{202e}x"), "*x");
     }
 
     proptest! {

@@ -18,15 +18,14 @@ const MOST_ROWS: usize = 12;
 /// The report in lines of at most `width` columns (20 at least), with ANSI colours or without.
 pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     let page = Page { width: width.max(NARROWEST), colour };
-    let parts = [
+    let mut parts = vec![
         page.headline(findings),
         page.rests_on(findings),
         page.comparisons(&findings.comparisons),
         page.claims(&findings.claims),
-        findings.tables.iter().flat_map(|t| page.table(t)).collect(),
-        page.warnings(&findings.warnings),
-        page.elsewhere(findings),
     ];
+    parts.extend(findings.tables.iter().map(|table| page.table(table)));
+    parts.extend([page.warnings(&findings.warnings), page.elsewhere(findings)]);
     parts
         .into_iter()
         .filter(|lines| !lines.is_empty())
@@ -180,7 +179,6 @@ impl Page {
         let mut lines = self.title(&table.title);
         lines.extend(self.grid(&heads, &rows, &|row, _| if row.is_none() { Ink::Faint } else { Ink::Plain }));
         lines.extend(self.more(table.rows.len() - shown.len(), "rows"));
-        lines.push(String::new());
         lines
     }
 
@@ -188,8 +186,12 @@ impl Page {
         if warnings.is_empty() {
             return Vec::new();
         }
-        let items = warnings.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open)));
-        self.title("Before you believe it").into_iter().chain(items).collect()
+        let warnings = summary::alike(warnings);
+        let shown = &warnings[..warnings.len().min(MOST_ROWS)];
+        let mut lines = self.title("Before you believe it");
+        lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
+        lines.extend(self.more(warnings.len() - shown.len(), "warnings"));
+        lines
     }
 
     /// What a terminal does not show.

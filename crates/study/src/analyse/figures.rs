@@ -66,7 +66,9 @@ impl Drawing<'_> {
             let own = [(self.spec.series.clone(), series.clone()), (self.spec.x.clone(), x)];
             level::with(&self.spec.at, &Levels::from(own))
         };
-        x_levels.into_iter().filter_map(|x| make(&at(x))).collect()
+        // Where one factor makes both, each of its levels is a series of one point.
+        let both = self.spec.x == self.spec.series;
+        x_levels.into_iter().filter(|x| !both || x == series).filter_map(|x| make(&at(x))).collect()
     }
 
     fn point(&self, at: &Levels) -> Option<(Point, Origin)> {

@@ -110,7 +110,7 @@ const MOCKS: [Mock; 14] = [
         timing: Real,
         parameters: &["argv", "nodes", "env"],
         nodes: 0,
-        metrics: &[("run_time", "s", Lower)],
+        metrics: &[("run_time", "s", Lower), ("time_compute", "s", Lower), ("time_wait", "s", Lower)],
     },
     Mock {
         name: "path",

@@ -2,10 +2,9 @@
 //! conversations in lines, and a limit on every wait.
 
 mod line;
-pub(crate) mod socket;
+pub mod socket;
 mod until;
 
-pub(crate) use line::Line;
+pub use line::Line;
 pub use socket::listen;
-pub(crate) use until::TICK;
-pub use until::Until;
+pub use until::{TICK, Until};

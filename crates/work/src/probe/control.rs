@@ -49,7 +49,13 @@ pub enum Answer {
 
 /// Greets a serving end. Returns the conversation, and the name of its clock.
 pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Option<String>), Fault> {
-    let mut line = Line::new(connect(target, until)?)?;
+    let stream = connect(target, until).map_err(|f| {
+        f.remedy(format!(
+            "start the other end: `crosstalk probe latency --listen {target}`, \
+             and check the route and the firewall between the hosts"
+        ))
+    })?;
+    let mut line = Line::new(stream)?;
     line.say(&Ask::Hello { version: VERSION })?;
     match answer(&mut line, until)? {
         Answer::Hello { version: VERSION, clock } => Ok((line, clock)),

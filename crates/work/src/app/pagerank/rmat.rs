@@ -4,7 +4,7 @@
 //! Mining", SDM 2004; parameters, labels in random order and duplicate edges
 //! kept as in the Graph500 specification (a = 0.57, b = 0.19, c = 0.19). Each
 //! level of the recursion picks one quadrant of the adjacency matrix, that is
-//! one bit of the source and one of the target. Six levels are drawn at once
+//! one bit of the source and one of the target. Five levels are drawn at once
 //! from an alias table (M. D. Vose, IEEE Trans. Softw. Eng. 17(9), 1991; for
 //! R-MAT: L. Hübschle-Schneider, P. Sanders, 2019).
 //!
@@ -16,8 +16,8 @@ use super::Edge;
 /// Probabilities of the quadrants: (source bit, target bit) = 00, 01, 10, 11.
 pub const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
 
-/// Levels drawn at once.
-const LEVELS: u32 = 6;
+/// Levels drawn at once: so many that the table fits into the first cache.
+const LEVELS: u32 = 5;
 /// Joint outcomes of so many levels.
 const OUTCOMES: usize = 1 << (2 * LEVELS);
 
@@ -28,13 +28,21 @@ pub struct Rmat {
     edges: u64,
     seed: u64,
     table: AliasTable,
+    /// What the rounds of shuffling add to a label.
+    added: [u32; 3],
 }
 
 impl Rmat {
     /// `2^scale` vertex labels and `edge_factor · 2^scale` edges.
     pub fn new(scale: u32, edge_factor: u64, seed: u64) -> Self {
-        let table = AliasTable::new(&joint_probabilities());
-        Rmat { scale, edges: edge_factor << scale, seed: mix(seed), table }
+        let seed = mix(seed);
+        Rmat {
+            scale,
+            edges: edge_factor << scale,
+            seed,
+            table: AliasTable::new(&joint_probabilities()),
+            added: std::array::from_fn(|round| counted(seed, !(round as u64)) as u32),
+        }
     }
 
     /// How many edges there are, duplicates and self loops included.
@@ -67,10 +75,10 @@ impl Rmat {
         let mask = self.labels() - 1;
         let half = self.scale.div_ceil(2);
         let mut x = label;
-        for round in 0..3_u32 {
+        for added in self.added {
             // Each step can be undone, so the whole is a permutation: adding a
             // constant, multiplying by an odd number, folding high bits onto low.
-            x = x.wrapping_add(counted(self.seed, !u64::from(round)) as u32) & mask;
+            x = x.wrapping_add(added) & mask;
             x = x.wrapping_mul(0x9E37_79B1) & mask;
             x ^= x >> half;
         }
@@ -113,7 +121,9 @@ impl AliasTable {
     fn sample(&self, random: u64) -> u32 {
         let outcome = (random >> (64 - 2 * LEVELS)) as u32;
         let (threshold, alias) = self.entries[outcome as usize];
-        if (random as u32) < threshold { outcome } else { alias }
+        // Without a branch, which nobody could predict.
+        let keep = u32::from((random as u32) < threshold).wrapping_neg();
+        alias ^ (alias ^ outcome) & keep
     }
 }
 

@@ -11,6 +11,8 @@ use super::ranked_bits::RankedBits;
 /// A part's vertices with the edges that point at them.
 #[derive(Debug, Clone)]
 pub struct Shard {
+    /// This part's number.
+    pub(super) part: usize,
     /// Place of a vertex → its row.
     pub(super) rows: RankedBits,
     /// Row → edges that leave the vertex, wherever they go.
@@ -34,6 +36,11 @@ impl Shard {
     /// Edges that point at them.
     pub fn edges(&self) -> usize {
         self.columns.len()
+    }
+
+    /// The rows whose shares are sent to each part: none to this one itself.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &[u32]> {
+        self.supplies.iter().enumerate().map(|(part, rows)| if part == self.part { &[] } else { &rows[..] })
     }
 
     /// How many slots a gathering reads.

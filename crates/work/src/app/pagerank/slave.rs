@@ -51,14 +51,13 @@ pub fn run(config: &Config, seed: u64, rank: &mut Rank) -> Result<Account, Fault
 
 /// All iterations; returns how many bytes went out to other slaves.
 fn iterate(iterations: usize, ranks: &mut Ranks, rank: &mut Rank) -> Result<u64, Fault> {
-    let own = Slaves(rank).part();
     let mut sent = 0;
     for iteration in 1..=iterations {
         tell(rank, [0])?;
-        let packed = rank.serialise(|| ranks.pack(own));
+        let packed = rank.serialise(|| ranks.pack());
         sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
         let arrived = Slaves(rank).exchange(packed)?;
-        rank.serialise(|| ranks.unpack(own, arrived))?;
+        rank.serialise(|| ranks.unpack(arrived))?;
         let balance = rank.parallel(|| ranks.step(iteration == iterations));
         report(rank, &balance.to_words())?;
     }

@@ -10,7 +10,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::value::{Params, Value};
 
 /// The parameters of the workload.
-pub const PARAMETERS: &[&str] = &["argv", "nodes"];
+pub const PARAMETERS: &[&str] = &["argv", "nodes", "log"];
 
 /// The parameter `argv`: the program and its arguments. A text is a program
 /// without arguments; nothing is split at blanks, and no shell is asked.

@@ -5,16 +5,15 @@ use std::process::ExitStatus;
 
 use crosstalk_core::Fault;
 
-/// A fault unless the program ended well. `said` is the last it wrote to its
-/// standard error.
-pub fn judge(program: &str, status: ExitStatus, said: &str) -> Result<(), Fault> {
+/// A fault unless the program ended well. `said` tells what it wrote last.
+pub fn judge(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -> Result<(), Fault> {
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => return Ok(()),
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(number)) => format!("was killed by signal {number}{}", signal_name(number)),
         (None, None) => format!("ended with {status}"),
     };
-    Err(Fault::attempt(format!("`{program}` {how}{}", quoted(said)))
+    Err(Fault::attempt(format!("`{program}` {how}{}", quoted(&said())))
         .remedy("run the command by hand on one node, and see that it ends with exit code 0"))
 }
 
@@ -26,10 +25,10 @@ pub fn hung(program: &str, seconds: f64, said: &str) -> Fault {
 
 fn quoted(said: &str) -> String {
     if said.is_empty() {
-        return "; it wrote nothing to its standard error".to_string();
+        return "; it wrote nothing".to_string();
     }
     let indented: Vec<String> = said.lines().map(|line| format!("    {line}")).collect();
-    format!("; the last it wrote to its standard error:\n{}", indented.join("\n"))
+    format!("; the last it wrote:\n{}", indented.join("\n"))
 }
 
 /// The signals that end programs, as signal(7) names them.
@@ -56,15 +55,16 @@ mod tests {
 
     #[test]
     fn an_exit_code_quotes_what_was_said() {
-        assert_eq!(judge("job", ExitStatus::from_raw(0), "chatter"), Ok(()));
-        let fault = judge("job", ExitStatus::from_raw(3 << 8), "no such\nfile").expect_err("failed");
+        assert_eq!(judge("job", ExitStatus::from_raw(0), || "chatter".into()), Ok(()));
+        let fault =
+            judge("job", ExitStatus::from_raw(3 << 8), || "no such\nfile".into()).expect_err("failed");
         assert!(fault.message.starts_with("`job` ended with exit code 3"), "{fault}");
         assert!(fault.message.ends_with("\n    no such\n    file"), "{fault}");
     }
 
     #[test]
     fn a_signal_is_named() {
-        let fault = judge("job", ExitStatus::from_raw(11), "").expect_err("failed");
+        let fault = judge("job", ExitStatus::from_raw(11), String::new).expect_err("failed");
         assert!(fault.message.contains("signal 11 (SIGSEGV)"), "{fault}");
     }
 }

@@ -6,6 +6,10 @@
 //! All start together; the attempt ends when node 0's program ends, and the
 //! others are then asked to end (SIGTERM, and SIGKILL two seconds later).
 //!
+//! What it writes never reaches this process's standard output. The last 64 KiB
+//! of each stream are kept, quoted where the program fails, and written to
+//! `node-N.out` and `node-N.err` in the directory `log` where that is given.
+//!
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `run_time` | s | node 0's program, from before its start to its end |
@@ -69,6 +73,7 @@ impl Workload for Command {
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
         params.only(PARAMETERS)?;
         argv(params)?;
+        params.text("log", "")?;
         let nodes = params.count("nodes", 1, 1)? as usize;
         let metrics = vec![
             Metric::new("run_time", "s", Better::Lower),

@@ -1,10 +1,12 @@
 //! One node's part: start with the others, run, end with node 0, account.
 
+use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
@@ -19,11 +21,15 @@ use super::program::{Account, Event, Program};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
 
+/// How long node 0's word that it is over may take to come.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
 /// A node that knows what to run and waits for the others.
 struct Ready {
     part: Part,
     argv: Vec<String>,
     path: PathBuf,
+    log: Option<PathBuf>,
     listener: Option<TcpListener>,
 }
 
@@ -31,12 +37,14 @@ struct Ready {
 pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let argv = argv(&part.params)?;
     let path = find(&argv[0])?;
+    let log = part.params.text("log", "")?;
+    let log = (!log.is_empty()).then(|| PathBuf::from(log));
     let listener = match (part.node, part.addresses.first()) {
         (0, Some(address)) => Some(listen((*address, 0).into())?),
         (0, None) => return Err(Fault::attempt("node 0 has no address")),
         _ => None,
     };
-    Ok(Box::new(Ready { part: part.clone(), argv, path, listener }))
+    Ok(Box::new(Ready { part: part.clone(), argv, path, log, listener }))
 }
 
 impl Prepared for Ready {
@@ -77,9 +85,8 @@ impl Ready {
             // One that is gone needs not be told.
             let _ = line.say(&Word::End);
         }
-        let said = program.last_words();
-        let account = program.end()?;
-        judge(&self.argv[0], account.status, &said).map(|()| account)
+        let account = self.end(&mut program)?;
+        judge(&self.argv[0], account.status, || program.last_words()).map(|()| account)
     }
 
     /// Any other node: its program may end before node 0's, but not badly.
@@ -97,16 +104,33 @@ impl Ready {
 
     fn run_until_told(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
         let mut program = self.start()?;
-        if self.watch(&mut program, line, until)? == Event::Ended {
-            // Judged now: what comes after the word from node 0 was asked for.
-            let said = program.last_words();
-            let account = program.end()?;
-            judge(&self.argv[0], account.status, &said)?;
-            told(&mut line[0], until)?;
-            return Ok(account);
+        let ended = self.watch(&mut program, line, until)? == Event::Ended;
+        // One that ended badly may have lost node 0's, which ended well: the word
+        // of that is then on its way. What one that ended well left running (a
+        // daemon that it started) goes on until the word comes.
+        let failed = ended && !program.ended_well();
+        let word = told(&mut line[0], &if failed { until.within(ON_ITS_WAY) } else { *until });
+        let account = self.end(&mut program)?;
+        match word {
+            Err(_) if failed => judge(&self.argv[0], account.status, || program.last_words())?,
+            word => word?,
         }
-        told(&mut line[0], until)?;
-        program.end()
+        Ok(account)
+    }
+
+    /// Ends the program, and keeps what it wrote where that was asked for.
+    fn end(&self, program: &mut Program) -> Result<Account, Fault> {
+        let account = program.end()?;
+        if let Some(directory) = &self.log {
+            for (stream, bytes) in program.output() {
+                let path = directory.join(format!("node-{}.{stream}", self.part.node));
+                fs::create_dir_all(directory).and_then(|()| fs::write(&path, bytes)).map_err(|e| {
+                    Fault::environment(format!("cannot keep what the program wrote: {e}"))
+                        .at(path.display().to_string())
+                })?;
+            }
+        }
+        Ok(account)
     }
 
     /// Watches; a deadline becomes a fault that says what the program said last.
@@ -114,8 +138,9 @@ impl Ready {
         program.watch(lines, until).map_err(|fault| match fault.kind {
             FaultKind::Attempt => {
                 let seconds = program.wall().as_secs_f64();
-                // Ended first, so that nobody holds the pipe it is read from.
-                let _ = program.end();
+                // Ended first, so that nobody holds the pipe it is read from. A log
+                // that cannot be written matters less than what hung.
+                let _ = self.end(program);
                 hung(&self.argv[0], seconds, &program.last_words())
             }
             _ => fault,

@@ -3,8 +3,10 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, waitid,
 };
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -16,7 +18,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 
 use super::tail::Tail;
-use super::tree::{MARK, Process, Queueing, members};
+use super::tree::{MARK, Queueing, members, orphans};
 use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
 
@@ -47,6 +49,7 @@ pub struct Program {
     started: Duration,
     ended: Option<Instant>,
     queueing: Queueing,
+    others: BTreeSet<i32>,
     stdout: Tail,
     stderr: Tail,
     reaped: bool,
@@ -112,6 +115,7 @@ impl Program {
             started,
             ended: None,
             queueing: Queueing::default(),
+            others: BTreeSet::new(),
             stdout: tail::<ChildStdout>(stdout),
             stderr: tail::<ChildStderr>(stderr),
             reaped: false,
@@ -125,30 +129,49 @@ impl Program {
             if let Some(index) = lines.iter().position(Line::stirs) {
                 return Ok(Event::Stirred(index));
             }
-            if self.ended.is_none() {
-                self.queueing.look(self.pid);
-                if self.wait_a_tick(lines, until) {
-                    self.ended = Some(Instant::now());
-                    return Ok(Event::Ended);
-                }
-            } else {
-                wait_for_any(lines, until.left().min(TICK));
+            self.look();
+            if self.wait_a_tick(lines, until) {
+                self.ended = Some(Instant::now());
+                return Ok(Event::Ended);
             }
         }
     }
 
+    /// Notes how long the program's threads queued, and who belongs to it: who
+    /// ends as an orphan between two looks without having been seen stays a
+    /// zombie, uncounted, until this process ends.
+    fn look(&mut self) {
+        self.others.extend(self.queueing.look(self.pid));
+        self.others.extend(orphans(&self.mark).into_iter().map(Pid::as_raw_pid));
+    }
+
     /// Sleeps until something happens, a while at most. Whether the program ended.
     fn wait_a_tick(&self, lines: &[Line], until: &Until) -> bool {
+        let wait = until.left().min(TICK);
+        let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
         fds.push(PollFd::new(&self.fd, PollFlags::IN));
-        sleep_on(&mut fds, until.left().min(TICK));
+        // An interruption is a short sleep: the caller looks again.
+        let _ = poll(&mut fds, Some(&wait));
         fds.last().is_some_and(|fd| !fd.revents().is_empty())
     }
 
-    /// The last it wrote to its standard error, else to its standard output.
+    /// Whether it ended, and with exit code 0. Leaves it to be reaped.
+    pub fn ended_well(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(self.pid), look).ok().flatten();
+        status.and_then(|status| status.exit_status()) == Some(0)
+    }
+
+    /// The last it wrote to its standard error, else to its standard output, in lines.
     pub fn last_words(&self) -> String {
         let said = self.stderr.last_lines();
         if said.is_empty() { self.stdout.last_lines() } else { said }
+    }
+
+    /// The last it wrote: to its standard output, to its standard error.
+    pub fn output(&self) -> [(&'static str, Vec<u8>); 2] {
+        [("out", self.stdout.kept()), ("err", self.stderr.kept())]
     }
 
     /// How long it runs, or ran.
@@ -179,9 +202,8 @@ impl Program {
         let mut used = Vec::new();
         for (signal, patience) in [(Signal::TERM, GRACE), (Signal::KILL, DEATH)] {
             let deadline = Instant::now() + patience;
+            // Each is told once: many programs take a second SIGTERM for impatience.
             let mut told: Vec<Pid> = Vec::new();
-            // ESRCH, here and below: it ended meanwhile.
-            let _ = kill_process_group(self.pid, signal);
             while Instant::now() < deadline {
                 let alive = self.reap_others(&mut used);
                 if self.ended.is_none() && is_readable(&self.fd, Duration::ZERO) {
@@ -190,28 +212,36 @@ impl Program {
                 if alive.is_empty() && self.ended.is_some() {
                     return used;
                 }
-                for process in alive {
-                    if !told.contains(&process.pid) {
-                        let _ = kill_process(process.pid, signal);
-                        told.push(process.pid);
+                for pid in alive {
+                    if !told.contains(&pid) {
+                        // ESRCH: it ended meanwhile.
+                        let _ = kill_process(pid, signal);
+                        told.push(pid);
                     }
                 }
                 thread::sleep(Duration::from_millis(5));
             }
         }
+        // Should proc(5) not have shown them all.
+        let _ = kill_process_group(self.pid, Signal::KILL);
         used
     }
 
     /// Takes note of orphans that ended. Which processes are still alive.
-    fn reap_others(&self, used: &mut Vec<wait4::ResourceUsage>) -> Vec<Process> {
-        let (dead, alive): (Vec<_>, Vec<_>) =
-            members(self.pid, &self.mark).into_iter().partition(|process| process.zombie);
-        for process in dead.iter().filter(|p| p.ours && p.pid != self.pid) {
-            if let Ok(Some(usage)) = try_wait4_pid(process.pid.as_raw_pid().cast_unsigned()) {
+    fn reap_others(&mut self, used: &mut Vec<wait4::ResourceUsage>) -> Vec<Pid> {
+        let seen = members(self.pid, &self.mark);
+        self.others.extend(seen.iter().map(|process| process.pid.as_raw_pid()));
+        self.others.remove(&self.pid.as_raw_pid());
+        // The kernel refuses those that are not children of this process.
+        let reap = |pid: &i32| try_wait4_pid(pid.cast_unsigned()).ok().flatten();
+        self.others.retain(|pid| match reap(pid) {
+            Some(usage) => {
                 used.push(usage.rusage);
+                false
             }
-        }
-        alive
+            None => true,
+        });
+        seen.into_iter().filter(|process| !process.zombie).map(|process| process.pid).collect()
     }
 }
 
@@ -229,17 +259,6 @@ fn tail<S: std::io::Read + Send + 'static>(stream: Option<S>) -> Tail {
         Some(stream) => Tail::of(stream),
         None => Tail::of(std::io::empty()),
     }
-}
-
-fn wait_for_any(lines: &[Line], wait: Duration) {
-    let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
-    sleep_on(&mut fds, wait);
-}
-
-fn sleep_on(fds: &mut [PollFd<'_>], wait: Duration) {
-    let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-    // An interruption is a short sleep: the caller looks again.
-    let _ = poll(fds, Some(&wait));
 }
 
 fn refused(program: &str, e: &std::io::Error) -> Fault {

@@ -41,14 +41,19 @@ impl Tail {
         Tail { kept, reader }
     }
 
-    /// The last lines, for people; empty where nothing was written.
-    pub fn last_lines(&self) -> String {
+    /// All that is kept. Waits a little for the end of what was written.
+    pub fn kept(&self) -> Vec<u8> {
         let deadline = Instant::now() + LINGER;
         while !self.reader.is_finished() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }
-        let bytes: Vec<u8> = lock(&self.kept).iter().copied().collect();
-        quote(&String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(QUOTED_BYTES)..]))
+        lock(&self.kept).iter().copied().collect()
+    }
+
+    /// The last lines, for people; empty where nothing was written.
+    pub fn last_lines(&self) -> String {
+        let kept = self.kept();
+        quote(&String::from_utf8_lossy(&kept[kept.len().saturating_sub(QUOTED_BYTES)..]))
     }
 }
 

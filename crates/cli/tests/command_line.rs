@@ -1,0 +1,116 @@
+//! The contract of the command line: help with examples, exit codes, faults
+//! that name the place and the remedy, JSON whose last line is the result.
+
+mod common;
+
+use common::{crosstalk, stderr, stdout};
+
+/// Arguments, what stderr must say, exit code.
+type Bad = (&'static [&'static str], &'static [&'static str], i32);
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for verb in ["run", "resume", "plan", "list", "show", "probe", "report", "doctor", "clean"] {
+        let output = crosstalk(dir.path(), &[verb, "--help"]);
+        assert_eq!(output.status.code(), Some(0), "{verb}");
+        let text = stdout(&output);
+        assert!(text.contains("Example"), "{verb} --help has an example");
+        assert!(text.contains(&format!("crosstalk {verb}")), "{verb} --help shows itself");
+        assert!(text.contains("--json"), "{verb} takes --json");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cases: &[Bad] = &[
+        (&["run"], &["nothing to run", "crosstalk run kosmos --quick"], 2),
+        (&["run", "kosmo"], &["unknown study `kosmo`", "did you mean `kosmos`?"], 2),
+        (&["run", "missing.toml"], &["missing.toml", "cannot read it"], 2),
+        (&["run", "kosmos", "--", "true"], &["cannot be run at once"], 2),
+        (&["run", "--nodes", "0", "--", "true"], &["--nodes", "found 0"], 2),
+        (&["run", "--vary", "fabric=ethernet-1gb", "--", "true"], &["did you mean `ethernet-1g`?"], 2),
+        (&["run", "--vary", "fabric", "--", "true"], &["--vary"], 2),
+        (&["run", "kosmos", "--set", "graph.slavs=1"], &["slavs"], 2),
+        (&["run", "kosmos", "--set", "nonsense"], &["--set"], 2),
+        (&["run", "kosmos", "--deadline", "soon"], &["--deadline"], 2),
+        (
+            &["run", "kosmos", "--quick", "--set", "graph.system=kosmos-sri"],
+            &["did you mean `kosmos-srio`?"],
+            2,
+        ),
+        (&["resume", "nowhere"], &["nowhere", "no run here"], 2),
+        (&["report", "nowhere"], &["nowhere", "no run here"], 2),
+        (&["show", "sriu"], &["did you mean `srio`?"], 2),
+        (&["probe", "latency", "--to", "nonsense"], &["--to", "HOST:PORT"], 2),
+        (&["probe", "latency", "--size", "0 B"], &["above zero"], 2),
+        (&["probe", "latency", "--size", "64 Q"], &["unknown unit `Q`"], 2),
+        (&["probe", "latency", "--fabric", "sri"], &["did you mean `srio`?"], 2),
+    ];
+    for (args, said, code) in cases {
+        let output = crosstalk(dir.path(), args);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(*code), "{args:?}: {text}");
+        for words in *said {
+            assert!(text.contains(words), "{args:?} should say `{words}`: {text}");
+        }
+        assert!(!text.contains("panicked"), "{args:?}: {text}");
+    }
+    assert!(std::fs::read_dir(dir.path()).expect("reads").next().is_none(), "nothing is left by a refusal");
+}
+
+#[test]
+fn a_study_file_that_is_wrong_names_its_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cases = [
+        (
+            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nworks.a = { kind = \"stream\" }\n",
+            "bad.toml:4",
+        ),
+        (
+            "schema = \"crosstalk.study/9\"\ntitle = \"t\"\n[experiment.e]\nfactors = {}\nwork.a = { kind = \"stream\" }\n",
+            "bad.toml:1",
+        ),
+        (
+            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nfactors = {}\nconditions = { system = \"microblade\" }\nwork.a = { kind = \"steam\" }\n",
+            "bad.toml:6",
+        ),
+        ("title = \n", "bad.toml:1"),
+    ];
+    for (text, place) in cases {
+        std::fs::write(dir.path().join("bad.toml"), text).expect("writes");
+        let output = crosstalk(dir.path(), &["plan", "./bad.toml"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(place), "expected {place}: {said}");
+    }
+}
+
+#[test]
+fn json_is_one_object_a_line_and_the_last_is_the_result() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (args, result) in [
+        (&["list", "--json"] as &[&str], "list"),
+        (&["show", "srio", "--json"], "show"),
+        (&["plan", "kosmos", "--quick", "--json"], "plan"),
+        (&["clean", "--json"], "clean"),
+        (&["doctor", "--json"], "doctor"),
+        (&["run", "kosmo", "--json"], "fault"),
+    ] {
+        let output = crosstalk(dir.path(), args);
+        let text = stdout(&output);
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|l| serde_json::from_str(l).expect("a JSON object")).collect();
+        assert_eq!(lines.last().expect("a line")["result"], result, "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn what_show_prints_of_a_study_is_a_study() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = crosstalk(dir.path(), &["show", "kosmos"]);
+    std::fs::write(dir.path().join("mine.toml"), &output.stdout).expect("writes");
+    let output = crosstalk(dir.path(), &["plan", "./mine.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

@@ -1,0 +1,212 @@
+//! Whole runs of the real program on real nodes: a study in virtual time, a
+//! program of the user's own, interruptions, kills, a full report.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{command, crosstalk, finish, stderr, stdout};
+
+/// Small, in virtual time, so that it needs no namespaces.
+const STUDY: &str = r#"
+    schema = "crosstalk.study/1"
+    title = "Two networks, small messages"
+    looks = [8]
+    [headline]
+    experiment = "b"
+    level = "kosmos-srio"
+    [experiment.b]
+    work.stream = { kind = "stream", size = "4096 B" }
+    conditions = { system = "$system" }
+    factors = { system = ["microblade", "kosmos-srio"] }
+    compare = { factor = "system", base = "microblade" }
+"#;
+
+fn study(dir: &Path) {
+    std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
+}
+
+/// Processes that have `needle` in their environment or command line and are not us.
+fn left_behind(needle: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let text = |name| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let line = [text("cmdline"), text("environ")].concat();
+        if String::from_utf8_lossy(&line).contains(needle) {
+            found.push(String::from_utf8_lossy(&text("cmdline")).replace('\0', " "));
+        }
+    }
+    found
+}
+
+fn journal(dir: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(dir.join("journal.ndjson")).expect("a journal");
+    text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
+}
+
+fn samples(dir: &Path) -> Vec<serde_json::Value> {
+    journal(dir).into_iter().filter(|l| l["line"] == "sample").collect()
+}
+
+#[test]
+fn a_study_ends_with_its_deciding_sentence_and_a_report() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    assert!(text.starts_with("kosmos-srio: "), "the deciding sentence first: {text}");
+    assert!(text.contains("report: out/report.html"), "{text}");
+    for file in
+        ["study.toml", "journal.ndjson", "provenance.json", "findings.json", "report.html", "report.md"]
+    {
+        assert!(dir.path().join("out").join(file).is_file(), "{file}");
+    }
+    let findings: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("out/findings.json")).expect("reads"))
+            .expect("JSON");
+    assert_eq!(findings["schema"], "crosstalk.findings/1");
+    assert_eq!(findings["headline"]["decided"], true);
+    // srio streams 3.146 times as fast at 4096 B by its calibration, against virtual time's own arithmetic.
+    let ratio = findings["comparisons"][0]["ratio"]["value"].as_f64().expect("a number");
+    assert!((ratio / 3.146 - 1.0).abs() < 0.02, "{ratio}");
+
+    let again = crosstalk(dir.path(), &["report", "out"]);
+    assert_eq!(again.status.code(), Some(0));
+    assert!(stdout(&again).starts_with("kosmos-srio: "));
+    let refused = crosstalk(dir.path(), &["run", "./s.toml", "--out", "out"]);
+    assert_eq!(refused.status.code(), Some(2), "a run is never overwritten");
+    assert!(stderr(&refused).contains("crosstalk resume"));
+}
+
+#[test]
+fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--out", "out", "--looks", "400"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    interrupt(child.id());
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("crosstalk resume out"), "{}", stderr(&output));
+    let lines = journal(&dir.path().join("out"));
+    let last = lines.last().expect("a line");
+    assert_eq!((last["line"].as_str(), last["status"].as_str()), (Some("end"), Some("interrupted")));
+}
+
+#[test]
+fn a_run_killed_at_random_moments_resumes_and_loses_no_sample() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let mark = format!("out-{}", std::process::id());
+    let out = dir.path().join(&mark);
+    let run = ["run", "./s.toml", "--testbed", "local", "--looks", "8", "--out", &mark];
+    let resume = ["resume", &mark, "--testbed", "local"];
+    let mut kept = Vec::new();
+    let mut kills = 0;
+    for delay in [30, 90, 170, 260, 410, 640].map(Duration::from_millis) {
+        let args: &[&str] = if out.join("journal.ndjson").exists() { &resume } else { &run };
+        if out.exists() && args.len() == run.len() {
+            std::fs::remove_dir_all(&out).expect("a run without a journal has nothing to lose");
+        }
+        let mut child = command(dir.path(), args).spawn().expect("starts");
+        std::thread::sleep(delay);
+        if child.try_wait().expect("asks").is_none() {
+            child.kill().expect("killed");
+            kills += 1;
+        }
+        child.wait().expect("ends");
+        if out.join("journal.ndjson").exists() {
+            let now = samples(&out);
+            assert_eq!(now[..kept.len()], kept[..], "samples stay");
+            kept = now;
+        }
+    }
+    assert!(kills > 0, "at least one kill came in time");
+    let output = crosstalk(dir.path(), if out.join("journal.ndjson").exists() { &resume } else { &run });
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(samples(&out)[..kept.len()], kept[..], "samples stay");
+    let until = Instant::now() + Duration::from_secs(2);
+    while !left_behind(&mark).is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(left_behind(&mark), Vec::<String>::new(), "no process remains");
+}
+
+#[test]
+fn a_program_of_ones_own_is_compared_over_fabrics() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !virtual_nodes(dir.path()) {
+        return;
+    }
+    let args = [
+        "run",
+        "--nodes",
+        "2",
+        "--vary",
+        "fabric=ethernet-1g,none",
+        "--looks",
+        "8",
+        "--out",
+        "out",
+        "--save",
+        "mine.toml",
+        "--",
+        "sh",
+        "-c",
+        "test $CROSSTALK_NODES = 2 && sleep 0.0$CROSSTALK_NODE",
+    ];
+    let output = crosstalk(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(&output), stderr(&output));
+    assert!(!samples(&dir.path().join("out")).is_empty());
+    let output = crosstalk(dir.path(), &["plan", "./mine.toml"]);
+    assert_eq!(output.status.code(), Some(0), "what --save writes is a study: {}", stderr(&output));
+}
+
+#[test]
+fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cases: [(&[&str], &str); 3] = [
+        (&["sh", "-c", "echo the reason >&2; exit 3"], "the reason"),
+        (&["no-such-program"], "no-such-program"),
+        (&["sleep", "60"], "not finished after"),
+    ];
+    for (index, (program, said)) in cases.iter().enumerate() {
+        let out = format!("out-{index}");
+        let mut args =
+            vec!["run", "--testbed", "local", "--looks", "1", "--deadline", "1 s", "--out", &out, "--"];
+        args.extend(*program);
+        let output = crosstalk(dir.path(), &args);
+        let text = stdout(&output) + &stderr(&output);
+        assert!(text.contains(said), "{program:?}: {text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}
+
+fn virtual_nodes(dir: &Path) -> bool {
+    let doctor = crosstalk(dir, &["doctor", "--json"]);
+    let told: serde_json::Value =
+        serde_json::from_str(stdout(&doctor).lines().last().unwrap_or("{}")).expect("JSON");
+    let found = told["needs"][0]["needs"][0]["state"] == "found";
+    if !found {
+        eprintln!("skipped: no virtual nodes here: {}", told["needs"][0]);
+    }
+    found
+}
+
+fn await_samples(out: &Path, n: usize) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !out.join("journal.ndjson").exists() || samples(out).len() < n {
+        assert!(Instant::now() < until, "no samples came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// As Ctrl-C does.
+fn interrupt(pid: u32) {
+    let status = Command::new("kill").args(["-INT", &pid.to_string()]).status().expect("kill runs");
+    assert!(status.success());
+}
