@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::{Data, faithful};
 use super::estimate;
+use super::words::distinct;
 use crate::findings::CellFinding;
 
 /// Every planned cell, in plan order.
@@ -33,6 +34,7 @@ fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
             unfaithful += 1;
         }
     }
+    fidelity.reasons = distinct(&fidelity.reasons);
     reasons.extend(fidelity.reasons.iter().map(|reason| format!("not faithful: {reason}")));
     CellFinding {
         experiment: data.experiments[experiment].planned.name.clone(),
@@ -40,7 +42,7 @@ fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
         finished: known.counted().count(),
         failed,
         unfaithful,
-        reasons: reasons.into_iter().collect(),
+        reasons: distinct(&reasons),
         fidelity,
         metrics: metrics(data, experiment, cell),
     }

@@ -21,7 +21,7 @@ pub struct Datum {
     pub origins: BTreeSet<Origin>,
     /// Why blocks or cells do not count, in words.
     pub missing: Vec<String>,
-    /// False where the plan does not have the cells, or none was tried.
+    /// False where the plan does not have the cells, or one was never tried.
     pub run: bool,
 }
 
@@ -120,7 +120,7 @@ fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
     Datum {
         origins: view.data.origins(view.index, &list, metric),
         missing: list.iter().filter_map(|cell| trouble(view, metric, *cell)).collect(),
-        run: list.iter().any(tried),
+        run: list.iter().all(tried),
         values: ByBlock::new(),
     }
 }

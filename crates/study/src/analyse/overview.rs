@@ -10,9 +10,10 @@ use super::Decision;
 use super::data::{Data, faithful};
 use super::family::Family;
 use super::noise::{self, BEYOND};
-use super::words::{counted, list};
+use super::words::{self, counted, list};
 use crate::file::Study;
 use crate::findings::RunSummary;
+use crate::samples::Attempt;
 
 /// The power at which the smallest detectable effect is stated.
 const POWER: f64 = 0.8;
@@ -119,21 +120,32 @@ fn hopeless(family: &Family) -> Option<String> {
     })
 }
 
-/// Cells whose attempts failed or are not faithful, gathered by reason.
+/// Attempts that failed or are not faithful, counted by what they have in
+/// common: reasons that differ in numbers alone are one, told by the first.
 fn cell_troubles(data: &Data) -> Vec<String> {
-    let mut failed: BTreeMap<String, usize> = BTreeMap::new();
+    let mut troubles: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for attempt in &data.run.attempts {
-        let reason = match attempt.status {
-            Status::Failed => attempt.reason.clone().unwrap_or_else(|| "for no given reason".into()),
-            Status::Finished => match attempt.fidelity.as_ref().filter(|f| !f.faithful()) {
-                Some(seen) => format!("not faithful: {}", seen.reasons.join("; ")),
-                None => continue,
-            },
-            _ => continue,
-        };
-        *failed.entry(format!("{}: {reason}", attempt.experiment)).or_default() += 1;
+        for reason in words::distinct(&reasons(attempt)) {
+            let key = (attempt.experiment.as_str(), words::shape(&reason));
+            troubles.entry(key).or_default().push(reason);
+        }
     }
-    failed.into_iter().map(|(why, n)| format!("{} of {why}", counted(n, "attempt"))).collect()
+    let told = |((experiment, _), all): ((&str, String), Vec<String>)| {
+        let example = if all.iter().any(|reason| *reason != all[0]) { "for example " } else { "" };
+        format!("{} of {experiment}: {example}{}", counted(all.len(), "attempt"), all[0])
+    };
+    troubles.into_iter().map(told).collect()
+}
+
+/// Why an attempt does not count; nothing where it does, or was cut short.
+fn reasons(attempt: &Attempt) -> Vec<String> {
+    match (attempt.status, &attempt.fidelity) {
+        (Status::Failed, _) => {
+            vec![attempt.reason.clone().unwrap_or_else(|| "failed for no given reason".into())]
+        }
+        (Status::Finished, Some(seen)) => seen.reasons.iter().map(|r| format!("not faithful: {r}")).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn origin(origin: Origin) -> &'static str {

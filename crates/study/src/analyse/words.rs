@@ -2,6 +2,7 @@
 
 use crosstalk_core::units::{digits, human};
 use crosstalk_core::value::Levels;
+use std::collections::BTreeSet;
 
 use super::level;
 use crate::findings::Estimate;
@@ -57,6 +58,20 @@ pub fn at(levels: &Levels) -> String {
     if levels.is_empty() { String::new() } else { format!(" at {}", level::text(levels)) }
 }
 
+/// A text without its numbers: what reasons that differ in them alone share.
+pub fn shape(text: &str) -> String {
+    text.split(|c: char| c.is_ascii_digit() || c == '.')
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("#")
+}
+
+/// Texts of different shape, in the order of their first.
+pub fn distinct<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.into_iter().filter(|text| seen.insert(shape(text))).cloned().collect()
+}
+
 /// `1 block`, `12 blocks`.
 pub fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
@@ -86,6 +101,12 @@ mod tests {
         let narrow = Estimate { value: 1.0101, interval: Some((1.0081, 1.0119)), n: 12 };
         assert_eq!(estimate(&narrow, "ratio"), "1.010 × (1.008–1.012)");
         assert_eq!(amount(-0.5, ""), "−0.50");
+    }
+
+    #[test]
+    fn reasons_that_differ_in_numbers_are_one() {
+        let told = ["steal: 1.5 %", "steal: 22 %", "late"].map(String::from);
+        assert_eq!(distinct(&told), ["steal: 1.5 %", "late"]);
     }
 
     #[test]
