@@ -12,6 +12,7 @@ import math
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,8 +88,10 @@ class Server:
         self.command, self.ready = command, ready
 
     def __enter__(self):
+        # Where a bench is killed, its servers go with it.
+        with_us = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            with_us + self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         atexit.register(self.process.kill)
         self.ready()

@@ -36,6 +36,12 @@ impl<'a> Until<'a> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// What fails after it was cancelled fails because of that: the other end may
+    /// just have heard of it first.
+    pub fn blame<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
+        outcome.map_err(|fault| if self.cancelled() { Fault::interrupted() } else { fault })
+    }
+
     /// What is left of the time.
     pub fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
@@ -76,6 +82,17 @@ mod tests {
         let flag = AtomicBool::new(true);
         let fault = Until::new(Seconds(60.0), &flag).check("the reply").expect_err("is cancelled");
         assert_eq!(fault.kind, FaultKind::Interrupted);
+    }
+
+    #[test]
+    fn what_fails_once_cancelled_is_an_interruption() {
+        let flag = AtomicBool::new(false);
+        let until = Until::new(Seconds(60.0), &flag);
+        let gone: Result<(), Fault> = Err(Fault::attempt("gone"));
+        assert_eq!(until.blame(gone.clone()), gone);
+        flag.store(true, Ordering::Relaxed);
+        assert_eq!(until.blame(gone), Err(Fault::interrupted()));
+        assert_eq!(until.blame(Ok(1)), Ok(1));
     }
 
     #[test]

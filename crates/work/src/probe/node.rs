@@ -56,7 +56,8 @@ impl Prepared for Node {
     ) -> Result<Option<Fidelity>, Fault> {
         match *self {
             Node::Serves { listener, deadline } => {
-                serve(&listener, Times::Once, &Until::new(deadline, cancelled), &mut |_| ())?;
+                let until = Until::new(deadline, cancelled);
+                until.blame(serve(&listener, Times::Once, &until, &mut |_| ()))?;
             }
             Node::Measures { measure, deadline } => {
                 let target = endpoints
@@ -64,7 +65,8 @@ impl Prepared for Node {
                     .copied()
                     .flatten()
                     .ok_or_else(|| Fault::attempt("node 1 does not say where it listens"))?;
-                for (reading, n) in measure(target, &Until::new(deadline, cancelled))? {
+                let until = Until::new(deadline, cancelled);
+                for (reading, n) in until.blame(measure(target, &until))? {
                     out.take(reading, n)?;
                 }
             }

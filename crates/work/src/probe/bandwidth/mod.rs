@@ -12,7 +12,7 @@
 //! | `bandwidth_series` | bit/s | every whole interval in order, warm-up included |
 //! | `offered` | bit/s | payload sent, over the time of sending |
 //! | `lost` | ratio | datagrams not received, of those sent (UDP) |
-//! | `warm_up` | s | left out at the beginning |
+//! | `warm_up` | s | left out at the beginning: half where no steady state was found (label `settled`) |
 //! | `own_overhead` | s | what counting one write costs at each end: clock and record |
 
 mod count;

@@ -35,6 +35,9 @@ pub struct Outcome {
     pub received: Bytes,
     /// Left out at the beginning.
     pub warm_up: f64,
+    /// Whether a steady state was found: where it was not, half was left out, or
+    /// of few intervals nothing.
+    pub settled: bool,
     /// What counting one write costs at the slower end.
     pub own_overhead: f64,
 }
@@ -59,7 +62,8 @@ impl Outcome {
         // The last interval is cut short.
         let whole = &counted.intervals[..counted.intervals.len().saturating_sub(1)];
         let series: Vec<f64> = whole.iter().map(|bytes| *bytes as f64 * 8.0 / interval).collect();
-        let at = settled(whole).at;
+        let settling = settled(whole);
+        let at = settling.at;
         let warm_up = at as f64 * interval;
         let early: u64 = whole[..at].iter().sum();
         let lost = match spec.transport {
@@ -78,6 +82,7 @@ impl Outcome {
             sent: sent.writes,
             received: Bytes(counted.bytes),
             warm_up,
+            settled: settling.found,
             own_overhead,
         })
     }
@@ -96,7 +101,8 @@ impl Outcome {
         }
         readings.push(value("offered", self.offered, self.sent));
         readings.extend(self.lost.map(|v| value("lost", v, self.sent)));
-        readings.push(value("warm_up", self.warm_up, 1));
+        let (warm_up, n) = value("warm_up", self.warm_up, 1);
+        readings.push((warm_up.label("settled", self.settled), n));
         readings.push(value("own_overhead", self.own_overhead, 1));
         readings.into_iter().map(|(reading, n)| (self.labelled(reading), n)).collect()
     }

@@ -14,7 +14,7 @@
 //! | `one_way` | s | towards the serving end, where both ends share a clock |
 //! | `round_trip_p50` `_p99` `_p999` | s | percentiles that the number of messages allows |
 //! | `lost` | ratio | messages not answered in time, of those sent (UDP) |
-//! | `warm_up` | messages | discarded from the beginning |
+//! | `warm_up` | messages | discarded from the beginning: half of them where no steady state was found (label `settled`) |
 //! | `own_overhead` | s | what timing one message costs: clock and record |
 
 mod echo;

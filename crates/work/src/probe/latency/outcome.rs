@@ -35,7 +35,8 @@ pub struct Outcome {
     pub late: u64,
     /// Messages left out at the beginning.
     pub warm_up: u64,
-    /// Whether the series settled: where it did not, half of it was left out.
+    /// Whether a steady state was found: where it was not, half was left out, or
+    /// of few messages none.
     pub settled: bool,
     /// What timing one message costs, in seconds.
     pub own_overhead: f64,
@@ -98,7 +99,8 @@ impl Outcome {
         if self.transport == Transport::Udp {
             readings.push(value("lost", self.lost as f64 / self.sent.max(1) as f64, self.sent));
         }
-        readings.push(value("warm_up", self.warm_up as f64, 1));
+        let (warm_up, n) = value("warm_up", self.warm_up as f64, 1);
+        readings.push((warm_up.label("settled", self.settled), n));
         readings.push(value("own_overhead", self.own_overhead, 1));
         readings.into_iter().map(|(reading, n)| (self.labelled(reading), n)).collect()
     }

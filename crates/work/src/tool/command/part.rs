@@ -59,11 +59,11 @@ impl Prepared for Ready {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         let until = Until::new(self.part.deadline, cancelled);
-        let account = match &self.listener {
+        let outcome = match &self.listener {
             Some(listener) => self.lead(listener, &until),
             None => self.follow(endpoints, &until),
-        }
-        .map_err(|f| f.at(format!("node {}", self.part.node)))?;
+        };
+        let account = until.blame(outcome).map_err(|f| f.at(format!("node {}", self.part.node)))?;
         self.report(&account, out)?;
         Ok(None)
     }
