@@ -232,3 +232,13 @@ pub enum Probe {
     /// A stream's rate.
     Bandwidth,
 }
+
+impl Probe {
+    /// The workload that it is.
+    pub fn workload(self) -> &'static str {
+        match self {
+            Probe::Latency => "latency",
+            Probe::Bandwidth => "bandwidth",
+        }
+    }
+}

@@ -24,8 +24,8 @@ pub struct Resolved {
 
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
-        let study = crosstalk_study::resolve(&study, &options)?;
         let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
+        let study = crosstalk_study::resolve(&study, &options)?;
         Ok(Resolved { study, catalogues, plan })
     }
 
@@ -33,6 +33,7 @@ impl Resolved {
     /// analysed years later, whatever has become of the catalogues.
     pub fn save(&self, dir: &RunDir) -> Result<(), Fault> {
         dir.write("study.toml", &crosstalk_study::to_toml(&self.study))?;
+        dir.write("options.json", &json!({ "quick": self.plan.quick }).to_string())?;
         for (name, text) in self.catalogues.used_by(&self.plan) {
             dir.write(&format!("catalogue/{name}"), &text)?;
         }
@@ -45,7 +46,19 @@ impl Resolved {
         let dirs: Vec<_> = kept.is_dir().then_some(kept).into_iter().collect();
         let place = dir.path().join("study.toml").display().to_string();
         let study = crosstalk_study::parse(&dir.text("study.toml")?, &place)?;
-        Self::new(study, catalogue::catalogues(&dirs)?, PlanOptions::default())
+        let kept: serde_json::Value = serde_json::from_str(&dir.text("options.json")?).map_err(|e| {
+            Fault::usage(format!("not a run's options: {e}")).at(dir
+                .path()
+                .join("options.json")
+                .display()
+                .to_string())
+        })?;
+        let options = PlanOptions {
+            quick: kept["quick"].as_bool().unwrap_or(false),
+            discovered: parts::discovered(),
+            ..PlanOptions::default()
+        };
+        Self::new(study, catalogue::catalogues(&dirs)?, options)
     }
 }
 

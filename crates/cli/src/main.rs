@@ -7,6 +7,7 @@ mod conclude;
 mod out;
 mod parts;
 mod progress;
+mod readings;
 mod signal;
 mod verb;
 

@@ -122,7 +122,7 @@ impl<'c> Rank<'c> {
     /// Waits in real time until all ranks are here, and closes the
     /// connections. Returns what the fidelity monitor saw, in virtual time.
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
-        self.clock.charge(Use::Compute);
+        self.clock.charge(self.between);
         let seen = self.clock.fidelity(self.wildcards, self.size);
         self.mesh.close()?;
         Ok(seen)
@@ -137,14 +137,11 @@ impl<'c> Rank<'c> {
         result
     }
 
-    /// For instruments that time the fabric and nothing else: what `body` does
-    /// between its operations is not charged to the virtual clock. (In real time
-    /// everything takes the time it takes.)
-    pub fn uncounted<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
+    /// For instruments that time the fabric and nothing else: from here on, what
+    /// the program does between two operations is not charged to the virtual
+    /// clock. (In real time everything takes the time it takes.)
+    pub fn count_messages_only(&mut self) {
         self.operation(|rank| rank.between = Use::Uncounted);
-        let result = body(self);
-        self.operation(|rank| rank.between = Use::Compute);
-        result
     }
 
     fn used_for<R>(&mut self, used: Use, work: impl FnOnce() -> R) -> R {

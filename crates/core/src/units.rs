@@ -228,6 +228,7 @@ mod tests {
         assert_eq!(human(0.000_012_34, "s"), "12.3 µs");
         assert_eq!(human(2.5e9, "bit/s"), "2.50 Gbit/s");
         assert_eq!(human(4096.0, "B"), "4.00 KiB");
+        assert_eq!(human(64.0, "B"), "64 B");
         assert_eq!(human(0.0, "s"), "0 ps");
         assert_eq!(human(0.05, "%"), "5.00 %");
         assert_eq!(human(0.9999, "s"), "1.00 s");

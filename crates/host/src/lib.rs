@@ -15,6 +15,7 @@ pub mod netlink;
 pub mod packet;
 pub mod process;
 pub mod refusal;
+pub mod slice;
 pub mod sysctl;
 
 mod errno;

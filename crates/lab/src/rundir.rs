@@ -1,7 +1,7 @@
 //! A run's directory: everything it knows, in files that outlive the program.
 //!
-//! `study.toml` (resolved), `catalogue/` (the fabrics, systems and published
-//! data it used), `journal.ndjson`, `provenance.json`, `findings.json`,
+//! `study.toml` (resolved), `options.json` (quick or whole), `catalogue/` (the
+//! fabrics and systems it used), `journal.ndjson`, `provenance.json`, `findings.json`,
 //! `report.html`, `report.md`.
 
 use std::collections::BTreeMap;

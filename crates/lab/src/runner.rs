@@ -27,6 +27,10 @@ const DEADLINE_FACTOR: f64 = 20.0;
 /// … but never less than this many seconds.
 const DEADLINE_LEAST: f64 = 60.0;
 
+/// An attempt beyond the fidelity monitor's bounds is tried again in its block,
+/// so many times in all: a passing disturbance must not cost the whole block.
+const TRIES: u32 = 3;
+
 /// Everything a run is made of.
 pub struct Lab<'a> {
     /// What its scenes can name.
@@ -166,7 +170,7 @@ impl Runner<'_> {
         Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })
     }
 
-    /// One cell's turn in a block: a failed or unfaithful attempt is tried once more.
+    /// One cell's turn in a block: a failed or unfaithful attempt is tried again.
     fn cell(
         &mut self,
         troupe: &mut Troupe,
@@ -176,13 +180,13 @@ impl Runner<'_> {
         rest: &[CellId],
     ) -> Result<Status, Fault> {
         let mut ended = self.attempt(troupe, cell, block, turn, rest)?;
-        let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
-        if ended.status == Status::Failed || doubtful {
-            let again = self.attempt(troupe, cell, block, turn + 1, rest)?;
-            // What ended by itself the first time stays; a failure does not hide it.
-            if ended.status == Status::Failed || again.status == Status::Interrupted {
-                ended = again;
+        for again in 1..TRIES {
+            let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
+            // A failure mostly fails again: it has one more chance, a doubt two.
+            if !(doubtful || ended.status == Status::Failed && again == 1) {
+                break;
             }
+            ended = self.attempt(troupe, cell, block, turn + again, rest)?;
         }
         if ended.status != Status::Interrupted
             && self.book.block_ended(cell, ended.status == Status::Finished)

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::record::{Observation, Reading};
+use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::{Seconds, human};
+use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_testbed::{Launcher, Virtual};
@@ -40,13 +40,9 @@ pub fn main(args: ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
             let until = Until::new(Seconds(seconds), &interrupted);
             measure(args.kind, resolve(address, "--to")?, &params, &until)?
         }
-        None => between_virtual_nodes(&args, params, Duration::from_secs_f64(seconds), &interrupted)?,
+        None => between_virtual_nodes(&args, &params, Duration::from_secs_f64(seconds), &interrupted)?,
     };
-    for (reading, n) in &readings {
-        if let Some(line) = line(reading, *n) {
-            out.say(&line);
-        }
-    }
+    out.say(&crate::readings::text(&readings, &units(&args, &params)?));
     let readings: Vec<_> = readings.iter().map(|(r, n)| json!({ "reading": r, "n": n })).collect();
     out.tell(&json!({ "result": "probe", "readings": readings }));
     Ok(ExitCode::SUCCESS)
@@ -105,7 +101,7 @@ fn measure(
 
 fn between_virtual_nodes(
     args: &ProbeArgs,
-    params: Params,
+    params: &Params,
     deadline: Duration,
     interrupted: &std::sync::atomic::AtomicBool,
 ) -> Result<Vec<(Reading, u64)>, Fault> {
@@ -113,12 +109,11 @@ fn between_virtual_nodes(
         "none" => Link::Unshaped,
         name => Link::Rate(catalogue::catalogues(&[])?.find_fabric(name)?.rate),
     };
-    let kind = match args.kind {
-        Probe::Latency => "latency",
-        Probe::Bandwidth => "bandwidth",
-    };
     let scene = Scene {
-        work: BTreeMap::from([("probe".into(), Work { kind: kind.into(), params })]),
+        work: BTreeMap::from([(
+            "probe".into(),
+            Work { kind: args.kind.workload().into(), params: params.clone() },
+        )]),
         place: Place::Real { fabric: args.fabric.clone(), link, nodes: 2 },
         conditions: BTreeMap::new(),
         observe: Vec::new(),
@@ -126,18 +121,8 @@ fn between_virtual_nodes(
     crosstalk_lab::once(&parts::registry(), &Virtual::new(Launcher::current()), &scene, deadline, interrupted)
 }
 
-/// A reading as people read it; what only explains is left to `--json`.
-fn line(reading: &Reading, n: u64) -> Option<String> {
-    let unit =
-        if reading.metric.contains("bandwidth") || reading.metric.contains("rate") { "bit/s" } else { "s" };
-    let labels: Vec<_> = reading.labels.iter().map(|(k, v)| format!("{k} {v}")).collect();
-    let name = format!("{} ({})", reading.metric.replace('_', " "), labels.join(", "));
-    match &reading.observation {
-        Observation::Value(v) => Some(format!("{name}: {}", human(*v, unit))),
-        Observation::Histogram(h) => {
-            let at = |q| h.quantile(q).map(|ns| human(ns * 1e-9, "s")).unwrap_or_default();
-            Some(format!("{name}: p50 {}, p99 {} of {n}", at(0.5), at(0.99)))
-        }
-        Observation::Series(_) => None,
-    }
+/// Metric → unit, as the workload declares them.
+fn units(args: &ProbeArgs, params: &Params) -> Result<BTreeMap<String, String>, Fault> {
+    let deployment = parts::registry().workload(args.kind.workload())?.deploy(params)?;
+    Ok(deployment.metrics.into_iter().map(|m| (m.name, m.unit)).collect())
 }

@@ -27,6 +27,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     // What cannot be run at all is said before a directory is made for it.
     parts::testbed(args.how.testbed, &resolved.plan)?;
+    deadline(&args.how)?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
@@ -92,7 +93,7 @@ pub fn perform(
     let registry = parts::registry();
     let testbed = parts::testbed(how.testbed, &resolved.plan)?;
     let interrupted = signal::interrupted()?;
-    let deadline = how.deadline.as_deref().map(deadline).transpose()?;
+    let deadline = deadline(how)?;
     let mut progress = progress::watcher(out);
     let lab = Lab {
         registry: &registry,
@@ -119,12 +120,14 @@ pub fn perform(
     }
 }
 
-fn deadline(text: &str) -> Result<Duration, Fault> {
+/// The longest an attempt may take, where the user said so.
+fn deadline(how: &HowArgs) -> Result<Option<Duration>, Fault> {
+    let Some(text) = &how.deadline else { return Ok(None) };
     let seconds: Seconds = text.parse().map_err(|f: Fault| f.at("--deadline"))?;
-    Duration::try_from_secs_f64(seconds.0)
-        .ok()
-        .filter(|d| !d.is_zero())
-        .ok_or_else(|| Fault::usage("expected a time above zero").at("--deadline"))
+    match Duration::try_from_secs_f64(seconds.0) {
+        Ok(deadline) if !deadline.is_zero() => Ok(Some(deadline)),
+        _ => Err(Fault::usage("expected a time above zero").at("--deadline")),
+    }
 }
 
 /// The command line as it could be typed again.

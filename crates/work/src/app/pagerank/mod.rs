@@ -116,7 +116,7 @@ fn metrics() -> Vec<Metric> {
         Metric::new("time_compute", "s", Better::Neither),
         Metric::new("time_wait", "s", Better::Neither),
         Metric::new("time_serialise", "s", Better::Neither),
-        Metric::new("time_load", "s", Better::Neither),
+        Metric::new("load_time", "s", Better::Neither),
         Metric::new("edges_per_second", "edges/s", Better::Higher),
         Metric::new("bytes_exchanged", "B", Better::Neither),
         Metric::new("peak_memory", "B", Better::Lower),
@@ -183,7 +183,7 @@ fn tell_of_all(
     // The upper 52 bits, which a floating-point number holds exactly.
     let checksum = (answer.checksum >> 12) as f64;
     out.take(Reading::value("completion_time", answer.completion.0, origin), 1)?;
-    out.take(Reading::value("time_load", answer.loading.0, origin), 1)?;
+    out.take(Reading::value("load_time", answer.loading.0, origin), 1)?;
     out.take(Reading::value("edges_per_second", gathered / core_seconds, origin), 1)?;
     out.take(Reading::value("bytes_exchanged", answer.exchanged as f64, Origin::Computed), 1)?;
     out.take(Reading::value("answer_checksum", checksum, Origin::Computed), 1)

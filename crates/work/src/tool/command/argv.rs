@@ -1,6 +1,5 @@
 //! The command line, and the program that it names.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::value::{Params, Value};
 
 /// The parameters of the workload.
-pub const PARAMETERS: &[&str] = &["argv", "nodes", "log"];
+pub const PARAMETERS: &[&str] = &["argv", "nodes", "env", "log"];
 
 /// The parameter `argv`: the program and its arguments. A text is a program
 /// without arguments; nothing is split at blanks, and no shell is asked.
@@ -31,6 +30,29 @@ pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
     Ok(words)
 }
 
+/// The parameter `env`: pairs of a variable's name and its value.
+pub fn env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
+    let wrong = || {
+        Fault::usage("expected pairs of a name and a value")
+            .at("parameter `env`")
+            .remedy("write for example env = [[\"OMP_NUM_THREADS\", \"4\"]]")
+    };
+    let pairs = match params.get("env") {
+        None => return Ok(Vec::new()),
+        Some(Value::List(pairs)) => pairs,
+        Some(_) => return Err(wrong()),
+    };
+    let pair = |value: &Value| match value {
+        Value::List(pair) if pair.len() == 2 => {
+            let (name, value) = (pair[0].to_string(), pair[1].to_string());
+            let sound = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');
+            sound.then_some((name, value)).ok_or_else(wrong)
+        }
+        _ => Err(wrong()),
+    };
+    pairs.iter().map(pair).collect()
+}
+
 /// Where the program is: as execvp(3) would find it.
 ///
 /// # Errors
@@ -39,13 +61,13 @@ pub fn find(program: &str) -> Result<PathBuf, Fault> {
     if program.contains('/') {
         return executable(Path::new(program));
     }
-    let path = env::var_os("PATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
     find_in(program, &path)
 }
 
 fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
     let mut refused = None;
-    for directory in env::split_paths(path) {
+    for directory in std::env::split_paths(path) {
         let candidate = directory.join(program);
         match executable(&candidate) {
             Ok(found) => return Ok(found),
@@ -90,6 +112,17 @@ mod tests {
         assert_eq!(read("my job".into()), Ok(vec!["my job".to_string()]));
         for none in [Value::List(vec![]), "".into(), Value::Bool(true)] {
             assert!(read(none).is_err());
+        }
+    }
+
+    #[test]
+    fn variables_are_pairs() {
+        let read = |value: Value| env(&Params::default().with("env", value));
+        let pair = |name: &str, value: Value| Value::List(vec![name.into(), value]);
+        assert_eq!(read(Value::List(vec![pair("N", Value::Int(4))])), Ok(vec![("N".into(), "4".into())]));
+        assert_eq!(env(&Params::default()), Ok(vec![]));
+        for bad in [pair("N", Value::Int(4)), Value::List(vec![pair("A=B", "c".into())]), "N=4".into()] {
+            assert!(read(bad.clone()).is_err(), "{bad:?}");
         }
     }
 

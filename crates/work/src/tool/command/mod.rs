@@ -42,7 +42,7 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
 
-use argv::{PARAMETERS, argv};
+use argv::{PARAMETERS, argv, env};
 
 /// The user's own program as a workload.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,6 +73,7 @@ impl Workload for Command {
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
         params.only(PARAMETERS)?;
         argv(params)?;
+        env(params)?;
         params.text("log", "")?;
         let nodes = params.count("nodes", 1, 1)? as usize;
         let metrics = vec![

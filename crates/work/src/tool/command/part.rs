@@ -14,7 +14,7 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::{Fault, FaultKind};
 
-use super::argv::{argv, find};
+use super::argv::{argv, env, find};
 use super::fate::{hung, judge};
 use super::gathering::{Word, gather, join};
 use super::program::{Account, Event, Program};
@@ -28,6 +28,7 @@ const ON_ITS_WAY: Duration = Duration::from_secs(1);
 struct Ready {
     part: Part,
     argv: Vec<String>,
+    env: Vec<(String, String)>,
     path: PathBuf,
     log: Option<PathBuf>,
     listener: Option<TcpListener>,
@@ -36,6 +37,7 @@ struct Ready {
 /// Gets a node ready: finds the program, and on node 0 listens for the others.
 pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let argv = argv(&part.params)?;
+    let env = env(&part.params)?;
     let path = find(&argv[0])?;
     let log = part.params.text("log", "")?;
     let log = (!log.is_empty()).then(|| PathBuf::from(log));
@@ -44,7 +46,7 @@ pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         (0, None) => return Err(Fault::attempt("node 0 has no address")),
         _ => None,
     };
-    Ok(Box::new(Ready { part: part.clone(), argv, path, log, listener }))
+    Ok(Box::new(Ready { part: part.clone(), argv, env, path, log, listener }))
 }
 
 impl Prepared for Ready {
@@ -152,6 +154,7 @@ impl Ready {
             self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
         let mut command = Command::new(&self.path);
         command.args(&self.argv[1..]);
+        command.envs(self.env.iter().cloned());
         command.env("CROSSTALK_HOSTS", hosts.join(","));
         command.env("CROSSTALK_NODE", self.part.node.to_string());
         command.env("CROSSTALK_NODES", self.part.nodes.to_string());
