@@ -182,6 +182,7 @@ pub fn digits(v: f64) -> String {
 pub fn human(value: f64, unit: &str) -> String {
     match unit {
         "s" => scaled(value, &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
+        "B" if value.abs() < 1023.5 => format!("{value:.0} B"),
         "B" => scaled(value, &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]),
         "bit/s" => scaled(
             value,
