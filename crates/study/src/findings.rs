@@ -24,7 +24,7 @@ pub struct Findings {
     pub headline: Headline,
     /// How the run went.
     pub run: RunSummary,
-    /// Every claim with its verdict.
+    /// Every claim with its verdict, by verdict and name.
     pub claims: Vec<ClaimFinding>,
     /// Every comparison that was decided or could not be.
     pub comparisons: Vec<Comparison>,
@@ -132,8 +132,8 @@ pub struct Comparison {
     pub origin: Origin,
 }
 
-/// The verdict on a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The verdict on a claim, in the order they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
     /// Direction and size.

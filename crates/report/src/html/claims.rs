@@ -17,8 +17,19 @@ pub fn claims(findings: &Findings) -> String {
         format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
     });
     let tally = tally.collect::<Vec<_>>().join(", ");
-    let items: String = findings.claims.iter().map(claim).collect();
-    format!(r#"<p class="tally">{tally}</p><ul class="claims">{items}</ul>{}"#, legend(&findings.claims))
+    let (run, not_run): (Vec<_>, Vec<_>) =
+        findings.claims.iter().partition(|c| c.verdict != ClaimVerdict::NotRun);
+    let list = |claims: &[&ClaimFinding]| {
+        let items: String = claims.iter().map(|c| claim(c)).collect();
+        format!(r#"<ul class="claims">{items}</ul>"#)
+    };
+    let run = if run.is_empty() { String::new() } else { list(&run) };
+    // What was not run is no news: there for who looks for it.
+    let not_run = match not_run.len() {
+        0 => String::new(),
+        n => format!(r#"<details><summary>{n} not run</summary>{}</details>"#, list(&not_run)),
+    };
+    format!(r#"<p class="tally">{tally}</p>{run}{not_run}{}"#, legend(&findings.claims))
 }
 
 fn claim(claim: &ClaimFinding) -> String {

@@ -124,6 +124,8 @@ fn cause(causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
     let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let gain = if verdict == ComparisonVerdict::Better { "gain" } else { "loss" };
     match most {
+        // More than the whole, where something else took longer.
+        Some((name, share)) if *share > 0.995 => format!("; all of the {gain} is {}", cause_words(name)),
         Some((name, share)) if *share > 0.0 => {
             format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(name))
         }

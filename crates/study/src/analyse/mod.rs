@@ -37,7 +37,7 @@ use crosstalk_core::value::{Levels, Value};
 
 use crate::catalogue::Catalogues;
 use crate::file::{FromResult, Study};
-use crate::findings::{FINDINGS_SCHEMA, Figure, Findings, Table};
+use crate::findings::{ClaimFinding, FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
 
@@ -56,11 +56,12 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let comparisons: Vec<_> =
         family.pairs.iter().map(|(pair, conclusion)| pair.finding(&conclusion.answer, seen)).collect();
     let view = |name: &str| View::new(&data, &study.experiment, name);
-    let claims = family
+    let mut claims: Vec<_> = family
         .claims
         .iter()
         .map(|judged| verdict::finding(judged, &family, view(&judged.stated.claim.experiment).as_ref()))
         .collect();
+    claims.sort_by_key(|claim: &ClaimFinding| claim.verdict);
     let (sources, caveats) = sources::notes(plan, catalogues);
     Findings {
         schema: FINDINGS_SCHEMA.to_string(),
