@@ -23,9 +23,9 @@ def main():
         of_it = [found for found in comparisons if found["experiment"] == experiment]
         verdicts = collections.Counter(found["verdict"] for found in of_it)
         different = verdicts["better"] + verdicts["worse"]
-        ratios = [[found["ratio"]["value"], *(found["ratio"]["interval"] or [])] for found in of_it]
+        ratios = [found["ratio"] and [found["ratio"]["value"], *(found["ratio"]["interval"] or [])] for found in of_it]
         figures.add(
-            f"A/A runs found different, {experiment}: {metrics(of_it)}", different, "count", n=len(of_it),
+            f"A/A runs found different, {experiment}", different, "count", n=len(of_it),
             verdicts=dict(verdicts), ratios=ratios,
         )
         print("  " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
@@ -39,17 +39,17 @@ def arguments():
 
 
 def once(seed):
-    """The comparisons of one run."""
+    """One comparison for each experiment of one run, also where none could be made."""
     with tempfile.TemporaryDirectory() as directory:
         command = runs.run(runs.STUDIES / "aa.toml", Path(directory) / "run", "--seed", str(seed))
         code, text = whole(command, 300)
         if code != 0:
             sys.exit(f"the run ended with {code}:\n{text[-2000:]}")
-        return runs.result(text)["findings"]["comparisons"]
-
-
-def metrics(comparisons):
-    return ", ".join(sorted({found["metric"] for found in comparisons}))
+    findings = runs.result(text)["findings"]
+    made = {found["experiment"]: found for found in findings["comparisons"]}
+    none = {"verdict": "not compared", "ratio": None}
+    experiments = dict.fromkeys(cell["experiment"] for cell in findings["cells"])
+    return [made.get(name, {"experiment": name, **none}) for name in experiments]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def main():
             figures.missing(metric, next((why for why in skipped if metric.split()[0] in why), "; ".join(skipped)))
             continue
         errors = {str(line["slaves"]): line["worst_error"] for line in of_it}
-        figures.add(metric, max(errors.values()), "share", n=len(errors), by_slaves=errors)
+        figures.add(metric, max(errors.values()), "relative", n=len(errors), by_slaves=errors)
     figures.finish()
 
 

@@ -72,7 +72,10 @@ def truth(figures, _):
             continue
         point, low, high = ratio([(one, 1.0) for one in measured])
         # The test says where real time was too unsteady to be a truth.
-        figures.add(f"truth {place}", point, "ratio", low, high, len(measured), ratios=measured, doubts=skipped)
+        figures.add(
+            f"truth {place}", point, "ratio", low, high, len(measured),
+            f"two ranks, emulated / undilated truth on the {place}", ratios=measured, doubts=skipped,
+        )
 
 
 def independence(figures, options):

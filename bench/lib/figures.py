@@ -28,13 +28,13 @@ class Figures:
         command = shlex.join([f"bench/{name}.py", *sys.argv[1:]])
         self.name, self.rows, self.conditions = name, [], {**conditions, "command": command}
 
-    def add(self, metric, value, unit, low=None, high=None, n=None, **more):
+    def add(self, metric, value, unit, low=None, high=None, n=None, what=None, **more):
         """A measured figure, judged by the end of its interval where it has one."""
         promise = PROMISES.get(self.name, {}).get(metric, {})
         must = promise.get("must")
         reached = None if must is None else keeps(must, value if low is None else low, value if high is None else high)
         row = {
-            "name": self.name, "metric": metric, "what": promise.get("what", metric), "unit": unit,
+            "name": self.name, "metric": metric, "what": promise.get("what", what or metric), "unit": unit,
             "value": value, "low": low, "high": high, "n": n, "must": must, "reached": reached,
         }
         self.rows.append({**row, **more, **self.conditions})
@@ -44,7 +44,8 @@ class Figures:
         """The ratio of ours over theirs in (ours, theirs) pairs."""
         point, low, high = ratio(pairs)
         ours, theirs = (middle(sorted(side)) for side in zip(*pairs))
-        self.add(metric, point, "ratio", low, high, len(pairs), peer=peer, ours=ours, theirs=theirs, **more)
+        what = f"{metric}: ours / {peer}'s"
+        self.add(metric, point, "ratio", low, high, len(pairs), what, peer=peer, ours=ours, theirs=theirs, **more)
 
     def missing(self, metric, why):
         """A figure that cannot be measured here."""
@@ -78,15 +79,26 @@ def keeps(must, low, high):
 
 def line(row):
     """One figure for people."""
-    judged = "" if row["must"] is None else f", must be {row['must']}: {'reached' if row['reached'] else 'NOT reached'}"
+    judged = "" if row["must"] is None else f", must be {bound(row)}: {'reached' if row['reached'] else 'NOT reached'}"
     return f"{row['what']}: {quantity(row)}{judged}"
+
+
+def for_people(unit):
+    """What to multiply a value with, and the unit that it then has."""
+    known = {"share": (100, " %"), "bytes": (1e-9, " GB"), "ratio": (1, ""), "relative": (1, ""), "count": (1, "")}
+    return known.get(unit, (1, f" {unit}"))
+
+
+def bound(row):
+    """What must be reached, in the same unit as the value."""
+    scale, unit = for_people(row["unit"])
+    words = [word if word in ("<=", ">=", "to") else number(float(word) * scale) for word in row["must"].split()]
+    return " ".join(words) + unit
 
 
 def quantity(row):
     """Value, interval and unit, in the units of people."""
-    scale, unit = {
-        "share": (100, " %"), "bytes": (1e-9, " GB"), "ratio": (1, ""), "count": (1, ""),
-    }.get(row["unit"], (1, f" {row['unit']}"))
+    scale, unit = for_people(row["unit"])
     text = f"{number(row['value'] * scale)}"
     if row["low"] is not None or row["high"] is not None:
         ends = [number(row[end] * scale) if row[end] is not None else "…" for end in ("low", "high")]

@@ -46,7 +46,9 @@ def objects(text):
 
 def whole(command, seconds, environment=None):
     """Exit code and all output of a program, which goes with its descendants
-    when its time is over."""
+    when its time is over, or ours."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     child = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, start_new_session=True, env={**os.environ, **(environment or {})},
@@ -57,4 +59,8 @@ def whole(command, seconds, environment=None):
         os.killpg(child.pid, signal.SIGKILL)
         text, _ = child.communicate()
         text += f"\n{command[0]}: not finished after {seconds} s\n"
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
     return child.returncode, text

@@ -5,7 +5,7 @@ nothing. `python -m lib.summary [NAME…]` speaks of those benches only.
 import json
 import sys
 
-from lib.figures import PROMISES, RESULTS, quantity
+from lib.figures import PROMISES, RESULTS, bound, quantity
 
 
 def main():
@@ -36,7 +36,7 @@ def promised(name, metric, measured):
     if found is None or found["value"] is None:
         why = f"not measured here: {found['why']}" if found else "not measured here"
         return promise["what"], "–", promise["must"], why
-    return promise["what"], value(found), promise["must"], "yes" if found["reached"] else "NO"
+    return promise["what"], value(found), bound(found), "yes" if found["reached"] else "NO"
 
 
 def value(row):
