@@ -11,15 +11,16 @@ from lib.specs import specification
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
-    _, found, skipped = specification("crosstalk-work", "pagerank", "with_scipy")
+    code, found, skipped = specification("crosstalk-work", "pagerank", "with_scipy")
     figures = Figures("references")
     for metric in PROMISES["references"]:
         of_it = [line for line in found if metric == f"{line.get('graph')} {line.get('variant')}"]
         if not of_it:
-            figures.missing(metric, next((why for why in skipped if metric.split()[0] in why), "; ".join(skipped)))
+            figures.missing(metric, next((why for why in skipped if metric.split()[0] in why), "; ".join(sorted({*skipped}))))
             continue
         errors = {str(line["slaves"]): line["worst_error"] for line in of_it}
         figures.add(metric, max(errors.values()), "relative", n=len(errors), by_slaves=errors)
+    figures.failed = code != 0
     figures.finish()
 
 

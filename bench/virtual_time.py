@@ -52,7 +52,8 @@ def arguments():
 
 
 def closed_forms(figures, _):
-    _, found, _ = specification("crosstalk-comm", "closed_forms")
+    code, found, _ = specification("crosstalk-comm", "closed_forms")
+    figures.failed |= code != 0
     errors = {line["pattern"]: line["worst_error"] for line in found if "pattern" in line}
     for pattern in PATTERNS:
         if pattern in errors:
@@ -62,7 +63,8 @@ def closed_forms(figures, _):
 
 
 def truth(figures, _):
-    _, found, skipped = specification("crosstalk-comm", "truth")
+    code, found, skipped = specification("crosstalk-comm", "truth")
+    figures.failed |= code != 0
     ratios = {line["place"]: line["emulated_over_real"] for line in found if "place" in line}
     for place in ["veth", "loopback"]:
         measured = ratios.get(place, [])

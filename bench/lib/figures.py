@@ -27,6 +27,8 @@ class Figures:
     def __init__(self, name, **conditions):
         command = shlex.join([f"bench/{name}.py", *sys.argv[1:]])
         self.name, self.rows, self.conditions = name, [], {**conditions, "command": command}
+        #: Set where what measures failed, so that its figures do not tell all.
+        self.failed = False
 
     def add(self, metric, value, unit, low=None, high=None, n=None, what=None, **more):
         """A measured figure, judged by the end of its interval where it has one."""
@@ -64,7 +66,7 @@ class Figures:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(self.rows, indent=1) + "\n")
         print(f"written to {path.relative_to(ROOT)}")
-        sys.exit(1 if any(row["reached"] is False for row in self.rows) else 0)
+        sys.exit(1 if self.failed or any(row["reached"] is False for row in self.rows) else 0)
 
 
 def keeps(must, low, high):
