@@ -69,7 +69,10 @@ impl Drop for Undisturbed {
 fn fifo() -> io::Result<()> {
     // SAFETY: takes a number only.
     let lowest = check(unsafe { libc::sched_get_priority_min(libc::SCHED_FIFO) })?;
-    let param = libc::sched_param { sched_priority: lowest };
+    // musl's has fields that Linux has no use for.
+    // SAFETY: a sched_param is integers and times, for which zero is valid.
+    let mut param: libc::sched_param = unsafe { mem::zeroed() };
+    param.sched_priority = lowest;
     // SAFETY: the parameter is valid for reading. Threads and processes that
     // this one starts do not inherit it.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &param) };
