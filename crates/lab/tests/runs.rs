@@ -174,6 +174,25 @@ fn an_interrupted_run_resumes_and_loses_no_sample() {
 }
 
 #[test]
+fn a_run_that_gave_a_cell_up_resumes_where_it_was_cut_short() {
+    let stage = Stage::new(
+        r#"
+        schema = "crosstalk.study/1"
+        title = "One actor fails"
+        looks = [6]
+        [experiment.e]
+        work.actor = { kind = "actor", does = "$does", on = 1 }
+        factors = { does = ["well", "fail"] }
+        "#,
+    );
+    // Three attempts in each of three blocks, then one: the 11th is the fifth block's.
+    assert_eq!(stage.run(11).expect("closes in order").status, Status::Interrupted);
+    assert_eq!(stage.run(0).expect("resumes").status, Status::Finished);
+    let well = ended(&stage, "does", "well");
+    assert_eq!(well.iter().filter(|a| a.0 == Status::Finished).count(), 6, "once a block");
+}
+
+#[test]
 fn a_journal_cut_at_any_byte_resumes() {
     let whole = Stage::new(TWO_CELLS);
     whole.run(0).expect("runs");

@@ -10,7 +10,7 @@ use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{ComparisonVerdict, FigureKind, Findings, Scale, TableCell};
 use crosstalk_study::samples::Run;
-use crosstalk_study::{Decision, bundled_study, decide};
+use crosstalk_study::{Decision, bundled_study, decide, next_block};
 use synthetic::{Made, claim, is, made, number};
 
 /// PageRank on two systems; on KOSMOS it waits less and computes the same.
@@ -103,7 +103,7 @@ fn the_gain_is_shared_out_among_its_causes() {
         text.starts_with("kosmos-srio: 1.6") && text.contains(" × faster than microblade on PageRank (1."),
         "{text}"
     );
-    assert!(text.contains("% of the gain is network waiting"), "{text}");
+    assert!(text.ends_with("; all of the gain is network waiting"), "{text}");
     assert_eq!(findings.headline.command, "crosstalk run synthetic");
 }
 
@@ -215,6 +215,21 @@ fn a_resumed_block_counts_once_and_as_a_whole() {
     let place = run.attempts.len() - 4;
     run.attempts.insert(place, early);
     assert_eq!(made.findings(&run).comparisons, undisturbed);
+}
+
+#[test]
+fn blocks_are_complete_without_a_cell_that_was_given_up() {
+    let (made, mut run) = graph(12);
+    let gone = run.attempts[0].levels.clone();
+    run.attempts.retain(|a| a.levels != gone || a.block < 3);
+    for attempt in run.attempts.iter_mut().filter(|a| a.levels == gone) {
+        attempt.status = Status::Failed;
+    }
+    assert_eq!(made.findings(&run).run.blocks, 12);
+    assert_eq!(next_block(&made.plan, &run), 12);
+    // One that failed less often is waited for.
+    run.attempts.retain(|a| a.levels != gone || a.block < 2);
+    assert_eq!(next_block(&made.plan, &run), 11);
 }
 
 #[test]
