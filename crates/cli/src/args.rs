@@ -31,6 +31,7 @@ pub enum Verb {
   crosstalk run kosmos --quick
   crosstalk run my.toml --set graph.slaves=1,6 --out runs/six
   crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --its-own-flag
+  crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
 commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
@@ -106,6 +107,10 @@ pub struct StudyArgs {
     /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
+    /// Your own program: run every link at its fabric's rate over this, for rates that this machine
+    /// cannot hold. Give the program as much less data.
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub scale: f64,
     /// Your own program and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,

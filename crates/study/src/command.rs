@@ -21,13 +21,13 @@ pub type Vary = (String, Vec<Value>);
 /// The study that runs `argv` on `nodes` nodes once for each combination of
 /// `vary`'s levels in every block.
 ///
-/// The factor `fabric` shapes the links. Any other factor `F` reaches the
+/// The factor `fabric` shapes the links, to its rate over `scale`. Any other factor `F` reaches the
 /// command as environment variable `CROSSTALK_F`. The first factor's levels are
 /// compared with its first; further factors are combined with it.
 ///
 /// # Errors
 /// A usage fault about `--nodes`, `--vary` or a missing command.
-pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
+pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
     if nodes == 0 {
         return Err(Fault::usage("expected at least one node, found 0").at("--nodes"));
     }
@@ -41,10 +41,14 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
             return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
         }
     }
+    let mut conditions = BTreeMap::from([("fabric".to_string(), fabric(vary))]);
+    if scale != 1.0 {
+        conditions.insert("scale".into(), scale.into());
+    }
     let experiment = Experiment {
         title: argv.join(" "),
         work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
-        conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
+        conditions,
         observe: Vec::new(),
         factors,
         exclude: Vec::new(),
@@ -81,8 +85,8 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
 /// Names that can stand in a study file and in an environment variable.
 fn factor_name(name: &str) -> Result<(), Fault> {
     let fault = |message: &str| Err(Fault::usage(message).at(format!("--vary {name}")));
-    if matches!(name, "system" | "boards") {
-        return fault("commands run in real time, where systems and boards mean nothing: vary `fabric`");
+    if matches!(name, "system" | "boards" | "scale") {
+        return fault("commands run in real time, where this cannot be varied: vary `fabric`");
     }
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !letters || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn real_time_stands_for_nothing_but_itself() {
-        let place = Place::Real { fabric: "none".into(), link: Link::Unshaped, nodes: 2 };
+        let place = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 2 };
         assert_eq!(emulation(&Catalogues::new(), &place), Ok(None));
     }
 }

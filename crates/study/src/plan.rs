@@ -100,6 +100,8 @@ pub enum Place {
         fabric: String,
         /// What its links are shaped to.
         link: Link,
+        /// The fabric's rate over the link's: above 1 where rates and data are scaled down together.
+        scale: f64,
         /// Nodes.
         nodes: usize,
     },

@@ -6,7 +6,7 @@ use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::Value;
 use crosstalk_study::command::Vary;
-use crosstalk_study::plan::Place;
+use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::{PlanOptions, command_study, parse, plan, to_toml};
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -20,12 +20,13 @@ fn vary(factor: &str, levels: &[&str]) -> Vary {
 #[test]
 fn the_readmes_first_example() {
     let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
-    let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let study = command_study(2, 1.0, &vary, &words(&["./my-job"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     let links: Vec<_> = plan.experiments[0].cells.iter().map(|cell| cell.scene.place.clone()).collect();
     let real = |fabric: &str, rate: f64| Place::Real {
         fabric: fabric.into(),
         link: Link::Rate(BitRate(rate)),
+        scale: 1.0,
         nodes: 2,
     };
     assert_eq!(links, [real("ethernet-1g", 1e9), real("ethernet-10g", 1e10)]);
@@ -36,16 +37,41 @@ fn the_readmes_first_example() {
 }
 
 #[test]
+fn rates_are_scaled_down_together() {
+    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g", "none"])];
+    let study = command_study(2, 10.0, &vary, &words(&["./my-job"])).expect("is a study");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    let links: Vec<_> = plan
+        .cells()
+        .map(|cell| match cell.scene.place {
+            Place::Real { link, .. } => link,
+            Place::Virtual { .. } => panic!("a program of one's own runs in real time"),
+        })
+        .collect();
+    let rate = |rate: f64| Link::Rate(BitRate(rate));
+    assert_eq!(links, [rate(1e8), rate(1e9), Link::Unshaped]);
+    let saved = to_toml(&study);
+    assert_eq!(parse(&saved, "my.toml").expect("reads"), study);
+    let speedier = command_study(2, 0.1, &vary, &words(&["./my-job"])).expect("a study");
+    let fault = plan_of(&speedier).expect_err("links cannot be sped up");
+    assert!(fault.message.contains("at least 1"), "{fault}");
+}
+
+fn plan_of(study: &crosstalk_study::file::Study) -> Result<Plan, crosstalk_core::Fault> {
+    plan(study, &mock::catalogues(), &mock::registry(), &PlanOptions::default())
+}
+
+#[test]
 fn a_saved_study_reads_as_the_same() {
     let vary = [vary("fabric", &["ethernet-1g", "none"]), vary("threads", &["1", "2"])];
-    let study = command_study(3, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
+    let study = command_study(3, 1.0, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
     assert_eq!(parse(&to_toml(&study), "my.toml").expect("reads"), study);
 }
 
 #[test]
 fn other_factors_reach_the_command_as_environment() {
     let vary = [vary("fabric", &["none"]), vary("io-depth", &["1", "32"])];
-    let study = command_study(1, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
+    let study = command_study(1, 1.0, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     let params = &plan.experiments[0].cells[1].scene.work["command"].params;
     let pair = Value::List(vec!["CROSSTALK_IO_DEPTH".into(), 32.into()]);
@@ -56,7 +82,7 @@ fn other_factors_reach_the_command_as_environment() {
 
 #[test]
 fn without_factors_it_is_one_cell_and_no_comparison() {
-    let study = command_study(1, &[], &words(&["true"])).expect("is a study");
+    let study = command_study(1, 1.0, &[], &words(&["true"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     assert_eq!(plan.experiments[0].cells.len(), 1);
     assert_eq!(study.headline, None);
@@ -65,7 +91,7 @@ fn without_factors_it_is_one_cell_and_no_comparison() {
 #[test]
 fn what_makes_no_study_is_refused() {
     let fault = |nodes, vary: &[Vary], argv: &[&str]| {
-        command_study(nodes, vary, &words(argv)).expect_err("refused").to_string()
+        command_study(nodes, 1.0, vary, &words(argv)).expect_err("refused").to_string()
     };
     assert!(fault(0, &[], &["true"]).starts_with("--nodes: "));
     assert!(fault(1, &[], &[]).contains("no command is given"));

@@ -114,7 +114,7 @@ fn between_virtual_nodes(
             "probe".into(),
             Work { kind: args.kind.workload().into(), params: params.clone() },
         )]),
-        place: Place::Real { fabric: args.fabric.clone(), link, nodes: 2 },
+        place: Place::Real { fabric: args.fabric.clone(), link, scale: 1.0, nodes: 2 },
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };

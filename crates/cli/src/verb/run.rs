@@ -79,7 +79,7 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    crosstalk_study::command_study(nodes, &vary, &args.command)
+    crosstalk_study::command_study(nodes, args.scale, &vary, &args.command)
 }
 
 /// Runs what is left of a plan in `dir`, and concludes.

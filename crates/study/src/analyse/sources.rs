@@ -9,14 +9,16 @@ use crate::plan::{Place, Plan};
 
 /// Sources by parameter, fabrics first; and what is known to be missing of them.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
-    let (mut fabrics, mut systems) = (BTreeSet::new(), BTreeSet::new());
+    let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut slowest: f64 = 1.0;
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
             Place::Virtual { system, .. } => {
                 systems.insert(system.as_str());
             }
-            Place::Real { fabric, .. } => {
-                fabrics.insert(fabric.as_str());
+            Place::Real { fabric, scale, .. } => {
+                rates.insert(fabric.as_str());
+                slowest = slowest.max(*scale);
             }
         }
     }
@@ -29,6 +31,17 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
     for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
         sources.extend(each("fabric", &fabric.name, &fabric.source));
         caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
+    }
+    // In real time a fabric gives its links their rate, and nothing else.
+    for fabric in rates.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
+        sources.extend(
+            each("fabric", &fabric.name, &fabric.source).filter(|note| note.what.ends_with(": rate")),
+        );
+    }
+    if slowest > 1.0 {
+        caveats.push(format!(
+            "links ran at 1/{slowest} of their fabrics' rates: the ratios hold for a program with {slowest} times the data"
+        ));
     }
     for system in of_systems.values() {
         sources.extend(each("system", &system.name, &system.source));

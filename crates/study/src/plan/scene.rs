@@ -12,11 +12,12 @@ use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
+use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
 /// Conditions that say where a scene happens.
-const PLACE: [&str; 3] = ["system", "boards", "fabric"];
+const PLACE: [&str; 4] = ["system", "boards", "fabric", "scale"];
 
 /// Everything cells are made from.
 pub(super) struct Maker<'a> {
@@ -133,6 +134,13 @@ impl Maker<'_> {
                     Fault::usage(format!("`{kinds}` runs in virtual time and needs a system"))
                         .remedy("add conditions.system = \"…\" (crosstalk list shows them)")
                 })?;
+                if let Some((_, at)) = given("scale") {
+                    return Err(Fault::usage(
+                        "`scale` is for links in real time; virtual time holds every rate",
+                    )
+                    .at(at)
+                    .remedy("leave it out"));
+                }
                 let boards = given("boards");
                 let placement = placement(boards.as_ref().map(|(value, _)| *value))
                     .map_err(|fault| fault.at(boards.map_or(String::new(), |(_, at)| at)))?;
@@ -151,22 +159,35 @@ impl Maker<'_> {
                         .remedy("replace it by fabric = \"…\" (crosstalk list shows them)"));
                     }
                 }
+                let scale = match given("scale") {
+                    None => 1.0,
+                    Some((value, at)) => scale(value).map_err(|fault| fault.at(at))?,
+                };
                 let (fabric, link) = match given("fabric") {
                     None => (NO_FABRIC.to_string(), Link::Unshaped),
-                    Some((value, at)) => self.link(&value.to_string()).map_err(|fault| fault.at(at))?,
+                    Some((value, at)) => {
+                        self.link(&value.to_string(), scale).map_err(|fault| fault.at(at))?
+                    }
                 };
-                Ok(Place::Real { fabric, link, nodes: asked.nodes })
+                Ok(Place::Real { fabric, link, scale, nodes: asked.nodes })
             }
         }
     }
 
-    fn link(&self, fabric: &str) -> Result<(String, Link), Fault> {
+    fn link(&self, fabric: &str, scale: f64) -> Result<(String, Link), Fault> {
         if fabric == NO_FABRIC {
             return Ok((fabric.to_string(), Link::Unshaped));
         }
         let found = self.catalogues.find_fabric(fabric)?;
-        Ok((fabric.to_string(), Link::Rate(found.rate)))
+        Ok((fabric.to_string(), Link::Rate(BitRate(found.rate.0 / scale))))
     }
+}
+
+fn scale(value: &Value) -> Result<f64, Fault> {
+    value.number().filter(|scale| scale.is_finite() && *scale >= 1.0).ok_or_else(|| {
+        Fault::usage(format!("expected a number of at least 1, found `{value}`"))
+            .remedy("scale = 10 runs every link at a tenth of its fabric's rate")
+    })
 }
 
 fn placement(boards: Option<&Value>) -> Result<Placement, Fault> {
