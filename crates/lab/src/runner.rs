@@ -9,6 +9,7 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
+use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
@@ -197,7 +198,7 @@ impl Runner<'_> {
                 text: format!(
                     "{} at {} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
                     planned.name,
-                    describe(&planned.cells[cell.1]),
+                    describe(&planned.cells[cell.1].levels),
                     ended.reason.as_deref().unwrap_or("no reason given")
                 ),
             });
@@ -325,10 +326,4 @@ impl Runner<'_> {
         self.progress.event(Event::Look { look, blocks, stop: decision.stop, why: decision.why.clone() });
         Ok(decision.stop.then_some(Ending { status: Status::Finished, why: decision.why }))
     }
-}
-
-/// A cell's levels in words.
-fn describe(cell: &Cell) -> String {
-    let parts: Vec<_> = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    parts.join(", ")
 }

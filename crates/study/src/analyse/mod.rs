@@ -43,6 +43,7 @@ use crate::samples::Run;
 
 pub use data::GIVE_UP_AFTER;
 pub(crate) use summary::Asked;
+pub(crate) use words::counted;
 
 use data::Data;
 use family::judge;

@@ -1,7 +1,7 @@
 //! How the run went, what a reader must know before believing, and whether it
 //! may stop.
 
-use crosstalk_core::record::{Origin, Status};
+use crosstalk_core::record::Status;
 use crosstalk_stats::family::{first_deciding_look, level};
 use crosstalk_stats::noise as floor;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
         Some(format!("{} cannot be compared: {why}", pair.title()))
     }));
     all.extend(family.pairs.iter().filter(|(pair, _)| pair.datum.origins.len() > 1).map(|(pair, _)| {
-        let origins: Vec<String> = pair.datum.origins.iter().map(|o| origin(*o).to_string()).collect();
+        let origins: Vec<String> = pair.datum.origins.iter().map(|o| o.word().to_string()).collect();
         format!("{} compares numbers of different origin: {}", pair.title(), list(&origins))
     }));
     if data.strangers > 0 {
@@ -145,17 +145,6 @@ fn reasons(attempt: &Attempt) -> Vec<String> {
         }
         (Status::Finished, Some(seen)) => seen.reasons.iter().map(|r| format!("not faithful: {r}")).collect(),
         _ => Vec::new(),
-    }
-}
-
-fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Measured => "measured",
-        Origin::Emulated => "emulated",
-        Origin::Simulated => "simulated",
-        Origin::Predicted => "predicted",
-        Origin::Computed => "computed",
-        Origin::Published => "published",
     }
 }
 
