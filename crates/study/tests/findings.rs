@@ -218,6 +218,44 @@ fn a_resumed_block_counts_once_and_as_a_whole() {
 }
 
 #[test]
+fn attempts_that_were_tried_again_are_told() {
+    let (made, mut run) = graph(12);
+    let told = |run: &Run| made.findings(run).warnings.into_iter().find(|w| w.contains("tried again"));
+    assert_eq!(told(&run), None);
+    let mut again = run.attempts[0].clone();
+    run.attempts[0].fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    again.turn = 2;
+    run.attempts.push(again);
+    let warning = told(&run).expect("is told");
+    assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
+    assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+}
+
+#[test]
+fn numbers_of_different_origin_are_never_mixed_silently() {
+    let text = GRAPH.to_string()
+        + r#"
+    [claim.faster]
+    statement = "KOSMOS is faster"
+    experiment = "graph"
+    where = { slaves = 1 }
+    ratio = { metric = "completion_time", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
+    expect = "< 1"
+    "#;
+    let made = made(&text);
+    let mut run = made.run(12, 0.01, 11, &|_, _, _| 1.0);
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+        attempt.readings.iter_mut().for_each(|r| r.origin = Origin::Measured);
+    }
+    let warnings = made.findings(&run).warnings;
+    let told = |what: &str| {
+        warnings.iter().any(|w| w.starts_with(what) && w.ends_with("origin: measured and emulated"))
+    };
+    assert!(told("completion_time: kosmos-srio over microblade"), "{warnings:?}");
+    assert!(told("claim faster"), "{warnings:?}");
+}
+
+#[test]
 fn blocks_are_complete_without_a_cell_that_was_given_up() {
     let (made, mut run) = graph(12);
     let gone = run.attempts[0].levels.clone();
