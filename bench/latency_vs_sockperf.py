@@ -10,8 +10,10 @@ import argparse
 import re
 import sys
 
-import ours
-from pairs import Server, Wire, interleaved, output, row, write
+from lib import ours
+from lib.figures import Figures
+from lib.pairs import interleaved
+from lib.wire import Server, Wire, output
 
 SIZE = 64
 
@@ -20,7 +22,7 @@ def main():
     options = arguments()
     ours.build()
     wire = Wire()
-    rows = []
+    figures = Figures("latency_vs_sockperf", wire=wire.kind, size=SIZE, seconds=options.seconds, pin=options.pin)
     for transport in options.transport.split(","):
         for mode in options.mode.split(","):
             print(f"{transport}, {mode}, {SIZE} B, over {wire.kind}, processors {options.pin}")
@@ -30,9 +32,11 @@ def main():
                 metric = f"round_trip_{quantile} {transport} {mode}"
                 # Ours states no percentile from too few messages: such a pair does not count.
                 values = [(mine[index], theirs[index]) for mine, theirs in pairs if mine[index] is not None]
-                rows.append(row("sockperf", metric, values, at_most=1.03 if quantile == "p50" else None))
-    good = write("latency_vs_sockperf", wire, rows, size=SIZE, seconds=options.seconds, pin=options.pin)
-    sys.exit(0 if good else 1)
+                if values:
+                    figures.pairs("sockperf", metric, values)
+                else:
+                    figures.missing(metric, "too few messages for this percentile in every pair")
+    figures.finish()
 
 
 def arguments():

@@ -14,7 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from lib.figures import Figures
+from lib.pairs import interleaved
+from lib.wire import ROOT, cargo
+
 PYTHON = ROOT / ".tools" / "venv" / "bin" / "python"
 KERNEL = ROOT / "target" / "release" / "examples" / "pagerank_kernel"
 RESET = 0.15
@@ -25,10 +28,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    subprocess.run(
-        ["cargo", "build", "--quiet", "--release", "--package", "crosstalk-work", "--example", "pagerank_kernel"],
-        cwd=ROOT, check=True,
-    )
+    cargo("build", "--package", "crosstalk-work", "--example", "pagerank_kernel")
     with tempfile.TemporaryDirectory() as directory:
         compare(options, Path(directory))
 
@@ -44,35 +44,30 @@ def arguments():
 
 
 def compare(options, directory):
-    import pairs
-
     ours = Ours(options, directory)
     source, target = ours.edges()
     print(f"R-MAT scale {options.scale}, {len(source)} edges, {options.iterations} iterations, one core")
     print(f"loading: ours {ours.loading:.2f} s (generating included)")
-    rows, peers = [], []
+    figures = Figures(
+        "pagerank_vs_networkit", scale=options.scale, edges=len(source), iterations=options.iterations,
+        seed=options.seed, our_loading=ours.loading,
+    )
+    peers = []
     for peer in [NetworKit, Scipy]:
         begin = time.perf_counter()
         theirs = peer(source, target, options.iterations)
         loading = time.perf_counter() - begin
         print(f"loading: {peer.name} {loading:.2f} s (of edges in memory)")
-        times = pairs.interleaved(ours.run, theirs.run, options.pairs, options.seed)
+        times = interleaved(ours.run, theirs.run, options.pairs, options.seed)
         # Edges a second, so that higher is better.
         work = len(source) * options.iterations
         speeds = [(work / mine, work / other) for mine, other in times]
-        bound = {"at_least": 1.0} if peer is NetworKit else {}
-        row = pairs.row(peer.name, "edges_per_second one core", speeds, **bound)
-        rows.append({**row, "loading": loading})
+        figures.pairs(peer.name, f"edges_per_second one core, {peer.name}", speeds, loading=loading)
         peers.append(theirs)
     labels, ranks = ours.finish()
     for theirs in peers:
         agree(ranks, theirs.ranks()[labels], theirs.name)
-    wire = argparse.Namespace(kind="none")
-    good = pairs.write(
-        "pagerank_vs_networkit", wire, rows, scale=options.scale, edges=len(source),
-        iterations=options.iterations, seed=options.seed, our_loading=ours.loading,
-    )
-    sys.exit(0 if good else 1)
+    figures.finish()
 
 
 def agree(ours, theirs, name):

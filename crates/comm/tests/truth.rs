@@ -139,8 +139,9 @@ fn program(rank: &mut Rank) -> Result<(f64, f64), Fault> {
     Ok((time, waited as f64 * 1e-9 / time))
 }
 
-/// Emulates what lies between two places, and compares.
-fn compare(place: impl Fn(usize) -> IpAddr + Sync) {
+/// Emulates what lies between two places, and compares. The ratios are printed
+/// as a line of JSON before they are judged.
+fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
     // One comparison at a time has the cores.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +150,7 @@ fn compare(place: impl Fn(usize) -> IpAddr + Sync) {
         return;
     }
     let mut ratios: Vec<f64> = (0..REPEATS).filter_map(|_| emulated_over_real(&place)).collect();
-    eprintln!("emulated over real: {ratios:.3?}");
+    println!("{{\"place\":\"{name}\",\"emulated_over_real\":{ratios:?}}}");
     if ratios.len() <= REPEATS / 2 {
         eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
         return;
@@ -180,7 +181,7 @@ fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<f64> 
 
 #[test]
 fn emulated_loopback_takes_as_long_as_the_real_one() {
-    compare(|_| LOOPBACK);
+    compare("loopback", |_| LOOPBACK);
 }
 
 /// Two network namespaces joined by a veth pair. They live as long as they
@@ -230,7 +231,7 @@ fn enter(namespace: &File) {
 fn an_emulated_veth_takes_as_long_as_the_real_one() {
     match joined() {
         Err(fault) => eprintln!("skipped: {fault}"),
-        Ok(namespaces) => compare(|node| {
+        Ok(namespaces) => compare("veth", |node| {
             enter(&namespaces[node]);
             address(node).into()
         }),

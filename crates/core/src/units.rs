@@ -152,11 +152,18 @@ quantity!(Hertz, f64, "a frequency", FREQUENCY, "2.4 GHz", not_negative);
 /// `value` with three significant digits and the prefix that suits it.
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     if value == 0.0 {
-        return format!("0 {}", steps[0].1);
+        let base = steps.iter().find(|(factor, _)| *factor == 1.0).unwrap_or(&steps[0]);
+        return format!("0 {}", base.1);
     }
     let (factor, unit) =
         steps.iter().rev().find(|(factor, _)| value.abs() >= 0.9995 * factor).unwrap_or(&steps[0]);
-    format!("{} {unit}", digits(value / factor))
+    let (scaled, binary) = (value / factor, unit.ends_with("iB"));
+    // Sizes are mostly whole by design, and read better so.
+    if binary && scaled.fract() == 0.0 {
+        format!("{scaled:.0} {unit}")
+    } else {
+        format!("{} {unit}", digits(scaled))
+    }
 }
 
 /// Three significant digits, without an exponent for everyday magnitudes.
@@ -228,9 +235,10 @@ mod tests {
     fn people_read_three_digits() {
         assert_eq!(human(0.000_012_34, "s"), "12.3 µs");
         assert_eq!(human(2.5e9, "bit/s"), "2.50 Gbit/s");
-        assert_eq!(human(4096.0, "B"), "4.00 KiB");
+        assert_eq!(human(4096.0, "B"), "4 KiB");
+        assert_eq!(human(5000.0, "B"), "4.88 KiB");
         assert_eq!(human(64.0, "B"), "64 B");
-        assert_eq!(human(0.0, "s"), "0 ps");
+        assert_eq!(human(0.0, "s"), "0 s");
         assert_eq!(human(0.05, "%"), "5.00 %");
         assert_eq!(human(0.9999, "s"), "1.00 s");
     }

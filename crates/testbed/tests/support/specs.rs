@@ -14,8 +14,8 @@ pub const NOBODY: u32 = 65_534;
 /// Set in the run that has given up root.
 const ROOTLESS: &str = "CROSSTALK_TEST_ROOTLESS";
 
-/// How long one specification may take.
-const DEADLINE: Duration = Duration::from_secs(60);
+/// How many seconds one specification may take, where `CROSSTALK_DEADLINE` does not say.
+const DEADLINE: u64 = 60;
 
 /// A specification and its name.
 pub type Spec = (&'static str, fn());
@@ -25,13 +25,15 @@ pub type Spec = (&'static str, fn());
 pub fn run(specs: &[Spec]) -> ExitCode {
     let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-')).unwrap_or_default();
     let rootless = std::env::var_os(ROOTLESS).is_some();
+    let told = std::env::var("CROSSTALK_DEADLINE").ok().and_then(|seconds| seconds.parse().ok());
+    let deadline = Duration::from_secs(told.unwrap_or(DEADLINE));
     let mut failed = 0;
     for &(name, spec) in specs.iter().filter(|(name, _)| name.contains(&wanted)) {
         let began = Instant::now();
         let (done, wait) = mpsc::channel::<()>();
         let watchdog = thread::spawn(move || {
-            if wait.recv_timeout(DEADLINE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("test {name} ... HANGS after {DEADLINE:?}");
+            if wait.recv_timeout(deadline) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("test {name} ... HANGS after {deadline:?}");
                 std::process::exit(101);
             }
         });

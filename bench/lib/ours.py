@@ -1,17 +1,17 @@
-"""How the benches start our probes."""
+"""How the benches start our program."""
 
 import json
 import socket
-import subprocess
 import time
 
-from pairs import ROOT
+from lib.wire import ROOT, cargo
 
-PROBE = [ROOT / "target" / "release" / "crosstalk", "--json", "probe"]
+CROSSTALK = ROOT / "target" / "release" / "crosstalk"
+PROBE = [CROSSTALK, "--json", "probe"]
 
 
 def build():
-    subprocess.run(["cargo", "build", "--quiet", "--release", "--package", "crosstalk-cli"], cwd=ROOT, check=True)
+    cargo("build", "--package", "crosstalk-cli")
 
 
 def serve(kind, address):

@@ -1,16 +1,8 @@
-"""Side by side with a peer: the wire, the pairs, the statistics, the result.
-
-Each pair is one run of ours and one of the peer's in random order, right after
-each other, so that whatever else the machine does meets both. The datum of a
-pair is the logarithm of ours over theirs; the interval inverts Wilcoxon's
-signed-rank test (Hodges and Lehmann 1963), as the `stats` room does.
+"""Where the benches run: the wire, the servers, the programs.
 """
 
 import atexit
-import json
-import math
 import os
-import random
 import re
 import shutil
 import signal
@@ -18,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Wire:
@@ -111,79 +103,6 @@ def output(command, seconds):
     return done.stdout
 
 
-def interleaved(ours, theirs, pairs, seed):
-    """Runs `pairs` pairs in random order; a list of (ours, theirs)."""
-    if pairs < 6:
-        sys.exit(f"an interval of 95 % needs 6 pairs, found {pairs}")
-    order = random.Random(seed)
-    results = []
-    for index in range(pairs):
-        sides = [(0, ours), (1, theirs)]
-        order.shuffle(sides)
-        pair = [None, None]
-        for side, measure in sides:
-            pair[side] = measure()
-        results.append(tuple(pair))
-        if sys.stderr.isatty():
-            print(f"\r  pair {index + 1} of {pairs}", end="", file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-    return results
-
-
-def critical(n, tail):
-    """The largest c with P(W < c) <= tail, W the signed-rank statistic of n."""
-    ways = [1]
-    for rank in range(1, n + 1):
-        longer = ways + [0] * rank
-        for total, count in enumerate(ways):
-            longer[total + rank] += count
-        ways = longer
-    below, c = 0, 0
-    while (below + ways[c]) / 2**n <= tail:
-        below += ways[c]
-        c += 1
-    return c
-
-
-def ratio(pairs, error=0.05):
-    """Ours over theirs: point, lower and upper end at `error` on both sides together."""
-    logs = [math.log(ours / theirs) for ours, theirs in pairs]
-    walsh = sorted((logs[i] + logs[j]) / 2 for i in range(len(logs)) for j in range(i + 1))
-    cut = critical(len(logs), error / 2)
-    if cut == 0:
-        return math.exp(middle(walsh)), 0.0, math.inf
-    return tuple(math.exp(v) for v in (middle(walsh), walsh[cut - 1], walsh[-cut]))
-
-
-def middle(ordered):
-    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-
-
-def row(peer, metric, pairs, at_most=None, at_least=None):
-    """One line of the result. A bound counts where the interval's end keeps it."""
-    point, low, high = ratio(pairs)
-    must, reached = None, None
-    if at_most is not None:
-        must, reached = f"<= {at_most}", high <= at_most
-    if at_least is not None:
-        must, reached = f">= {at_least}", low >= at_least
-    ours, theirs = (middle(sorted(side)) for side in zip(*pairs))
-    line = {
-        "peer": peer, "metric": metric, "pairs": len(pairs),
-        "ratio": point, "low": low, "high": high, "must": must, "reached": reached,
-        "ours": ours, "theirs": theirs,
-    }
-    verdict = "" if must is None else f", must be {must}: {'reached' if reached else 'NOT reached'}"
-    print(f"{metric}: {point:.3f} ({low:.3f} to {high:.3f}) of {peer}'s in {len(pairs)} pairs{verdict}")
-    return line
-
-
-def write(name, wire, rows, **conditions):
-    """Keeps the result in bench/results/NAME.json."""
-    path = ROOT / "bench" / "results" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [{"name": name, **row, "wire": wire.kind, **conditions} for row in rows]
-    path.write_text(json.dumps(lines, indent=1) + "\n")
-    print(f"written to {path.relative_to(ROOT)}")
-    return all(row["reached"] is not False for row in rows)
+def cargo(*words):
+    """Builds quietly, before anything is timed."""
+    subprocess.run(["cargo", *words, "--release", "--locked", "--quiet"], cwd=ROOT, check=True)

@@ -1,0 +1,1 @@
+"""What the benches share. None of it is a bench."""
