@@ -119,6 +119,7 @@ fn a_hang_ends_at_the_deadline() {
     let stage = troubled("hang");
     stage.run(0).expect("goes on");
     let failures = ended(&stage, "does", "hang");
+    assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not finished after")));
     assert_eq!(ended(&stage, "does", "well").len(), 3);
 }
@@ -137,6 +138,7 @@ fn a_number_that_is_none_fails_its_attempt() {
     );
     stage.run(0).expect("goes on");
     let failures = ended(&stage, "does", "nan");
+    assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not a finite number")));
 }
 

@@ -52,6 +52,7 @@ fn a_parameter_takes_another_value() {
     // Without the other experiment that has a `scale`, the short name will do.
     let mut alone = kosmos();
     alone.experiment.remove("aa");
+    alone.quick = None;
     for (study, key) in [(kosmos(), "graph.pagerank.scale=20"), (alone, "scale=20")] {
         let plan = plan(&study, &mock::catalogues(), &mock::registry(), &set(&[key])).expect("plans");
         let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
