@@ -4,6 +4,7 @@
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
+use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
 use crosstalk_model::{Charge, Port, Spent, VirtualTime};
 use std::time::{Duration, Instant};
@@ -68,6 +69,9 @@ pub(crate) struct Virtual {
     emulation: Emulation,
     monitor: Monitor,
     counted: Counted,
+    /// Held while the clock runs. Refused, the thread is switched out more
+    /// often, which the monitor sees.
+    _undisturbed: Option<Undisturbed>,
 }
 
 pub(crate) struct Real {
@@ -79,11 +83,6 @@ pub(crate) struct Real {
 
 impl Clock {
     pub(crate) fn new(node: usize, emulation: Option<&Emulation>) -> Self {
-        if emulation.is_some() {
-            // Ranks that share a core then switch less often. Without it they
-            // switch more, which the fidelity monitor sees.
-            let _ = crosstalk_host::slice::long();
-        }
         match emulation {
             Some(emulation) => Clock::Virtual(Box::new(Virtual {
                 port: Port::default(),
@@ -91,6 +90,7 @@ impl Clock {
                 emulation: emulation.clone(),
                 monitor: Monitor::begin(),
                 counted: Counted::default(),
+                _undisturbed: Undisturbed::begin().ok(),
                 meter: Meter::calibrated(),
             })),
             None => Clock::Real(Real::new()),

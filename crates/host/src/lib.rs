@@ -15,8 +15,8 @@ pub mod netlink;
 pub mod packet;
 pub mod process;
 pub mod refusal;
-pub mod slice;
 pub mod sysctl;
+pub mod undisturbed;
 
 mod errno;
 

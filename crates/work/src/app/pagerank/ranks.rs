@@ -10,6 +10,9 @@ use super::mass::Mass;
 use super::rmat::mix;
 use super::shard::Shard;
 
+/// Bytes of a share in a message.
+const SHARE: usize = size_of::<f64>();
+
 /// The sums that tell whether rank was lost or made up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Balance {
@@ -81,8 +84,11 @@ impl<'a> Ranks<'a> {
         }
         let mut buffers = std::mem::take(&mut self.spare);
         for (buffer, rows) in buffers.iter_mut().zip(self.shard.messages()) {
-            buffer.clear();
-            buffer.extend(rows.iter().flat_map(|row| self.shares[*row as usize].to_le_bytes()));
+            // Sized first, so that the loop looks up no capacity.
+            buffer.resize(rows.len() * SHARE, 0);
+            for (bytes, row) in buffer.as_chunks_mut::<SHARE>().0.iter_mut().zip(rows) {
+                *bytes = self.shares[*row as usize].to_le_bytes();
+            }
         }
         buffers
     }
