@@ -98,7 +98,7 @@ fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
 }
 
 #[test]
-fn a_run_killed_at_random_moments_resumes_and_loses_no_sample() {
+fn a_run_killed_again_and_again_resumes_and_loses_no_sample() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let mark = format!("out-{}", std::process::id());
@@ -181,6 +181,7 @@ fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
         args.extend(*program);
         let output = crosstalk(dir.path(), &args);
         let text = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(4), "nothing was measured: {text}");
         assert!(text.contains(said), "{program:?}: {text}");
         assert!(!text.contains("panicked"), "{text}");
     }

@@ -29,6 +29,20 @@ pub enum Origin {
     Published,
 }
 
+impl Origin {
+    /// The word for it, for people; the same as in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Origin::Measured => "measured",
+            Origin::Emulated => "emulated",
+            Origin::Simulated => "simulated",
+            Origin::Predicted => "predicted",
+            Origin::Computed => "computed",
+            Origin::Published => "published",
+        }
+    }
+}
+
 /// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -94,6 +94,12 @@ impl Value {
 /// The levels of a cell: factor → level.
 pub type Levels = BTreeMap<String, Value>;
 
+/// Levels for people: `slaves 4, boards many`.
+pub fn describe(levels: &Levels) -> String {
+    let parts: Vec<_> = levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+    parts.join(", ")
+}
+
 /// The parameters of a workload, condition or observer, with typed look-ups
 /// whose faults name the parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

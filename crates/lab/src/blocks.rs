@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crosstalk_core::record::Status;
+use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 
 /// A cell of the plan: experiment and cell, by their places in it.
 pub type CellId = (usize, usize);
-
-/// Blocks after which a cell that failed in every one of them is given up.
-const GIVE_UP_AFTER: usize = 3;
 
 /// What is known of the cells so far.
 pub struct Book {
@@ -70,26 +67,4 @@ pub fn turns(plan: &Plan, run: &Run, block: usize) -> BTreeMap<CellId, u32> {
         }
     }
     turns
-}
-
-/// The first block in which not every cell's last try has ended by itself: the
-/// one to go on with, repeated whole, because its cells are to be compared with
-/// each other.
-pub fn first_incomplete(plan: &Plan, run: &Run) -> usize {
-    let budget = plan.looks.last().copied().unwrap_or(0);
-    (0..budget)
-        .find(|block| {
-            plan.experiments.iter().any(|experiment| {
-                experiment.cells.iter().any(|cell| {
-                    run.attempts
-                        .iter()
-                        .filter(|a| {
-                            a.block == *block && a.experiment == experiment.name && a.levels == cell.levels
-                        })
-                        .max_by_key(|a| a.turn)
-                        .is_none_or(|a| !matches!(a.status, Status::Finished | Status::Failed))
-                })
-            })
-        })
-        .unwrap_or(budget)
 }

@@ -179,7 +179,7 @@ fn unchanged(
                     is.map_or("unknown", String::as_str)
                 ))
                 .at(format!("node {node}"))
-                .remedy("begin a new run, and compare the two with `crosstalk compare`"));
+                .remedy("begin a new run"));
             }
         }
     }

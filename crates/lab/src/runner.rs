@@ -9,13 +9,15 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
+use crosstalk_core::value::describe;
+use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::{Cell, Plan};
 use crosstalk_study::samples::Run;
 
 use crate::attempt::{Ended, Given, perform};
-use crate::blocks::{Book, CellId, first_incomplete, turns};
+use crate::blocks::{Book, CellId, turns};
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::progress::{Event, Progress};
@@ -143,7 +145,7 @@ impl Runner<'_> {
     fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
         let plan = self.lab.plan;
         let budget = plan.looks.last().copied().unwrap_or(0);
-        let first = first_incomplete(plan, &before);
+        let first = crosstalk_study::next_block(plan, &before);
         let (to_look, to_end) = self.seconds_left(first, &[]);
         self.progress.event(Event::Began {
             cells: plan.cells().count(),
@@ -194,9 +196,9 @@ impl Runner<'_> {
             let planned = &self.lab.plan.experiments[cell.0];
             self.progress.event(Event::Warning {
                 text: format!(
-                    "{} at {} failed in 3 blocks running and is given up: {}",
+                    "{} at {} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
                     planned.name,
-                    describe(&planned.cells[cell.1]),
+                    describe(&planned.cells[cell.1].levels),
                     ended.reason.as_deref().unwrap_or("no reason given")
                 ),
             });
@@ -324,10 +326,4 @@ impl Runner<'_> {
         self.progress.event(Event::Look { look, blocks, stop: decision.stop, why: decision.why.clone() });
         Ok(decision.stop.then_some(Ending { status: Status::Finished, why: decision.why }))
     }
-}
-
-/// A cell's levels in words.
-fn describe(cell: &Cell) -> String {
-    let parts: Vec<_> = cell.levels.iter().map(|(factor, level)| format!("{factor} = {level}")).collect();
-    parts.join(", ")
 }

@@ -119,6 +119,7 @@ fn a_hang_ends_at_the_deadline() {
     let stage = troubled("hang");
     stage.run(0).expect("goes on");
     let failures = ended(&stage, "does", "hang");
+    assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not finished after")));
     assert_eq!(ended(&stage, "does", "well").len(), 3);
 }
@@ -137,6 +138,7 @@ fn a_number_that_is_none_fails_its_attempt() {
     );
     stage.run(0).expect("goes on");
     let failures = ended(&stage, "does", "nan");
+    assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not a finite number")));
 }
 
@@ -171,6 +173,25 @@ fn an_interrupted_run_resumes_and_loses_no_sample() {
         }
         assert_eq!(finished.len(), 12, "every cell of every block");
     }
+}
+
+#[test]
+fn a_run_that_gave_a_cell_up_resumes_where_it_was_cut_short() {
+    let stage = Stage::new(
+        r#"
+        schema = "crosstalk.study/1"
+        title = "One actor fails"
+        looks = [6]
+        [experiment.e]
+        work.actor = { kind = "actor", does = "$does", on = 1 }
+        factors = { does = ["well", "fail"] }
+        "#,
+    );
+    // Three attempts in each of three blocks, then one: the 11th is the fifth block's.
+    assert_eq!(stage.run(11).expect("closes in order").status, Status::Interrupted);
+    assert_eq!(stage.run(0).expect("resumes").status, Status::Finished);
+    let well = ended(&stage, "does", "well");
+    assert_eq!(well.iter().filter(|a| a.0 == Status::Finished).count(), 6, "once a block");
 }
 
 #[test]

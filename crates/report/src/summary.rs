@@ -2,7 +2,7 @@
 //! the numbers have, how the run went, what was compared.
 
 use crosstalk_core::record::Origin;
-use crosstalk_core::value::Levels;
+use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
 use std::collections::BTreeSet;
 
@@ -80,11 +80,6 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     ]
 }
 
-/// Levels in words: `nodes 7, placement many`.
-pub fn levels(levels: &Levels) -> String {
-    levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect::<Vec<_>>().join(", ")
-}
-
 /// What a comparison is about: `microblade → kosmos-srio`.
 pub fn compared(c: &Comparison) -> String {
     format!("{} → {}", c.base, c.other)
@@ -92,7 +87,7 @@ pub fn compared(c: &Comparison) -> String {
 
 /// Where a comparison was made: `graph analytics, run_time; slaves 6`.
 pub fn place(c: &Comparison) -> String {
-    let at = levels(&c.at);
+    let at = describe(&c.at);
     let head = format!("{}, {}", c.experiment, c.metric);
     if at.is_empty() { head } else { format!("{head}; {at}") }
 }

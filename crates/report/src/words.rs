@@ -106,18 +106,6 @@ pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
     Verdict { word, mark, meaning, tone }
 }
 
-/// The word for an origin.
-pub fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Measured => "measured",
-        Origin::Emulated => "emulated",
-        Origin::Simulated => "simulated",
-        Origin::Predicted => "predicted",
-        Origin::Computed => "computed",
-        Origin::Published => "published",
-    }
-}
-
 /// What an origin means.
 pub fn origin_meaning(origin: Origin) -> &'static str {
     match origin {

@@ -21,13 +21,6 @@ impl Interval {
         Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
     }
 
-    /// The interval of the opposite quantity: base over other instead of other
-    /// over base, on the log scale.
-    #[must_use]
-    pub fn negated(self) -> Self {
-        Interval { point: -self.point, low: -self.high, high: -self.low, ..self }
-    }
-
     /// Whether `value` is among those that the data allow; the ends count.
     pub fn covers(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -53,11 +46,6 @@ mod tests {
         let ratio = LOGS.exp();
         assert_eq!((ratio.point, ratio.count), (1.0, 9));
         assert!((ratio.high.ln() - 2.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn the_opposite_ratio_swaps_the_ends() {
-        assert_eq!((LOGS.negated().low, LOGS.negated().high), (-2.0, 1.0));
     }
 
     #[test]

@@ -135,7 +135,6 @@ mod tests {
     use super::*;
     use crate::family::{Conclusions, conclude};
     use crate::looks::Looks;
-    use crate::verdict::{Better, Verdict};
 
     fn blocks(value: f64, count: usize) -> Vec<Option<f64>> {
         (0..count).map(|i| Some(value + 0.001 * (i % 3) as f64)).collect()
@@ -150,7 +149,7 @@ mod tests {
         let slower = blocks(0.3, 12);
         let found = judge(&[&Comparison::new(&slower, 0.02)], 12);
         assert_eq!(found.of[0].settled_at, Some(1));
-        assert_eq!(Verdict::of(found.of[0].answer.side, Better::Lower), Verdict::Worse);
+        assert_eq!(found.of[0].answer.side, Some(Side::Above));
     }
 
     #[test]

@@ -47,46 +47,6 @@ impl Side {
     }
 }
 
-/// Which way of a metric is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Better {
-    /// Run times, latencies.
-    Lower,
-    /// Throughputs.
-    Higher,
-}
-
-/// The verdict on other against base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The interval lies on the good side, beyond the margin.
-    Better,
-    /// The interval lies on the bad side, beyond the margin.
-    Worse,
-    /// The interval lies within the margin.
-    Equivalent,
-    /// The data do not decide.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// The verdict on a log ratio other/base that stands on `side`.
-    pub fn of(side: Option<Side>, better: Better) -> Self {
-        match (side, better) {
-            (None, _) => Verdict::Inconclusive,
-            (Some(Side::Within), _) => Verdict::Equivalent,
-            (Some(Side::Above), Better::Higher) | (Some(Side::Below), Better::Lower) => Verdict::Better,
-            (Some(Side::Above), Better::Lower) | (Some(Side::Below), Better::Higher) => Verdict::Worse,
-        }
-    }
-}
-
-/// The verdict from the interval of a log ratio other/base and a margin on the
-/// log scale (the A/A floor, or more: [`crate::noise::floor`]).
-pub fn of(interval: &Interval, margin: impl Into<Margin>, better: Better) -> Verdict {
-    Verdict::of(Side::of(interval, margin), better)
-}
-
 /// Whether an interval agrees in size with `published` ± `margin` (log scale):
 /// `Some(true)` where it lies inside, `Some(false)` where it lies outside,
 /// `None` where it reaches over an end.
@@ -108,34 +68,37 @@ mod tests {
         Interval { point: 0.5 * (low + high), low, high, count: 12 }
     }
 
+    fn side(low: f64, high: f64, margin: impl Into<Margin>) -> Option<Side> {
+        Side::of(&interval(low, high), margin)
+    }
+
     #[test]
-    fn each_place_of_the_interval_has_its_verdict() {
+    fn each_place_of_the_interval_has_its_side() {
         let cases = [
-            (-0.20, -0.03, Verdict::Better),
-            (0.03, 0.20, Verdict::Worse),
-            (-0.01, 0.015, Verdict::Equivalent),
-            (0.01, 0.05, Verdict::Inconclusive),
-            (-0.05, 0.05, Verdict::Inconclusive),
-            (0.02, 0.05, Verdict::Inconclusive),
+            (-0.20, -0.03, Some(Side::Below)),
+            (0.03, 0.20, Some(Side::Above)),
+            (-0.01, 0.015, Some(Side::Within)),
+            (0.01, 0.05, None),
+            (-0.05, 0.05, None),
+            (0.02, 0.05, None),
         ];
-        for (low, high, verdict) in cases {
-            assert_eq!(of(&interval(low, high), 0.02, Better::Lower), verdict, "{low} … {high}");
+        for (low, high, expected) in cases {
+            assert_eq!(side(low, high, 0.02), expected, "{low} … {high}");
         }
-        assert_eq!(of(&interval(0.03, 0.2), 0.02, Better::Higher), Verdict::Better);
     }
 
     #[test]
     fn without_a_margin_nothing_is_equivalent() {
-        assert_eq!(of(&interval(0.0, 0.0), 0.0, Better::Lower), Verdict::Inconclusive);
-        assert_eq!(of(&interval(0.001, 0.1), 0.0, Better::Higher), Verdict::Better);
+        assert_eq!(side(0.0, 0.0, 0.0), None);
+        assert_eq!(side(0.001, 0.1, 0.0), Some(Side::Above));
     }
 
     #[test]
     fn a_small_clear_difference_is_a_difference() {
         let margin = Margin { beyond: 0.005, within: 0.05 };
-        assert_eq!(of(&interval(0.01, 0.03), margin, Better::Higher), Verdict::Better);
-        assert_eq!(of(&interval(-0.01, 0.03), margin, Better::Higher), Verdict::Equivalent);
-        assert_eq!(of(&interval(-0.01, 0.06), margin, Better::Higher), Verdict::Inconclusive);
+        assert_eq!(side(0.01, 0.03, margin), Some(Side::Above));
+        assert_eq!(side(-0.01, 0.03, margin), Some(Side::Within));
+        assert_eq!(side(-0.01, 0.06, margin), None);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Findings {
     pub warnings: Vec<String>,
     /// Where parameters come from: name → text, calibrations marked.
     pub sources: Vec<SourceNote>,
-    /// What the machine was, before and after, by node.
+    /// What the machine was when the run began, by node.
     pub provenance: BTreeMap<String, Provenance>,
 }
 

@@ -11,6 +11,7 @@ use crosstalk_core::{Fault, FaultKind};
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use crate::analyse::counted;
 use crate::samples::{Attempt, Run};
 
 /// The lines of a journal as text. A fault of kind `Usage` stands for a line
@@ -180,8 +181,4 @@ fn no_run() -> Fault {
     Fault::usage(format!("expected a journal that begins with a `run` line of {JOURNAL_SCHEMA}"))
         .at("journal.ndjson")
         .remedy("name a directory that `crosstalk run` has written")
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

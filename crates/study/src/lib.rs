@@ -26,7 +26,7 @@ mod factor;
 mod read;
 mod substitute;
 
-pub use analyse::{Decision, analyse, decide};
+pub use analyse::{Decision, GIVE_UP_AFTER, analyse, decide, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;

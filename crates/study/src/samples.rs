@@ -52,7 +52,7 @@ pub struct Run {
     pub metrics: Vec<Metric>,
     /// Attempts in order.
     pub attempts: Vec<Attempt>,
-    /// The machine before and after, by node.
+    /// The machine when the run began, by node.
     pub provenance: BTreeMap<String, Provenance>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,

@@ -10,7 +10,7 @@ use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{ComparisonVerdict, FigureKind, Findings, Scale, TableCell};
 use crosstalk_study::samples::Run;
-use crosstalk_study::{Decision, bundled_study, decide};
+use crosstalk_study::{Decision, bundled_study, decide, next_block};
 use synthetic::{Made, claim, is, made, number};
 
 /// PageRank on two systems; on KOSMOS it waits less and computes the same.
@@ -103,7 +103,7 @@ fn the_gain_is_shared_out_among_its_causes() {
         text.starts_with("kosmos-srio: 1.6") && text.contains(" × faster than microblade on PageRank (1."),
         "{text}"
     );
-    assert!(text.ends_with("all of the gain is network waiting"), "{text}");
+    assert!(text.ends_with("; all of the gain is network waiting"), "{text}");
     assert_eq!(findings.headline.command, "crosstalk run synthetic");
 }
 
@@ -215,6 +215,59 @@ fn a_resumed_block_counts_once_and_as_a_whole() {
     let place = run.attempts.len() - 4;
     run.attempts.insert(place, early);
     assert_eq!(made.findings(&run).comparisons, undisturbed);
+}
+
+#[test]
+fn attempts_that_were_tried_again_are_told() {
+    let (made, mut run) = graph(12);
+    let told = |run: &Run| made.findings(run).warnings.into_iter().find(|w| w.contains("tried again"));
+    assert_eq!(told(&run), None);
+    let mut again = run.attempts[0].clone();
+    run.attempts[0].fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    again.turn = 2;
+    run.attempts.push(again);
+    let warning = told(&run).expect("is told");
+    assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
+    assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+}
+
+#[test]
+fn numbers_of_different_origin_are_never_mixed_silently() {
+    let text = GRAPH.to_string()
+        + r#"
+    [claim.faster]
+    statement = "KOSMOS is faster"
+    experiment = "graph"
+    where = { slaves = 1 }
+    ratio = { metric = "completion_time", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
+    expect = "< 1"
+    "#;
+    let made = made(&text);
+    let mut run = made.run(12, 0.01, 11, &|_, _, _| 1.0);
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+        attempt.readings.iter_mut().for_each(|r| r.origin = Origin::Measured);
+    }
+    let warnings = made.findings(&run).warnings;
+    let told = |what: &str| {
+        warnings.iter().any(|w| w.starts_with(what) && w.ends_with("origin: measured and emulated"))
+    };
+    assert!(told("completion_time: kosmos-srio over microblade"), "{warnings:?}");
+    assert!(told("claim faster"), "{warnings:?}");
+}
+
+#[test]
+fn blocks_are_complete_without_a_cell_that_was_given_up() {
+    let (made, mut run) = graph(12);
+    let gone = run.attempts[0].levels.clone();
+    run.attempts.retain(|a| a.levels != gone || a.block < 3);
+    for attempt in run.attempts.iter_mut().filter(|a| a.levels == gone) {
+        attempt.status = Status::Failed;
+    }
+    assert_eq!(made.findings(&run).run.blocks, 12);
+    assert_eq!(next_block(&made.plan, &run), 12);
+    // One that failed less often is waited for.
+    run.attempts.retain(|a| a.levels != gone || a.block < 2);
+    assert_eq!(next_block(&made.plan, &run), 11);
 }
 
 #[test]

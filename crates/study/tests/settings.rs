@@ -43,14 +43,18 @@ fn values_are_words_lists_or_toml() {
 fn a_factor_takes_other_levels() {
     let plan = planned(&set(&["graph.slaves=1,3"]));
     assert_eq!(cells(&plan, "graph"), 4 * (2 + 2));
-    let plan = planned(&set(&["slaves=6"]));
-    assert_eq!(cells(&plan, "graph"), 4, "6 slaves do not fit on one board, which is excluded");
+    let plan = planned(&set(&["boards=one"]));
+    assert_eq!(cells(&plan, "graph"), 4, "more slaves than one do not fit on one board, which is excluded");
 }
 
 #[test]
 fn a_parameter_takes_another_value() {
-    for key in ["graph.pagerank.scale=20", "scale=20"] {
-        let plan = planned(&set(&[key]));
+    // Without the other experiment that has a `scale`, the short name will do.
+    let mut alone = kosmos();
+    alone.experiment.remove("aa");
+    alone.quick = None;
+    for (study, key) in [(kosmos(), "graph.pagerank.scale=20"), (alone, "scale=20")] {
+        let plan = plan(&study, &mock::catalogues(), &mock::registry(), &set(&[key])).expect("plans");
         let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
         assert_eq!(graph.cells[0].scene.work["pagerank"].params.get("scale"), Some(&Value::Int(20)));
     }
@@ -58,7 +62,7 @@ fn a_parameter_takes_another_value() {
 
 #[test]
 fn a_setting_goes_before_quick() {
-    let mut options = set(&["graph.slaves=2", "scale=10"]);
+    let mut options = set(&["graph.slaves=2", "graph.pagerank.scale=10"]);
     options.quick = true;
     let plan = planned(&options);
     assert_eq!(plan.looks, [12]);
@@ -69,7 +73,7 @@ fn a_setting_goes_before_quick() {
 
 #[test]
 fn a_resolved_study_reads_and_plans_the_same_again() {
-    let mut options = set(&["graph.slaves=3", "scale=12"]);
+    let mut options = set(&["graph.slaves=3", "graph.pagerank.scale=12"]);
     options.seed = Some(9);
     options.looks = Some(vec![3]);
     for quick in [false, true] {
@@ -100,12 +104,13 @@ fn keys_that_mean_nothing_or_too_much() {
         plan(&kosmos(), &mock::catalogues(), &mock::registry(), &set(&[text])).expect_err(text).to_string()
     };
     assert!(fault("system=moonshot").contains("name one: bandwidth.system, graph.system"));
+    assert!(fault("scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
     assert!(fault("slavs=1").contains("did you mean `slaves`?"));
     assert!(fault("graph.slavs=1").contains("did you mean `slaves`?"));
     assert!(fault("grap.slaves=1").contains("did you mean `graph`?"));
     assert!(fault("graph.pagerang.scale=1").contains("did you mean `pagerank`?"));
     assert!(fault("graph.pagerank.slaves=1").contains("set the factor: --set graph.slaves=1"));
-    assert!(fault("slaves=1,1").starts_with("--set slaves: level `1` is given twice"));
+    assert!(fault("graph.slaves=1,1").starts_with("--set graph.slaves: level `1` is given twice"));
     assert!(fault("graph.pagerank.scal=1").contains("unknown parameter of `pagerank`: `scal`"));
 }
 
@@ -128,6 +133,6 @@ fn looks_from_the_command_line_ascend_too() {
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).seconds();
-    assert_eq!(time.block, 2.0 * (28.0 + 20.0));
+    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 2.0));
     assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
 }

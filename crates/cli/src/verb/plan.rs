@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
+use crosstalk_core::value::describe;
 use serde_json::json;
 
 use crate::args::PlanArgs;
@@ -22,8 +23,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             names(&experiment.metrics)
         ));
         for cell in &experiment.cells {
-            let levels: Vec<_> = cell.levels.iter().map(|(f, l)| format!("{f} = {l}")).collect();
-            out.say(&format!("  {}", levels.join(", ")));
+            out.say(&format!("  {}", describe(&cell.levels)));
         }
     }
     out.say(&format!(

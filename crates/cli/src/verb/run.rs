@@ -115,9 +115,23 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => conclude(dir, resolved, how.gate, out),
+        Ok(_) => {
+            let code = conclude(dir, resolved, how.gate, out)?;
+            something_finished(dir).map(|()| code)
+        }
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// A fault where all attempts failed: there is a report, but nothing was measured.
+fn something_finished(dir: &RunDir) -> Result<(), Fault> {
+    let run = dir.read()?;
+    let reason = run.attempts.iter().rev().find_map(|a| a.reason.clone());
+    if run.attempts.iter().any(|a| a.status == Status::Finished) {
+        return Ok(());
+    }
+    let why = reason.map(|r| format!("; the last: {r}")).unwrap_or_default();
+    Err(Fault::attempt(format!("nothing was measured: no attempt finished{why}")))
 }
 
 /// The longest an attempt may take, where the user said so.

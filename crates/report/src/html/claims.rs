@@ -62,7 +62,7 @@ fn numbers(claim: &ClaimFinding) -> String {
         );
     }
     if let Some(published) = claim.published {
-        list += &entry(words::origin(Origin::Published), number::number(published, unit), String::new());
+        list += &entry(Origin::Published.word(), number::number(published, unit), String::new());
     }
     if let Some(margin) = claim.margin {
         list += &entry("margin", format!("± {}", number::tick(margin, "%")), String::new());

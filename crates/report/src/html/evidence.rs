@@ -1,6 +1,8 @@
 //! What stands behind the sentence: comparisons, warnings, cells, sources, machines, the run.
 
 use crosstalk_core::provenance::Provenance;
+use crosstalk_core::record::Origin;
+use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
 use std::collections::BTreeMap;
 
@@ -16,8 +18,8 @@ const OPEN_WARNINGS: usize = 12;
 
 /// Where the numbers come from, how the run ended, what was compared.
 pub fn rests_on(findings: &Findings) -> String {
-    let origin = |origin| {
-        let word = words::origin(origin);
+    let origin = |origin: Origin| {
+        let word = origin.word();
         format!(
             r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#,
             words::origin_meaning(origin)
@@ -95,7 +97,7 @@ fn comparison(c: &Comparison, strip: &str) -> String {
         place = Text(&summary::place(c)),
         value = Prose(&number::number(c.ratio.value, "ratio")),
         ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
-        origin = words::origin(c.origin),
+        origin = c.origin.word(),
     )
 }
 
@@ -151,7 +153,7 @@ fn cell(cell: &CellFinding) -> String {
     let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
     format!(
         r#"<tr><th scope="row">{}<small>{}</small></th><td class="n">{}</td><td class="{}">{}</td><td class="{}">{}</td><td>{reasons}<small>{}</small></td></tr>"#,
-        Text(&summary::levels(&cell.levels)),
+        Text(&describe(&cell.levels)),
         Text(&cell.experiment),
         cell.finished,
         doubt(cell.failed),

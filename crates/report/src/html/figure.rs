@@ -4,8 +4,8 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 
 use super::escape::{Prose, Text};
+use crate::number;
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
-use crate::{number, words};
 
 /// The figure; `index` tells it from others on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
@@ -63,7 +63,7 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
         if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
     let origin = |origin: &Origin| {
         let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
-        format!("<li>{}{}</li>", swatch("ink", *origin, shape), words::origin(*origin))
+        format!("<li>{}{}</li>", swatch("ink", *origin, shape), origin.word())
     };
     let origins: String = origins.iter().map(origin).collect();
     let class = if named { "names elsewhere" } else { "names" };
@@ -73,7 +73,7 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
 
 /// A piece of line with its marker, or a piece of bar.
 fn swatch(colour: &str, origin: Origin, marker: Option<usize>) -> String {
-    let class = words::origin(origin);
+    let class = origin.word();
     match marker {
         Some(shape) => format!(
             r#"<svg class="swatch" viewBox="0 0 30 12" width="30" height="12" aria-hidden="true"><path class="curve {colour} {class}" d="M1 6H29"/><g class="mark {colour} {class}">{}</g></svg>"#,
@@ -113,7 +113,7 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
         format!(
             r#"<tr>{group}<th scope="row">{}</th><td>{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             Text(&series.name),
-            words::origin(series.origin),
+            series.origin.word(),
             Text(&across(point, &figure.x)),
             Text(&number::number(y.value, unit)),
             Text(&number::interval(y, unit).unwrap_or_default()),

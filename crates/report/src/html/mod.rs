@@ -13,7 +13,7 @@ mod table;
 use crosstalk_study::findings::Findings;
 
 use crate::plot::Palette;
-use crate::{number, summary, words};
+use crate::{number, summary};
 use escape::{Prose, Text};
 
 const STYLE: &str = include_str!("page.css");
@@ -106,7 +106,7 @@ fn header(findings: &Findings) -> String {
     let undecided = if headline.decided { "" } else { r#"<p class="badge open">undecided</p>"# };
     let class = if headline.text.chars().count() > 140 { " class=\"long\"" } else { "" };
     let origins = summary::origins(findings);
-    let origins: String = origins.iter().map(|o| words::origin(*o)).collect::<Vec<_>>().join(", ");
+    let origins: String = origins.iter().map(|o| o.word()).collect::<Vec<_>>().join(", ");
     let origins = if origins.is_empty() { String::new() } else { format!(" · {origins}") };
     let quick = if findings.run.quick { " · quick run" } else { "" };
     format!(

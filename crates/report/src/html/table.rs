@@ -5,7 +5,7 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Table, TableCell};
 
 use super::escape::{Prose, Text};
-use crate::{number, words};
+use crate::number;
 
 /// Longest text kept on one line, in characters.
 const SHORT: usize = 20;
@@ -38,7 +38,7 @@ fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {
     let title = table.columns.get(column).map_or("", String::as_str);
     let class = if numeric(table, column) { r#" class="n""# } else { "" };
     // A head that says the origin already need not say it twice.
-    let origin = origin.map(words::origin).filter(|word| !title.contains(word));
+    let origin = origin.map(Origin::word).filter(|word| !title.contains(word));
     let origin = origin.map_or(String::new(), |word| format!(r#" <span class="origin">{word}</span>"#));
     format!(r#"<th scope="col"{class}>{}{origin}</th>"#, Text(title))
 }
@@ -65,7 +65,7 @@ fn body(row: &[TableCell], origins: &[Option<Origin>], numeric: &[bool]) -> Stri
             let ends = ends.map_or(String::new(), |e| format!(r#" <span class="ends">{}</span>"#, Text(&e)));
             let origin = match origins[column] {
                 Some(_) => String::new(),
-                None => format!(r#" <span class="origin">{}</span>"#, words::origin(*origin)),
+                None => format!(r#" <span class="origin">{}</span>"#, origin.word()),
             };
             format!(r#"<td class="n">{}{ends}{origin}</td>"#, Text(&number::number(estimate.value, unit)))
         }

@@ -4,8 +4,8 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Series};
 
 use super::escape::text;
+use crate::number;
 use crate::plot::across;
-use crate::{number, words};
 
 /// The figure as a table.
 pub fn figure(figure: &Figure) -> String {
@@ -31,7 +31,7 @@ fn pivot(figure: &Figure) -> String {
     let first: Vec<String> = places.iter().map(|p| p.0.clone()).collect();
     places.sort_by_key(|place| first.iter().position(|name| *name == place.0));
 
-    let column = |(name, origin): &(&str, Origin)| text(&format!("{name}, {}", words::origin(*origin)));
+    let column = |(name, origin): &(&str, Origin)| text(&format!("{name}, {}", origin.word()));
     let head: Vec<String> =
         std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
     let right: Vec<bool> = std::iter::once(false).chain(columns.iter().map(|_| true)).collect();

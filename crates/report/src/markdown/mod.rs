@@ -4,6 +4,7 @@ mod escape;
 mod figure;
 
 use crosstalk_core::record::Origin;
+use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, ClaimFinding, Comparison, Findings, Table, TableCell};
 
 use crate::summary::{self, Fact};
@@ -57,7 +58,7 @@ fn facts(facts: &[Fact]) -> String {
 }
 
 fn rests_on(findings: &Findings) -> String {
-    let origin = |o: Origin| format!("- **{}**: {}\n", words::origin(o), text(words::origin_meaning(o)));
+    let origin = |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o)));
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences: String =
         findings.run.absences.iter().map(|a| format!("- Not here: {}\n", text(a))).collect();
@@ -76,7 +77,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
             text(&summary::place(c)),
             words::comparison(c.verdict).word.to_string(),
             text(&number::estimate(&c.ratio, "ratio")),
-            words::origin(c.origin).to_string(),
+            c.origin.word().to_string(),
             text(&summary::causes(c)),
         ]
     };
@@ -122,7 +123,7 @@ fn table(table: &Table) -> String {
         None => String::new(),
         Some(TableCell::Text(words)) => text(words),
         Some(TableCell::Number { estimate, unit, origin }) => {
-            format!("{} {}", text(&number::estimate(estimate, unit)), words::origin(*origin))
+            format!("{} {}", text(&number::estimate(estimate, unit)), origin.word())
         }
     };
     let rows: Vec<Vec<String>> =
@@ -138,7 +139,7 @@ fn cells(cells: &[CellFinding]) -> String {
     let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
     let row = |c: &CellFinding| {
         vec![
-            format!("{}: {}", text(&c.experiment), text(&summary::levels(&c.levels))),
+            format!("{}: {}", text(&c.experiment), text(&describe(&c.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
             c.unfaithful.to_string(),

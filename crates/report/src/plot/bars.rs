@@ -7,7 +7,7 @@ use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
 use super::{Drawing, Layout, Palette, across, heading, tip};
-use crate::{number, words};
+use crate::number;
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -26,7 +26,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
                     let beside = rows.last().is_some_and(|row: &Row| row.label == name && heading.is_none());
                     let published = series.origin == Origin::Published;
                     let label = match (published, beside) {
-                        (true, true) => words::origin(series.origin).to_string(),
+                        (true, true) => series.origin.word().to_string(),
                         (true, false) => format!("{name}, published"),
                         (false, _) => name.to_string(),
                     };

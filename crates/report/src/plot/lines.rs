@@ -169,7 +169,7 @@ impl<'a> Plot<'a> {
             let shape = whisker + &marker(self.palette.index(&series.name), x, y);
             marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
         }
-        let origin = crate::words::origin(series.origin);
+        let origin = series.origin.word();
         format!(r#"<path class="curve {colour} {origin}" d="{path}"/>{marks}"#)
     }
 

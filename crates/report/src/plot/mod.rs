@@ -16,7 +16,7 @@ mod svg;
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
 
-use crate::{number, words};
+use crate::number;
 pub use palette::Palette;
 pub use strip::{Strip, domain};
 pub use svg::marker;
@@ -93,7 +93,7 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         group => format!("{group}: {}", series.name),
     };
     let behind = number::behind(point.y.n, series.origin == Origin::Published);
-    let mut origin = words::origin(series.origin).to_string();
+    let mut origin = series.origin.word().to_string();
     if !behind.is_empty() {
         origin += ", ";
         origin += &behind;

@@ -7,7 +7,6 @@ use super::bars::categories;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
 use super::{Drawing, Layout, Palette, across, heading, tip};
-use crate::words;
 
 /// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -29,8 +28,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
             }
             let name = if one || group.is_empty() { category } else { *group };
             let published = *origin == Origin::Published;
-            let label =
-                if published { format!("{name}, {}", words::origin(*origin)) } else { name.to_string() };
+            let label = if published { format!("{name}, {}", origin.word()) } else { name.to_string() };
             rows.push(Row { heading: heading.take(), label, quiet: published, value: String::new(), bars });
         }
     }

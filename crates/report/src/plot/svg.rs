@@ -4,7 +4,6 @@ use crosstalk_core::record::Origin;
 use unicode_width::UnicodeWidthStr;
 
 use crate::html::escape::Text;
-use crate::words;
 
 /// Mean advance of a character at the figures' 12 px, in pixels; generous, so
 /// that what is estimated to fit does fit in any system font.
@@ -52,7 +51,7 @@ pub fn text(class: &str, anchor: &str, x: f64, y: f64, words: &str) -> String {
 
 /// A datum: its shape, and the words shown when it is pointed at.
 pub fn mark(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
-    format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, words::origin(origin), Text(tip))
+    format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, origin.word(), Text(tip))
 }
 
 /// A whisker from `low` to `high` across the other axis at `at`; caps where the interval ends on the axis.

@@ -3,6 +3,7 @@
 
 mod layout;
 
+use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
 
 use crate::summary::{self, Fact};
@@ -91,7 +92,7 @@ impl Page {
     }
 
     fn rests_on(&self, findings: &Findings) -> Vec<String> {
-        let origins: Vec<&str> = summary::origins(findings).into_iter().map(words::origin).collect();
+        let origins: Vec<&str> = summary::origins(findings).into_iter().map(Origin::word).collect();
         let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
         let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
         for Fact { label, text } in summary::rests_on(&findings.run) {
@@ -170,7 +171,7 @@ impl Page {
             None => String::new(),
             Some(TableCell::Text(words)) => words.clone(),
             Some(TableCell::Number { estimate, unit, origin }) => {
-                format!("{} {}", number::estimate(estimate, unit), words::origin(*origin))
+                format!("{} {}", number::estimate(estimate, unit), origin.word())
             }
         };
         let shown = &table.rows[..table.rows.len().min(MOST_ROWS)];

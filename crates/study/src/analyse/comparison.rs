@@ -92,7 +92,8 @@ impl Pair<'_> {
 
     /// `time: kosmos-srio over microblade at slaves 6`.
     pub fn title(&self) -> String {
-        let at = if self.at.is_empty() { String::new() } else { format!(" at {}", level::text(&self.at)) };
+        let at =
+            if self.at.is_empty() { String::new() } else { format!(" at {}", level::describe(&self.at)) };
         format!("{}: {} over {}{at}", self.asked, self.other, self.base)
     }
 

@@ -15,6 +15,9 @@ use super::summary::{self, Asked};
 use crate::plan::{Plan, PlannedExperiment};
 use crate::samples::{Attempt, Run};
 
+/// Blocks in a row in which a cell fails before the runner gives it up.
+pub const GIVE_UP_AFTER: usize = 3;
+
 /// Block → the number a cell showed in it.
 pub type ByBlock = BTreeMap<usize, f64>;
 
@@ -148,6 +151,12 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// Whether the runner has given it up, so that later blocks go without it.
+    fn given_up(&self) -> bool {
+        self.last.len() >= GIVE_UP_AFTER
+            && self.last.values().rev().take(GIVE_UP_AFTER).all(|a| a.status == Status::Failed)
+    }
+
     /// The tries that count, by block.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &'a Attempt)> + '_ {
         self.last.iter().filter(|(_, a)| counts(a)).map(|(block, a)| (*block, *a))
@@ -164,14 +173,15 @@ fn place(experiments: &[Experiment], attempt: &Attempt) -> Option<(usize, usize)
 }
 
 /// A block is complete when a later one has begun, or when every cell has ended
-/// in it; cells that no earlier block could try either are not waited for.
+/// in it; cells that were given up, or that no earlier block could try either,
+/// are not waited for.
 fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
     let cells = || experiments.iter().flat_map(|e| &e.cells);
     let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
     let Some(&newest) = seen.last() else { return Vec::new() };
     let gone_through = cells().all(|cell| match cell.last.get(&newest) {
         Some(attempt) => ended(attempt),
-        None => seen.len() > 1 && cell.last.is_empty(),
+        None => cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
     });
     seen.into_iter().filter(|block| *block < newest || gone_through).collect()
 }

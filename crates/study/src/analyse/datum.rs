@@ -147,13 +147,13 @@ fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
         }
         () => return None,
     };
-    Some(format!("the cell at {} {why}", level::text(known.levels)))
+    Some(format!("the cell at {} {why}", level::describe(known.levels)))
 }
 
 impl Datum {
     /// Of cells that the plan does not have.
     pub fn not_planned(at: &Levels) -> Self {
-        let missing = vec![format!("this run has no cell at {}", level::text(at))];
+        let missing = vec![format!("this run has no cell at {}", level::describe(at))];
         Datum { missing, ..Datum::default() }
     }
 

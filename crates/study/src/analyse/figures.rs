@@ -159,9 +159,10 @@ impl Drawing<'_> {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
             (_, DrawAs::Split) => (words(&self.spec.metric), SECONDS.to_string()),
-            (Some(base), _) => {
-                (format!("{} over that of {}", words(&self.spec.metric), level::text(base)), "ratio".into())
-            }
+            (Some(base), _) => (
+                format!("{} over that of {}", words(&self.spec.metric), level::describe(base)),
+                "ratio".into(),
+            ),
             (None, _) => (words(&self.spec.metric), metric.unit),
         };
         let scale = if self.logarithmic("y") { Scale::Log } else { Scale::Linear };

@@ -1,6 +1,7 @@
 //! Levels as numbers: `4`, `2.5`, `"4 KiB"`, `"10 Gbit/s"`.
 
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
+pub use crosstalk_core::value::describe;
 use crosstalk_core::value::{Levels, Value};
 
 /// A level's number in base units, and which (`B`, `s`, `bit/s`, `Hz`, or none).
@@ -40,12 +41,6 @@ pub fn with(levels: &Levels, over: &Levels) -> Levels {
     let mut all = levels.clone();
     all.extend(over.iter().map(|(factor, level)| (factor.clone(), level.clone())));
     all
-}
-
-/// For people: `slaves 4, boards many`.
-pub fn text(levels: &Levels) -> String {
-    let parts: Vec<_> = levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -41,7 +41,9 @@ use crate::findings::{ClaimFinding, FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
 
+pub use data::GIVE_UP_AFTER;
 pub(crate) use summary::Asked;
+pub(crate) use words::counted;
 
 use data::Data;
 use family::judge;
@@ -97,6 +99,12 @@ pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, lo
     let blocks =
         plan.looks.get(look).map_or(data.complete.len(), |planned| data.complete.len().min(*planned));
     overview::decision(&judge(study, catalogues, &data, blocks))
+}
+
+/// The block that a run goes on with: the one that was cut short, repeated whole
+/// because its cells are to be compared with each other, or the one after the last.
+pub fn next_block(plan: &Plan, run: &Run) -> usize {
+    Data::new(plan, run).complete.last().map_or(0, |last| last + 1)
 }
 
 /// The level at which an earlier experiment's metric peaks: what a factor with

@@ -4,9 +4,10 @@
 use crosstalk_core::record::{Origin, Status};
 use crosstalk_stats::family::{first_deciding_look, level};
 use crosstalk_stats::noise as floor;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Decision;
+use super::claim::Put;
 use super::data::{Data, faithful};
 use super::family::Family;
 use super::noise::{self, BEYOND};
@@ -87,14 +88,12 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     let mut all = study.remark.clone();
     all.extend(hopeless(family));
     all.extend(cell_troubles(data));
+    all.extend(repeats(data));
     all.extend(family.pairs.iter().filter_map(|(pair, _)| {
         let why = pair.datum.missing.first().filter(|_| pair.datum.values.is_empty())?;
         Some(format!("{} cannot be compared: {why}", pair.title()))
     }));
-    all.extend(family.pairs.iter().filter(|(pair, _)| pair.datum.origins.len() > 1).map(|(pair, _)| {
-        let origins: Vec<String> = pair.datum.origins.iter().map(|o| origin(*o).to_string()).collect();
-        format!("{} compares numbers of different origin: {}", pair.title(), list(&origins))
-    }));
+    all.extend(mixed(family));
     if data.strangers > 0 {
         all.push(format!(
             "{} of cells that the plan does not have, and count for nothing",
@@ -137,6 +136,42 @@ fn cell_troubles(data: &Data) -> Vec<String> {
     troubles.into_iter().map(told).collect()
 }
 
+/// Attempts that were tried again in their block: what counts is then a selection.
+fn repeats(data: &Data) -> Option<String> {
+    let again = data.experiments.iter().flat_map(|e| &e.cells).map(|cell| {
+        let repeated = |attempt: &&&Attempt| {
+            let failed = attempt.status == Status::Failed;
+            let doubted = attempt.status == Status::Finished && !faithful(attempt);
+            (failed || doubted) && cell.last.get(&attempt.block).is_some_and(|l| l.turn > attempt.turn)
+        };
+        cell.attempts.iter().filter(repeated).count()
+    });
+    let again: usize = again.sum();
+    (again > 0).then(|| {
+        format!(
+            "{} that failed or {} not faithful {} tried again in the same block, and the last try counts: what counts is a selection, which favours one side if doubts befall it more when it is slow",
+            counted(again, "attempt"),
+            if again == 1 { "was" } else { "were" },
+            if again == 1 { "was" } else { "were" },
+        )
+    })
+}
+
+/// Comparisons and claims of numbers that do not come from the same place.
+fn mixed(family: &Family) -> Vec<String> {
+    let pairs = family.pairs.iter().map(|(pair, _)| (pair.title(), &pair.datum.origins));
+    let claims = family.claims.iter().filter_map(|judged| match &judged.stated.put {
+        Put::One(one) => Some((format!("claim {}", judged.stated.name), &one.datum.origins)),
+        Put::Steps(..) | Put::Not(_) => None,
+    });
+    let told = |(what, origins): (String, &BTreeSet<Origin>)| {
+        let origins: Vec<String> = origins.iter().map(|o| o.word().to_string()).collect();
+        (origins.len() > 1)
+            .then(|| format!("{what} compares numbers of different origin: {}", list(&origins)))
+    };
+    pairs.chain(claims).filter_map(told).collect()
+}
+
 /// Why an attempt does not count; nothing where it does, or was cut short.
 fn reasons(attempt: &Attempt) -> Vec<String> {
     match (attempt.status, &attempt.fidelity) {
@@ -145,17 +180,6 @@ fn reasons(attempt: &Attempt) -> Vec<String> {
         }
         (Status::Finished, Some(seen)) => seen.reasons.iter().map(|r| format!("not faithful: {r}")).collect(),
         _ => Vec::new(),
-    }
-}
-
-fn origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Measured => "measured",
-        Origin::Emulated => "emulated",
-        Origin::Simulated => "simulated",
-        Origin::Predicted => "predicted",
-        Origin::Computed => "computed",
-        Origin::Published => "published",
     }
 }
 

@@ -55,7 +55,7 @@ pub fn percent(ratio: f64) -> String {
 
 /// ` at slaves 6, boards many`, or nothing.
 pub fn at(levels: &Levels) -> String {
-    if levels.is_empty() { String::new() } else { format!(" at {}", level::text(levels)) }
+    if levels.is_empty() { String::new() } else { format!(" at {}", level::describe(levels)) }
 }
 
 /// A text without its numbers: what reasons that differ in them alone share.

@@ -4,17 +4,21 @@
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 
+use super::greeting::await_greeting;
 use super::{bandwidth, latency};
-use crate::peer::socket::{accept, broken, connect, gone};
+use crate::peer::socket::{accept, broken, connect, gone, udp_beside};
 use crate::peer::{Line, Until};
 
 /// The version of this conversation; both ends refuse another one.
 pub const VERSION: u32 = 1;
+
+/// How much longer than it said a session may take, in seconds.
+pub const GRACE: f64 = 10.0;
 
 /// How long a data connection may take to show its token.
 const SHOWING: Duration = Duration::from_secs(2);
@@ -91,6 +95,27 @@ pub fn ready(line: &mut Line, ask: &Ask, until: &Until) -> Result<(u64, Option<u
 /// The fault for an answer to another question.
 pub fn unexpected(peer: SocketAddr, answer: &Answer) -> Fault {
     Fault::attempt(format!("the other end answered out of turn: {answer:?}")).at(peer.to_string())
+}
+
+/// The serving end's UDP socket, connected to the measuring end once it has greeted.
+pub fn expect_datagrams(
+    listener: &TcpListener,
+    line: &mut Line,
+    token: u64,
+    until: &Until,
+) -> Result<UdpSocket, Fault> {
+    let peer = line.peer();
+    let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
+    let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
+    let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
+    line.say(&Answer::Ready { token, udp: Some(port) })?;
+    await_greeting(&socket, peer.ip(), token, until)?;
+    Ok(socket)
+}
+
+/// The limit of a session that is to take `seconds`.
+pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
+    until.within(Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0) + GRACE))
 }
 
 /// A number that another connection cannot guess by accident.

@@ -2,23 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 use super::spec::Session;
-use crate::peer::socket::{broken, passing, udp_beside};
+use crate::peer::socket::passing;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, expect, token};
-use crate::probe::greeting::await_greeting;
+use crate::probe::control::{Answer, GRACE, expect, expect_datagrams, limit, token};
 use crate::probe::pin::pin;
-
-/// How much longer than it said a session may take.
-const GRACE: f64 = 10.0;
 
 /// How long no datagram comes after the last was sent: then none will.
 const QUIET: Duration = Duration::from_millis(100);
@@ -44,10 +40,10 @@ pub struct Counted {
 /// Serves one session of the probe.
 pub fn count(session: &Session, line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
     session.transport.carries(Bytes(session.size))?;
-    let until = until.within(Duration::from_secs_f64(session.seconds.clamp(0.0, 86_400.0) + GRACE));
+    let until = limit(session.seconds, until);
     let _pinned = pin(session.pin)?;
     let overhead = clock::overhead();
-    let (token, peer) = (token(), line.peer());
+    let token = token();
     let mut tally = Tally::new(session)?;
     match session.transport {
         Transport::Tcp => {
@@ -55,11 +51,7 @@ pub fn count(session: &Session, line: &mut Line, listener: &TcpListener, until: 
             stream(expect(listener, token, &until)?, session, &mut tally, &until)?;
         }
         Transport::Udp => {
-            let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
-            let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
-            let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
-            line.say(&Answer::Ready { token, udp: Some(port) })?;
-            await_greeting(&socket, peer.ip(), token, &until)?;
+            let socket = expect_datagrams(listener, line, token, &until)?;
             datagrams(&socket, session, token, &mut tally, line, &until)?;
         }
     }

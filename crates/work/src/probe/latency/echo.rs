@@ -1,29 +1,24 @@
 //! The serving end: sends back what comes.
 
-use std::net::{SocketAddr, TcpListener};
-use std::time::Duration;
+use std::net::TcpListener;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 use super::spec::Session;
 use super::wire::{Arrival, Datagrams, STAMP, Stream, Wire, has_room};
-use crate::peer::socket::{broken, udp_beside};
+use crate::peer::socket::broken;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, expect, token};
-use crate::probe::greeting::await_greeting;
+use crate::probe::control::{Answer, GRACE, expect, expect_datagrams, limit, token};
 use crate::probe::pin::pin;
 use crate::probe::server::closed;
-
-/// How much longer than it said a session may take.
-const GRACE: f64 = 10.0;
 
 /// Serves one session of the probe.
 pub fn echo(session: &Session, line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
     session.transport.carries(Bytes(session.size))?;
-    let until = until.within(Duration::from_secs_f64(session.seconds.clamp(0.0, 86_400.0) + GRACE));
+    let until = limit(session.seconds, until);
     let _pinned = pin(session.pin)?;
     let token = token();
     let peer = line.peer();
@@ -35,11 +30,7 @@ pub fn echo(session: &Session, line: &mut Line, listener: &TcpListener, until: &
             reflect(wire, session, line, &until)
         }
         Transport::Udp => {
-            let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
-            let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
-            let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
-            line.say(&Answer::Ready { token, udp: Some(port) })?;
-            await_greeting(&socket, peer.ip(), token, &until)?;
+            let socket = expect_datagrams(listener, line, token, &until)?;
             let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
             reflect(wire, session, line, &until)
         }
