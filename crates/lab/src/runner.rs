@@ -261,6 +261,11 @@ impl Runner<'_> {
             ended.fidelity.clone(),
             lab.clock.now(),
         ))?;
+        // Every further attempt would fail too, and the run end without its data.
+        if ended.status == Status::Failed && !troupe.is_up() {
+            let why = ended.reason.as_deref().unwrap_or("no reason given");
+            return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
+        }
         if ended.status == Status::Finished {
             self.book.took(cell, seconds);
         }
