@@ -41,6 +41,14 @@ impl Catalogues {
         if fabric.name.is_empty() {
             fabric.name = stem(name).to_string();
         }
+        // From 8 bit/s up the kernel can shape a link; `NaN` is not comparable.
+        if fabric.rate.0.is_nan() || fabric.rate.0 < 8.0 {
+            return Err(Fault::usage(format!(
+                "expected a rate of at least 8 bit/s, found {} bit/s",
+                fabric.rate.0
+            ))
+            .at(Written::of(text, place).at("rate")));
+        }
         if !fabric.step.windows(2).all(|pair| pair[0].from < pair[1].from) {
             return Err(Fault::usage("expected steps in ascending order of `from`").at(place));
         }
