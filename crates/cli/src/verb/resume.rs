@@ -11,7 +11,7 @@ use crate::out::Out;
 use crate::verb::run::perform;
 
 pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
-    let dir = RunDir::open(&args.dir)?;
+    let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load(&dir)?;
     let before = dir.read()?;
     perform(&dir, &resolved, before, &args.how, out)

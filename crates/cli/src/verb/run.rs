@@ -39,6 +39,12 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
 /// The study that was asked for, and its plan.
 pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
     let catalogues = catalogue::catalogues(&args.catalogue)?;
+    if args.command.is_empty() && (args.nodes.is_some() || !args.vary.is_empty()) {
+        let flag = if args.nodes.is_some() { "--nodes" } else { "--vary" };
+        return Err(Fault::usage("this is for a program of your own, and none is given")
+            .at(flag)
+            .remedy("write the program after `--`, or change a study's levels with --set"));
+    }
     let study = match (&args.study, args.command.is_empty()) {
         (Some(name), true) => catalogue::study(name)?,
         (None, false) => command_study(args)?,
@@ -71,15 +77,19 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .vary
         .iter()
         .map(|text| {
-            setting(text).map_err(|f| Fault { place: Some("--vary".into()), ..f }).map(|(factor, levels)| {
-                match levels {
-                    Value::List(levels) => (factor, levels),
-                    one => (factor, vec![one]),
-                }
+            setting(text).map_err(|_| unreadable_vary(text)).map(|(factor, levels)| match levels {
+                Value::List(levels) => (factor, levels),
+                one => (factor, vec![one]),
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
     crosstalk_study::command_study(nodes, &vary, &args.command)
+}
+
+fn unreadable_vary(text: &str) -> Fault {
+    Fault::usage(format!("expected FACTOR=A,B, found `{text}`"))
+        .at("--vary")
+        .remedy("write for example --vary fabric=ethernet-1g,ethernet-10g")
 }
 
 /// Runs what is left of a plan in `dir`, and concludes.
@@ -115,8 +125,20 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => conclude(dir, resolved, how.gate, out),
+        Ok(_) => {
+            let code = conclude(dir, resolved, how.gate, out)?;
+            something_finished(&dir.read()?).map(|()| code)
+        }
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
+    }
+}
+
+/// A run none of whose attempts finished has measured nothing: that is no success.
+fn something_finished(run: &Run) -> Result<(), Fault> {
+    let finished = run.attempts.iter().any(|a| a.status == Status::Finished);
+    match run.attempts.iter().rev().find_map(|a| a.reason.as_deref()) {
+        Some(reason) if !finished => Err(Fault::environment(format!("no attempt finished: {reason}"))),
+        _ => Ok(()),
     }
 }
 
