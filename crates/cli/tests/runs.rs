@@ -116,6 +116,36 @@ fn two_programs_never_write_one_journal() {
 }
 
 #[test]
+fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let local = ["--testbed", "local"];
+    let begun =
+        crosstalk(dir.path(), &[&["run", "./s.toml", "--out", "out", "--looks", "1"], &local[..]].concat());
+    assert_eq!(begun.status.code(), Some(0), "{}", stderr(&begun));
+    let out = dir.path().join("out");
+    let refused = |file: &str, from: &str, to: &str, said: &str| {
+        let path = out.join(file);
+        let text = std::fs::read_to_string(&path).expect("reads");
+        assert!(text.contains(from), "{file} holds {from}");
+        std::fs::write(&path, text.replace(from, to)).expect("writes");
+        let journal = std::fs::read(out.join("journal.ndjson")).expect("reads");
+        let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(file) && told.contains(said), "{told}");
+        assert_eq!(std::fs::read(out.join("journal.ndjson")).expect("reads"), journal, "nothing is added");
+        std::fs::write(&path, text).expect("puts it back");
+    };
+    refused("study.toml", "4096 B", "8192 B", "not what it was when the run began");
+    refused("study.toml", "seed = 1", "seed = 2", "not what it was when the run began");
+    refused("catalogue/fabrics/srio.toml", "title = \"", "title = \"X", "not what it was when the run began");
+    refused("journal.ndjson", "\"attempt\":1,", "\"attempt\":18446744073709551615,", "it is damaged");
+    let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
+    assert_eq!(output.status.code(), Some(0), "as it was: {}", stderr(&output));
+}
+
+#[test]
 fn a_cluster_that_is_gone_ends_the_run_which_can_be_gone_on_with() {
     let dir = tempfile::tempdir().expect("a directory");
     if !virtual_nodes(dir.path()) {
