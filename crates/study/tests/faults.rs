@@ -212,6 +212,15 @@ fn a_result_that_waits_for_itself() {
 }
 
 #[test]
+fn a_name_that_leads_out_of_the_folder_of_runs() {
+    expect("title = \"T\"", "title = \"T\"\nname = \"../../x\"", 3, "name without slashes", "");
+    let fabric = include_str!("../../../fabrics/srio.toml");
+    let fault =
+        Catalogues::new().fabric("f", &format!("name = \"a/b\"\n{fabric}"), "f.toml").expect_err("leads");
+    assert!(fault.to_string().starts_with("f.toml:1: expected a fabric's name"), "{fault}");
+}
+
+#[test]
 fn more_cells_than_could_ever_be_run_are_refused_before_they_are_made() {
     let levels = (0..100).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let more: String = ["a", "b", "c", "d", "e"].map(|name| format!("{name} = [{levels}]\n")).concat();
