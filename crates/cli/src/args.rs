@@ -93,16 +93,16 @@ pub struct StudyArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Blocks at which to look whether the data suffice; the last is the budget.
-    #[arg(long, value_name = "N,N…", value_delimiter = ',')]
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', allow_negative_numbers = true)]
     pub looks: Vec<usize>,
     /// Seed of the order and of generated inputs.
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// A directory with further `fabrics/`, `systems/` and `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,
     /// Your own program: on how many nodes.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub nodes: Option<usize>,
     /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
@@ -205,7 +205,7 @@ pub struct ProbeArgs {
     #[arg(value_enum)]
     pub kind: Probe,
     /// Measure against a host that listens there.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "listen")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["listen", "fabric"])]
     pub to: Option<String>,
     /// Serve the other end at this address until interrupted.
     #[arg(long, value_name = "ADDR:PORT")]

@@ -1,6 +1,7 @@
 //! Finds studies and catalogues: bundled with the program, or files of the user's.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -46,10 +47,22 @@ fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
     Ok(found)
 }
 
+/// What people write by hand is smaller, in bytes; a device may never end.
+const LONGEST: u64 = 16 << 20;
+
 /// Reads a text file.
 pub fn read(path: &Path) -> Result<String, Fault> {
-    fs::read_to_string(path)
-        .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(path.display().to_string()))
+    let place = || path.display().to_string();
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text))
+        .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place()))?;
+    if text.len() as u64 > LONGEST {
+        return Err(
+            Fault::usage(format!("expected a text file of at most {} MiB", LONGEST >> 20)).at(place())
+        );
+    }
+    Ok(text)
 }
 
 /// The study of that name: a bundled one, or a file.

@@ -6,14 +6,25 @@ use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_lab::rundir::RunDir;
+use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Plan, PlanOptions};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::out::Out;
 use crate::{catalogue, parts};
+
+/// How a run was asked for, beside its study: `options.json`.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    quick: bool,
+    /// What the run measures is written in these; absent in the earliest runs.
+    #[serde(default)]
+    seal: Seal,
+}
 
 /// A study with everything it refers to, and its plan.
 pub struct Resolved {
@@ -33,33 +44,41 @@ impl Resolved {
     /// analysed years later, whatever has become of the catalogues.
     pub fn save(&self, dir: &RunDir) -> Result<(), Fault> {
         dir.write("study.toml", &crosstalk_study::to_toml(&self.study))?;
-        dir.write("options.json", &json!({ "quick": self.plan.quick }).to_string())?;
+        let mut names = vec!["study.toml".to_string()];
         for (name, text) in self.catalogues.used_by(&self.plan) {
-            dir.write(&format!("catalogue/{name}"), &text)?;
+            let name = format!("catalogue/{name}");
+            dir.write(&name, &text)?;
+            names.push(name);
         }
-        Ok(())
+        let seal = seal(dir, names.iter().map(String::as_str))?;
+        dir.write("options.json", &json!(Kept { quick: self.plan.quick, seal }).to_string())
+    }
+
+    /// Reads it back to go on measuring: refuses a study that was changed since.
+    pub fn load_unchanged(dir: &RunDir) -> Result<Self, Fault> {
+        unbroken(dir, &kept(dir)?.seal)?;
+        Self::load(dir)
     }
 
     /// Reads it back.
     pub fn load(dir: &RunDir) -> Result<Self, Fault> {
-        let kept: PathBuf = dir.path().join("catalogue");
-        let dirs: Vec<_> = kept.is_dir().then_some(kept).into_iter().collect();
+        let own: PathBuf = dir.path().join("catalogue");
+        let dirs: Vec<_> = own.is_dir().then_some(own).into_iter().collect();
         let place = dir.path().join("study.toml").display().to_string();
         let study = crosstalk_study::parse(&dir.text("study.toml")?, &place)?;
-        let kept: serde_json::Value = serde_json::from_str(&dir.text("options.json")?).map_err(|e| {
-            Fault::usage(format!("not a run's options: {e}")).at(dir
-                .path()
-                .join("options.json")
-                .display()
-                .to_string())
-        })?;
         let options = PlanOptions {
-            quick: kept["quick"].as_bool().unwrap_or(false),
+            quick: kept(dir)?.quick,
             discovered: parts::discovered(),
             ..PlanOptions::default()
         };
         Self::new(study, catalogue::catalogues(&dirs)?, options)
     }
+}
+
+fn kept(dir: &RunDir) -> Result<Kept, Fault> {
+    let place = || dir.path().join("options.json").display().to_string();
+    serde_json::from_str(&dir.text("options.json")?)
+        .map_err(|e| Fault::usage(format!("not a run's options: {e}")).at(place()))
 }
 
 /// Analyses what was measured, writes the reports, says the deciding sentence.

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),
     };
-    match result {
+    match result.and_then(|code| out::lost().map_or(Ok(code), Err)) {
         Ok(code) => code,
         Err(fault) => {
             out.fault(&fault);

@@ -1,6 +1,7 @@
 //! Where words go: text for people on stdout, or NDJSON; faults on stderr.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use crosstalk_core::Fault;
 use serde::Serialize;
@@ -56,9 +57,26 @@ impl Out {
     }
 }
 
-/// A reader that has gone away (`| head`) is no fault.
+/// Why a line could not be written: the first such reason.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// A reader that has gone away (`| head`) is no fault; a full disk is, but no
+/// reason to give a run up.
 fn line(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    if let Err(error) = writeln!(std::io::stdout(), "{text}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error.to_string());
+    }
+}
+
+/// The fault that not everything said has reached standard output.
+pub fn lost() -> Option<Fault> {
+    LOST.get().map(|why| {
+        Fault::environment(format!("not everything could be written: {why}"))
+            .at("standard output")
+            .remedy("free some room where it is sent, and repeat the command (crosstalk report for a run)")
+    })
 }
 
 fn terminal_width() -> Option<usize> {

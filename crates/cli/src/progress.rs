@@ -55,7 +55,7 @@ impl Progress for Bar {
                 self.left = left(seconds_to_look, seconds_to_end)
             }
             Event::Attempt { experiment, levels, .. } => {
-                self.bar.set_message(format!("{} · {experiment} {}", self.left, words(&levels)));
+                self.bar.set_message(format!("{} · {}", self.left, scene(&experiment, &levels)));
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, status, reason, .. } => {
                 self.left = left(seconds_to_look, seconds_to_end);
@@ -90,12 +90,13 @@ impl Progress for Plain {
         match event {
             Event::Began { cells, blocks, seconds_to_look, seconds_to_end } => {
                 eprintln!(
-                    "{cells} cells, at most {blocks} blocks; {}",
+                    "{cells} cell{}, at most {blocks} blocks; {}",
+                    if cells == 1 { "" } else { "s" },
                     left(seconds_to_look, seconds_to_end)
                 );
             }
             Event::Ended { status: Status::Failed, reason, experiment, levels, .. } => {
-                eprintln!("{experiment} {} failed: {}", words(&levels), reason.unwrap_or_default());
+                eprintln!("{} failed: {}", scene(&experiment, &levels), reason.unwrap_or_default());
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
                 if self.said.elapsed() >= PLAIN_EVERY {
@@ -122,6 +123,10 @@ fn left(to_look: f64, to_end: f64) -> String {
     }
 }
 
-fn words(levels: &Levels) -> String {
-    levels.values().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+/// An experiment and its levels; a cell without factors has none.
+fn scene(experiment: &str, levels: &Levels) -> String {
+    std::iter::once(experiment.to_string())
+        .chain(levels.values().map(ToString::to_string))
+        .collect::<Vec<_>>()
+        .join(" ")
 }

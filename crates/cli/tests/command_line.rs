@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{crosstalk, stderr, stdout};
+use common::{command, crosstalk, stderr, stdout};
 
 /// Arguments, what stderr must say, exit code.
 type Bad = (&'static [&'static str], &'static [&'static str], i32);
@@ -31,7 +31,14 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "kosmos", "--", "true"], &["cannot be run at once"], 2),
         (&["run", "--nodes", "0", "--", "true"], &["--nodes", "found 0"], 2),
         (&["run", "--vary", "fabric=ethernet-1gb", "--", "true"], &["did you mean `ethernet-1g`?"], 2),
-        (&["run", "--vary", "fabric", "--", "true"], &["--vary"], 2),
+        (&["run", "--vary", "fabric", "--", "true"], &["--vary", "fabric=ethernet-1g,ethernet-10g"], 2),
+        (&["run", "kosmos", "--nodes", "2"], &["--nodes", "--set"], 2),
+        (&["run", "kosmos", "--vary", "fabric=srio"], &["--vary", "--set"], 2),
+        (&["run", "--nodes", "-1", "--", "true"], &["'-1' for '--nodes"], 2),
+        (&["run", "kosmos", "--seed", "-1"], &["'-1' for '--seed"], 2),
+        (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
+        (&["plan", "/dev/zero"], &["/dev/zero", "at most 16 MiB"], 2),
+        (&["probe", "latency", "--to", "h:1", "--fabric", "srio"], &["--fabric"], 2),
         (&["run", "kosmos", "--set", "graph.slavs=1"], &["slavs"], 2),
         (&["run", "kosmos", "--set", "nonsense"], &["--set"], 2),
         (&["run", "kosmos", "--deadline", "soon"], &["--deadline"], 2),
@@ -58,6 +65,21 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         assert!(!text.contains("panicked"), "{args:?}: {text}");
     }
     assert!(std::fs::read_dir(dir.path()).expect("reads").next().is_none(), "nothing is left by a refusal");
+}
+
+#[test]
+fn a_full_disk_behind_standard_output_is_a_fault_and_a_closed_pipe_is_none() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        eprintln!("skipped: no /dev/full here");
+        return;
+    };
+    let child = command(dir.path(), &["show", "kosmos"]).stdout(full).output().expect("runs");
+    assert_eq!(child.status.code(), Some(4));
+    assert!(stderr(&child).contains("standard output"), "{}", stderr(&child));
+    let mut child = command(dir.path(), &["show", "kosmos"]).spawn().expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait_with_output().expect("ends").status.code(), Some(0));
 }
 
 #[test]

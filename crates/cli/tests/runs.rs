@@ -98,6 +98,77 @@ fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
 }
 
 #[test]
+fn two_programs_never_write_one_journal() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--out", "out", "--looks", "400"];
+    let first = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    for second in [&args as &[&str], &["resume", "out", "--testbed", "local"]] {
+        let output = crosstalk(dir.path(), second);
+        assert_eq!(output.status.code(), Some(2), "{second:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("another crosstalk is running here"), "{}", stderr(&output));
+    }
+    interrupt(first.id());
+    assert_eq!(finish(first).status.code(), Some(130));
+    let lines = journal(&dir.path().join("out"));
+    assert_eq!(lines.iter().filter(|l| l["line"] == "run").count(), 1);
+}
+
+#[test]
+fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let local = ["--testbed", "local"];
+    let begun =
+        crosstalk(dir.path(), &[&["run", "./s.toml", "--out", "out", "--looks", "1"], &local[..]].concat());
+    assert_eq!(begun.status.code(), Some(0), "{}", stderr(&begun));
+    let out = dir.path().join("out");
+    let refused = |file: &str, from: &str, to: &str, said: &str| {
+        let path = out.join(file);
+        let text = std::fs::read_to_string(&path).expect("reads");
+        assert!(text.contains(from), "{file} holds {from}");
+        std::fs::write(&path, text.replace(from, to)).expect("writes");
+        let journal = std::fs::read(out.join("journal.ndjson")).expect("reads");
+        let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(file) && told.contains(said), "{told}");
+        assert_eq!(std::fs::read(out.join("journal.ndjson")).expect("reads"), journal, "nothing is added");
+        std::fs::write(&path, text).expect("puts it back");
+    };
+    refused("study.toml", "4096 B", "8192 B", "not what it was when the run began");
+    refused("study.toml", "seed = 1", "seed = 2", "not what it was when the run began");
+    refused("catalogue/fabrics/srio.toml", "title = \"", "title = \"X", "not what it was when the run began");
+    refused("journal.ndjson", "\"attempt\":1,", "\"attempt\":18446744073709551615,", "it is damaged");
+    let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
+    assert_eq!(output.status.code(), Some(0), "as it was: {}", stderr(&output));
+}
+
+#[test]
+fn a_cluster_that_is_gone_ends_the_run_which_can_be_gone_on_with() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !virtual_nodes(dir.path()) {
+        return;
+    }
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "virtual", "--out", "out", "--looks", "400"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    let holder = child_named(child.id(), "crosstalk-hold").expect("a process holds the cluster");
+    kill("-KILL", holder);
+    let output = finish(child);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("the virtual cluster is gone"), "{text}");
+    assert!(text.contains("crosstalk resume out"), "{text}");
+    let lines = journal(&dir.path().join("out"));
+    assert_eq!(lines.last().expect("a line")["status"], "failed");
+    let failed = lines.iter().filter(|l| l["line"] == "attempt" && l["status"] == "failed").count();
+    assert!(failed <= 2, "no attempts without a cluster: {failed}");
+}
+
+#[test]
 fn a_run_killed_again_and_again_resumes_and_loses_no_sample() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
@@ -182,6 +253,7 @@ fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
         let output = crosstalk(dir.path(), &args);
         let text = stdout(&output) + &stderr(&output);
         assert_eq!(output.status.code(), Some(4), "nothing was measured: {text}");
+        assert!(stderr(&output).contains("no attempt finished; the last: "), "{text}");
         assert!(text.contains(said), "{program:?}: {text}");
         assert!(!text.contains("panicked"), "{text}");
     }
@@ -208,6 +280,21 @@ fn await_samples(out: &Path, n: usize) {
 
 /// As Ctrl-C does.
 fn interrupt(pid: u32) {
-    let status = Command::new("kill").args(["-INT", &pid.to_string()]).status().expect("kill runs");
+    kill("-INT", pid);
+}
+
+fn kill(signal: &str, pid: u32) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill runs");
     assert!(status.success());
+}
+
+/// The child of `parent` that calls itself `name`.
+fn child_named(parent: u32, name: &str) -> Option<u32> {
+    std::fs::read_dir("/proc").expect("/proc").flatten().find_map(|entry| {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (pid, rest) = stat.split_once(" (")?;
+        let (found, rest) = rest.rsplit_once(") ")?;
+        let of = rest.split_whitespace().nth(1)?.parse::<u32>().ok()?;
+        if of == parent && found == name { pid.parse().ok() } else { None }
+    })
 }

@@ -44,6 +44,11 @@ pub trait Cluster: Send {
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault>;
     /// Makes every link behave so from now on; says what was really set.
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault>;
+    /// Whether it can still be used. A cluster that lives by processes of its own
+    /// may lose them; then no agent can be attached any more.
+    fn is_up(&mut self) -> bool {
+        true
+    }
     /// What of a real cluster this one does not have, for the report.
     fn absences(&self) -> Vec<String>;
 }

@@ -15,6 +15,7 @@ mod once;
 pub mod progress;
 pub mod rundir;
 mod runner;
+pub mod seal;
 mod troupe;
 
 pub use once::once;

@@ -5,7 +5,7 @@
 //! `report.html`, `report.md`.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -34,11 +34,18 @@ pub struct Conditions {
 }
 
 /// A run's directory.
-pub struct RunDir(PathBuf);
+pub struct RunDir {
+    path: PathBuf,
+    /// Held while a run writes here (flock(2), on the directory itself): the
+    /// kernel lets go of it however the program ends.
+    _hold: Option<File>,
+}
 
 impl RunDir {
     /// Makes a new one; refuses a directory that holds a run already.
     pub fn create(path: &Path) -> Result<Self, Fault> {
+        fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
+        let dir = RunDir { path: path.to_path_buf(), _hold: None }.hold()?;
         if path.join("journal.ndjson").exists() {
             return Err(Fault::usage("this directory holds a run already")
                 .at(path.display().to_string())
@@ -47,8 +54,7 @@ impl RunDir {
                     path.display()
                 )));
         }
-        fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
-        Ok(RunDir(path.to_path_buf()))
+        Ok(dir)
     }
 
     /// Opens one that a run has left.
@@ -58,7 +64,23 @@ impl RunDir {
                 .at(path.display().to_string())
                 .remedy("name the directory that `crosstalk run` printed"));
         }
-        Ok(RunDir(path.to_path_buf()))
+        Ok(RunDir { path: path.to_path_buf(), _hold: None })
+    }
+
+    /// Takes it for one program alone, which may then write its journal: two at
+    /// once would overwrite each other's samples.
+    ///
+    /// # Errors
+    /// A usage fault when another program holds it.
+    pub fn hold(self) -> Result<Self, Fault> {
+        let file = File::open(&self.path).map_err(|e| cannot("open", &self.path, &e))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Fault::usage("another crosstalk is running here")
+                .at(self.path.display().to_string())
+                .remedy("wait until it ends, or name another directory with --out")),
+            // Some network file systems have no locks: then nothing can be told.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunDir { _hold: Some(file), ..self }),
+        }
     }
 
     /// The next free `ROOT/NAME-001`, `-002` …
@@ -67,7 +89,7 @@ impl RunDir {
             let path = root.join(format!("{name}-{number:03}"));
             fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(RunDir(path)),
+                Ok(()) => return RunDir { path, _hold: None }.hold(),
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(cannot("create", &path, &e)),
             }
@@ -77,17 +99,17 @@ impl RunDir {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Where its journal is.
     pub fn journal(&self) -> PathBuf {
-        self.0.join("journal.ndjson")
+        self.path.join("journal.ndjson")
     }
 
     /// Writes one of its files whole or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<(), Fault> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|e| cannot("create", parent, &e))?;
         }
@@ -97,14 +119,14 @@ impl RunDir {
 
     /// Reads one of its files.
     pub fn text(&self, name: &str) -> Result<String, Fault> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         fs::read_to_string(&path).map_err(|e| cannot("read", &path, &e))
     }
 
     /// The run so far, with what is known of its nodes.
     pub fn read(&self) -> Result<Run, Fault> {
         let mut run = journal::read(&self.journal())?;
-        if self.0.join("provenance.json").exists() {
+        if self.path.join("provenance.json").exists() {
             let conditions = self.conditions()?;
             run.provenance = conditions.before;
             run.absences = conditions.absences;
@@ -115,7 +137,7 @@ impl RunDir {
     fn conditions(&self) -> Result<Conditions, Fault> {
         serde_json::from_str(&self.text("provenance.json")?).map_err(|e| {
             Fault::usage(format!("not a provenance file: {e}")).at(self
-                .0
+                .path
                 .join("provenance.json")
                 .display()
                 .to_string())
@@ -130,7 +152,7 @@ impl RunDir {
         absences: &[String],
         resuming: bool,
     ) -> Result<(), Fault> {
-        if resuming && self.0.join("provenance.json").exists() {
+        if resuming && self.path.join("provenance.json").exists() {
             let earlier = self.conditions()?.before;
             return unchanged(&earlier, facts);
         }
@@ -214,6 +236,19 @@ mod tests {
         dir.record_before(&facts("6.1"), &[], true).expect("the same");
         let fault = dir.record_before(&facts("6.2"), &[], true).expect_err("another kernel");
         assert!(fault.message.contains("kernel was `6.1` and is now `6.2`"), "{fault}");
+    }
+
+    #[test]
+    fn a_directory_is_one_program_s_at_a_time() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = root.path().join("run");
+        let first = RunDir::create(&path).expect("made");
+        for second in [RunDir::create(&path), RunDir { path: path.clone(), _hold: None }.hold()] {
+            let fault = second.err().expect("refused");
+            assert!(fault.message.contains("another crosstalk is running here"), "{fault}");
+        }
+        drop(first);
+        RunDir::create(&path).expect("free again");
     }
 
     #[test]

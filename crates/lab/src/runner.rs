@@ -68,17 +68,11 @@ pub struct Ending {
 
 /// Runs the plan, going on where `before` ended (an empty run begins it).
 pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
+    let next = next_attempt(&before, lab)?;
     let resuming = lab.dir.journal().exists();
     let journal =
         if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
-    let mut runner = Runner {
-        lab,
-        journal,
-        next: before.attempts.iter().map(|a| a.id + 1).max().unwrap_or(0),
-        book: Book::new(),
-        done: 0,
-        progress,
-    };
+    let mut runner = Runner { lab, journal, next, book: Book::new(), done: 0, progress };
     runner.open(&before)?;
     runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
     let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
@@ -101,6 +95,18 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
         lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
     }
     Ok(ending)
+}
+
+/// The first number that no attempt has.
+fn next_attempt(before: &Run, lab: &Lab) -> Result<AttemptId, Fault> {
+    let last = before.attempts.iter().map(|a| a.id).max();
+    match last {
+        None => Ok(0),
+        Some(id) if id < AttemptId::from(u32::MAX) => Ok(id + 1),
+        Some(id) => Err(Fault::usage(format!("it is damaged: it has an attempt number {id}"))
+            .at(lab.dir.journal().display().to_string())
+            .remedy("take that attempt's lines out, or begin a new run")),
+    }
 }
 
 struct Runner<'a> {
@@ -263,6 +269,11 @@ impl Runner<'_> {
             ended.fidelity.clone(),
             lab.clock.now(),
         ))?;
+        // Every further attempt would fail too, and the run end without its data.
+        if ended.status == Status::Failed && !troupe.is_up() {
+            let why = ended.reason.as_deref().unwrap_or("no reason given");
+            return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
+        }
         if ended.status == Status::Finished {
             self.book.took(cell, seconds);
         }

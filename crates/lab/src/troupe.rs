@@ -78,6 +78,11 @@ impl Troupe {
         self.cluster.absences().into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
+    /// Whether the cluster can still be used.
+    pub fn is_up(&mut self) -> bool {
+        self.cluster.is_up()
+    }
+
     /// How links were really set, so far.
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -1,6 +1,7 @@
 //! The catalogues: fabrics, systems and published values by name.
 
 use crate::bundled;
+use crate::check::file_name;
 use crate::parse::stem;
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
@@ -41,6 +42,15 @@ impl Catalogues {
         if fabric.name.is_empty() {
             fabric.name = stem(name).to_string();
         }
+        file_name("fabric", &fabric.name).map_err(|fault| fault.at(Written::of(text, place).at("name")))?;
+        // From 8 bit/s up the kernel can shape a link; `NaN` is not comparable.
+        if fabric.rate.0.is_nan() || fabric.rate.0 < 8.0 {
+            return Err(Fault::usage(format!(
+                "expected a rate of at least 8 bit/s, found {} bit/s",
+                fabric.rate.0
+            ))
+            .at(Written::of(text, place).at("rate")));
+        }
         if !fabric.step.windows(2).all(|pair| pair[0].from < pair[1].from) {
             return Err(Fault::usage("expected steps in ascending order of `from`").at(place));
         }
@@ -62,6 +72,7 @@ impl Catalogues {
         if system.name.is_empty() {
             system.name = stem(name).to_string();
         }
+        file_name("system", &system.name).map_err(|fault| fault.at(Written::of(text, place).at("name")))?;
         if system.network.is_empty() {
             return Err(Fault::usage("a system needs a network")
                 .at(place)

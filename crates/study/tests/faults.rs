@@ -212,6 +212,28 @@ fn a_result_that_waits_for_itself() {
 }
 
 #[test]
+fn a_name_that_leads_out_of_the_folder_of_runs() {
+    expect("title = \"T\"", "title = \"T\"\nname = \"../../x\"", 3, "name without slashes", "");
+    let fabric = include_str!("../../../fabrics/srio.toml");
+    let fault =
+        Catalogues::new().fabric("f", &format!("name = \"a/b\"\n{fabric}"), "f.toml").expect_err("leads");
+    assert!(fault.to_string().starts_with("f.toml:1: expected a fabric's name"), "{fault}");
+}
+
+#[test]
+fn more_cells_than_could_ever_be_run_are_refused_before_they_are_made() {
+    let levels = (0..100).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let more: String = ["a", "b", "c", "d", "e"].map(|name| format!("{name} = [{levels}]\n")).concat();
+    expect(
+        "size = [64, 128]\n",
+        &format!("size = [64, 128]\n{more}"),
+        8,
+        "expected at most 10000",
+        "fewer levels",
+    );
+}
+
+#[test]
 fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     let mut catalogues = Catalogues::new();
     let fabric = "title = \"T\"\nrate = \"1 Gbits/s\"\nsource = {}\ncosts = { L = \"1 s\", o = \"1 s\", g = \"1 s\", G = \"1 s\" }";
@@ -220,6 +242,8 @@ fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     assert!(fault.contains("did you mean `Gbit/s`?"), "{fault}");
     let fault = catalogues.fabric("f", &fabric.replace("g =", "gg ="), "f.toml").expect_err("no such cost");
     assert_eq!(fault.place.as_deref(), Some("f.toml:4"));
+    let fault = catalogues.fabric("f", &fabric.replace("1 Gbits/s", "0 bit/s"), "f.toml").expect_err("still");
+    assert_eq!(fault.to_string(), "f.toml:2: expected a rate of at least 8 bit/s, found 0 bit/s");
     let fault = catalogues.fabric("none", &fabric.replace("Gbits", "Gbit"), "none.toml").expect_err("taken");
     assert!(fault.message.contains("as fast as the kernel goes"), "{fault}");
 

@@ -39,6 +39,12 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
 /// The study that was asked for, and its plan.
 pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
     let catalogues = catalogue::catalogues(&args.catalogue)?;
+    if args.command.is_empty() && (args.nodes.is_some() || !args.vary.is_empty()) {
+        let flag = if args.nodes.is_some() { "--nodes" } else { "--vary" };
+        return Err(Fault::usage("this is for a program of your own, and none is given")
+            .at(flag)
+            .remedy("write the program after `--`, or change a study's levels with --set"));
+    }
     let study = match (&args.study, args.command.is_empty()) {
         (Some(name), true) => catalogue::study(name)?,
         (None, false) => command_study(args)?,
@@ -71,15 +77,19 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .vary
         .iter()
         .map(|text| {
-            setting(text).map_err(|f| Fault { place: Some("--vary".into()), ..f }).map(|(factor, levels)| {
-                match levels {
-                    Value::List(levels) => (factor, levels),
-                    one => (factor, vec![one]),
-                }
+            setting(text).map_err(|_| unreadable_vary(text)).map(|(factor, levels)| match levels {
+                Value::List(levels) => (factor, levels),
+                one => (factor, vec![one]),
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
     crosstalk_study::command_study(nodes, args.scale, &vary, &args.command)
+}
+
+fn unreadable_vary(text: &str) -> Fault {
+    Fault::usage(format!("expected FACTOR=A,B, found `{text}`"))
+        .at("--vary")
+        .remedy("write for example --vary fabric=ethernet-1g,ethernet-10g")
 }
 
 /// Runs what is left of a plan in `dir`, and concludes.

@@ -12,6 +12,7 @@ use crosstalk_core::value::{Levels, Value};
 
 /// Checks a study against itself.
 pub(crate) fn check(study: &Study) -> Result<(), Fault> {
+    file_name("study", &study.name).map_err(|fault| fault.at(study.written.at("name")))?;
     looks(&study.looks).map_err(|fault| fault.at(study.written.at("looks")))?;
     if study.experiment.is_empty() {
         return Err(Fault::usage("a study needs at least one experiment")
@@ -26,6 +27,14 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
     }
     draw::check(study)?;
     quick(study)
+}
+
+/// Files and directories are called after it: it must not lead elsewhere.
+pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
+    if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        return Err(Fault::usage(format!("expected a {what}'s name without slashes, found `{name}`")));
+    }
+    Ok(())
 }
 
 /// Looks ascend from 1.

@@ -88,6 +88,15 @@ fn experiment(
         cells: Vec::new(),
         pending,
     };
+    let many = all.values().fold(1_usize, |n, levels| n.saturating_mul(levels.len()));
+    if many > cells::MOST {
+        return Err(Fault::usage(format!(
+            "experiment `{name}` combines its levels to {many} cells: expected at most {}",
+            cells::MOST
+        ))
+        .at(study.written.at(&format!("experiment.{name}.factors")))
+        .remedy("take fewer levels, or an experiment for each question"));
+    }
     let combinations = cells::combine(&all, experiment);
     if combinations.is_empty() && planned.pending.is_none() {
         return Err(Fault::usage(format!("experiment `{name}` excludes all its cells"))

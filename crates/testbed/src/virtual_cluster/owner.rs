@@ -135,6 +135,10 @@ impl Cluster for VirtualCluster {
         self.order(&ToHolder::Shape { rate }, None)
     }
 
+    fn is_up(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     fn absences(&self) -> Vec<String> {
         let mut absences: Vec<String> = [
             "nodes share one machine: its cores, caches, memory bandwidth, kernel locks and clock",

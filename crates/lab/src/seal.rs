@@ -1,0 +1,72 @@
+//! Whether the files that say what a run measures are still what they were when
+//! it began: samples of two studies must not end up in one journal.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crosstalk_core::Fault;
+
+use crate::rundir::RunDir;
+
+/// File → digest.
+pub type Seal = BTreeMap<String, String>;
+
+/// The seal of these files of a run's directory, as they are now.
+///
+/// # Errors
+/// An environment fault when one cannot be read.
+pub fn seal<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Result<Seal, Fault> {
+    names.into_iter().map(|name| Ok((name.to_string(), digest(dir.text(name)?.as_bytes())))).collect()
+}
+
+/// Refuses when a sealed file is another now, or gone.
+///
+/// # Errors
+/// A usage fault that names the file.
+pub fn unbroken(dir: &RunDir, seal: &Seal) -> Result<(), Fault> {
+    for (name, sealed) in seal {
+        let path = dir.path().join(name);
+        if fs::read(&path).map(|bytes| digest(&bytes)).ok().as_ref() != Some(sealed) {
+            return Err(Fault::usage(
+                "it is not what it was when the run began: samples of two studies must not be mixed",
+            )
+            .at(path.display().to_string())
+            .remedy("put it back as it was, or begin a new run with the changed study"));
+        }
+    }
+    Ok(())
+}
+
+/// FNV-1a, 64 bit (draft-eastlake-fnv): against mistakes, not against malice.
+fn digest(bytes: &[u8]) -> String {
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_fnv_1a() {
+        // The draft's test vectors.
+        assert_eq!(digest(b""), "cbf29ce484222325");
+        assert_eq!(digest(b"foobar"), "85944171f73967e8");
+    }
+
+    #[test]
+    fn a_file_that_changed_or_went_breaks_the_seal() {
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = RunDir::create(&root.path().join("run")).expect("made");
+        dir.write("study.toml", "a = 1").expect("writes");
+        let sealed = seal(&dir, ["study.toml"]).expect("reads");
+        unbroken(&dir, &sealed).expect("as it was");
+        dir.write("study.toml", "a = 2").expect("writes");
+        let fault = unbroken(&dir, &sealed).expect_err("changed");
+        assert!(fault.place.is_some_and(|p| p.ends_with("run/study.toml")));
+        fs::remove_file(dir.path().join("study.toml")).expect("removes");
+        unbroken(&dir, &sealed).expect_err("gone");
+    }
+}
