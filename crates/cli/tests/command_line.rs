@@ -68,6 +68,25 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
 }
 
 #[test]
+fn a_study_without_cells_or_with_too_many_nodes_says_so_and_does_not_offer_to_resume() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let top = "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nconditions.fabric = \"none\"\n";
+    for (rest, said) in [
+        (
+            "work.a = { kind = \"command\", argv = [\"$n\"] }\nfactors.n = { discover = \"moons\" }",
+            "the host's moons",
+        ),
+        ("work.a = { kind = \"command\", argv = [\"true\"], nodes = 100000 }\nfactors = {}", "found 100000"),
+    ] {
+        std::fs::write(dir.path().join("s.toml"), format!("{top}{rest}")).expect("writes");
+        let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local"]);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(said) && !text.contains("resume"), "{text}");
+    }
+}
+
+#[test]
 fn a_full_disk_behind_standard_output_is_a_fault_and_a_closed_pipe_is_none() {
     let dir = tempfile::tempdir().expect("a directory");
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {

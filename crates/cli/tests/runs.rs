@@ -255,6 +255,7 @@ fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
         assert_eq!(output.status.code(), Some(4), "nothing was measured: {text}");
         assert!(stderr(&output).contains("no attempt finished; the last: "), "{text}");
         assert!(text.contains(said), "{program:?}: {text}");
+        assert!(!text.contains("node 0: node 0"), "{text}");
         assert!(!text.contains("panicked"), "{text}");
     }
 }

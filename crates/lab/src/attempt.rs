@@ -279,5 +279,7 @@ fn failed(seat: Seat, outcome: Outcome) -> Fault {
         Outcome::Failed { reason } => reason,
         Outcome::Finished { .. } => "ended before it was told to go".into(),
     };
-    Fault::attempt(reason).at(format!("node {}", seat.1))
+    let fault = Fault::attempt(reason);
+    // Some say themselves on which node it was, perhaps on another than their own.
+    if fault.message.starts_with("node ") { fault } else { fault.at(format!("node {}", seat.1)) }
 }

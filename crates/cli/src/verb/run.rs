@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crosstalk_core::Fault;
 use crosstalk_core::record::Status;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Value;
+use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::rundir::RunDir;
@@ -24,6 +24,11 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     if let Some(file) = &args.save {
         std::fs::write(file, crosstalk_study::to_toml(&resolved.study))
             .map_err(|e| Fault::usage(format!("cannot write it: {e}")).at(file.display().to_string()))?;
+    }
+    if resolved.plan.cells().next().is_none() {
+        let why = resolved.plan.warnings.join("; ");
+        return Err(Fault::usage(format!("there is nothing to run: {why}"))
+            .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
     // What cannot be run at all is said before a directory is made for it.
     parts::testbed(args.how.testbed, &resolved.plan)?;
@@ -129,6 +134,8 @@ pub fn perform(
             let code = conclude(dir, resolved, how.gate, out)?;
             something_finished(dir).map(|()| code)
         }
+        // What is wrong with the study will be so again.
+        Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
 }
