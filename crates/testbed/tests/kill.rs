@@ -166,8 +166,17 @@ fn local_leaves_nothing() {
 /// Local agents that are deaf to the end of their owner need the ledger.
 fn next_start_undoes() {
     let mut trial = Trial::begin("own-local", 0);
+    let reapers = || -> Vec<String> {
+        trial.left().into_iter().filter(|line| line.ends_with("crosstalk-reap")).collect()
+    };
+    let began = Instant::now();
+    while reapers().is_empty() || trial.ledgers() == 0 {
+        assert!(began.elapsed() < SOON, "no reaper came up");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Long enough for agents to be there as well, which the ledger then names.
     std::thread::sleep(Duration::from_millis(60));
-    for line in trial.left().iter().filter(|line| line.ends_with("crosstalk-reap")) {
+    for line in reapers() {
         let pid = line.trim_start_matches("/proc/").split(' ').next().expect("a number");
         assert!(Command::new("kill").args(["-9", pid]).status().expect("starts").success());
     }
