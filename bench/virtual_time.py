@@ -43,7 +43,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", default="forms,truth,cores")
-    parser.add_argument("--blocks", type=int, default=12, help="of PageRank in the four conditions, at least 6")
+    parser.add_argument("--blocks", type=int, default=16, help="of PageRank in the four conditions, at least 6")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if options.blocks < 6:

@@ -4,6 +4,7 @@
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
+use crosstalk_host::cpu::{self, Pinned};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
 use crosstalk_model::{Charge, Port, Spent, VirtualTime};
@@ -72,6 +73,11 @@ pub(crate) struct Virtual {
     /// Held while the clock runs. Refused, the thread is switched out more
     /// often, which the monitor sees.
     _undisturbed: Option<Undisturbed>,
+    /// Held from the first restart on, which is where the program's own time
+    /// begins. All ranks then share one core and compute by turns: two that
+    /// compute at once slow each other by what they share (last-level cache,
+    /// memory, a core's second thread), which nodes of their own would not.
+    core: Option<Pinned>,
 }
 
 pub(crate) struct Real {
@@ -91,6 +97,7 @@ impl Clock {
                 monitor: Monitor::begin(),
                 counted: Counted::default(),
                 _undisturbed: Undisturbed::begin().ok(),
+                core: None,
                 meter: Meter::calibrated(),
             })),
             None => Clock::Real(Real::new()),
@@ -104,6 +111,9 @@ impl Clock {
                 clock.port = Port::default();
                 clock.counted = Counted::default();
                 clock.monitor = Monitor::begin();
+                if clock.core.is_none() {
+                    clock.core = cpu::fastest().and_then(|cpu| Pinned::begin(cpu).ok());
+                }
             }
             Clock::Real(clock) => *clock = Real::new(),
         }

@@ -1,6 +1,7 @@
 //! Which CPUs a thread may run on (sched_setaffinity(2)).
 
 use crosstalk_core::Fault;
+use std::marker::PhantomData;
 use std::{io, mem};
 
 use crate::errno::check;
@@ -39,6 +40,52 @@ pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
     })
 }
 
+/// The CPU on which what is measured by CPU time runs: the fastest of those that
+/// the calling thread may run on; of equals the last, since the first handle most
+/// of the interrupts. Every process with the same CPUs allowed finds the same one.
+pub fn fastest() -> Option<usize> {
+    allowed().into_iter().max_by_key(|cpu| (speed(*cpu), *cpu))
+}
+
+/// How fast a CPU is beside the others of this host, in no unit; 0 where the
+/// kernel does not say (Documentation/ABI/testing/sysfs-devices-system-cpu).
+fn speed(cpu: usize) -> u64 {
+    let told = |file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    };
+    told("cpu_capacity").or_else(|| told("cpufreq/cpuinfo_max_freq")).unwrap_or(0)
+}
+
+/// The calling thread pinned to one CPU; it may run where it might before with
+/// the drop.
+#[derive(Debug)]
+pub struct Pinned {
+    before: Vec<usize>,
+    /// The CPUs allowed are a thread's own: the guard stays in it.
+    stays: PhantomData<*const ()>,
+}
+
+impl Pinned {
+    /// Pins the calling thread.
+    ///
+    /// # Errors
+    /// When the CPU is not there or not allowed.
+    pub fn begin(cpu: usize) -> Result<Self, Fault> {
+        let before = allowed();
+        pin(cpu)?;
+        Ok(Pinned { before, stays: PhantomData })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // Refused only where the host's administrator has taken all of them
+        // away meanwhile; the thread then stays where it is.
+        restrict(&self.before).ok();
+    }
+}
+
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
@@ -57,6 +104,20 @@ mod tests {
             let cpu = *allowed().last().expect("at least one CPU is allowed");
             pin(cpu).expect("an allowed CPU can be pinned to");
             assert_eq!(allowed(), [cpu]);
+        })
+        .join()
+        .expect("the thread ends");
+    }
+
+    #[test]
+    fn a_thread_is_pinned_until_the_guard_goes() {
+        std::thread::spawn(|| {
+            let before = allowed();
+            let cpu = fastest().expect("at least one CPU is allowed");
+            let guard = Pinned::begin(cpu).expect("an allowed CPU can be pinned to");
+            assert_eq!(allowed(), [cpu]);
+            drop(guard);
+            assert_eq!(allowed(), before);
         })
         .join()
         .expect("the thread ends");
