@@ -145,6 +145,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
         relative_to: None,
         published: None,
         published_as: BTreeMap::new(),
+        marks: BTreeMap::new(),
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),

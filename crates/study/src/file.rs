@@ -354,6 +354,9 @@ pub struct FigureSpec {
     /// Logarithmic axes: any of `x`, `y`.
     #[serde(default)]
     pub log: Vec<String>,
+    /// Places across to point out by name: `{ MicroBlade = "2.5 Gbit/s" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub marks: BTreeMap<String, Value>,
     /// Draw each value over that of the cell with these levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_to: Option<Levels>,

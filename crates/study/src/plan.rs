@@ -11,6 +11,7 @@ pub use options::PlanOptions;
 pub use order::WallTime;
 
 use crosstalk_core::emulation::Placement;
+use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::value::{Levels, Params, Value};
@@ -89,6 +90,8 @@ pub enum Place {
     Virtual {
         /// The system, network included.
         system: String,
+        /// What is different about its links.
+        links: Links,
         /// How nodes are spread over boards.
         placement: Placement,
         /// Nodes.
