@@ -43,6 +43,9 @@ pub trait Cluster: Send {
     /// Starts an agent on `node` (a fresh one after a former died).
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault>;
     /// Makes every link behave so from now on; says what was really set.
+    ///
+    /// # Errors
+    /// When the links cannot be made to behave so, with what could be instead.
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault>;
     /// Whether it can still be used. A cluster that lives by processes of its own
     /// may lose them; then no agent can be attached any more.

@@ -8,12 +8,12 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::testbed::Testbed;
+use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
-use crosstalk_study::plan::{Cell, Plan};
+use crosstalk_study::plan::{Cell, Place, Plan};
 use crosstalk_study::samples::Run;
 
 use crate::attempt::{Ended, Given, perform};
@@ -79,6 +79,8 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
     let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
     let seats: Vec<_> = (0..nodes).map(|node| (0, node)).collect();
     let facts = troupe.facts(&seats)?;
+    // What cannot be is told now, not after hours of attempts.
+    links(lab).try_for_each(|link| troupe.shape(link))?;
     lab.dir.record_before(&facts, &troupe.absences(), resuming)?;
 
     let ending = runner.blocks(&mut troupe, before);
@@ -95,6 +97,14 @@ pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending
         lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
     }
     Ok(ending)
+}
+
+/// How links will have to behave.
+fn links(lab: &Lab) -> impl Iterator<Item = Link> {
+    lab.plan.cells().filter_map(|cell| match cell.scene.place {
+        Place::Real { link, .. } => Some(link),
+        Place::Virtual { .. } => None,
+    })
 }
 
 /// The first number that no attempt has.
