@@ -1,3 +1,18 @@
-//! Applications: whole computations whose completion time is the result.
+//! Applications: whole computations whose completion time is the result. One
+//! master and N slaves compute it over `comm`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `application` | the roles, and how a node gets ready for one |
+//! | `account` | what every application tells of its answer and its nodes |
+//! | `words` | what master and slaves tell each other |
+//! | `exchange` | what slaves hand each other |
 
+mod account;
+mod application;
+pub mod exchange;
 pub mod pagerank;
+mod words;
+
+pub use account::Answer;
+pub use application::{Play, Role, deployment, prepare, slave};

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
 use crosstalk_core::record::Reading;
 use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::units::Seconds;
@@ -14,17 +15,24 @@ use super::server::{Times, serve};
 use crate::peer::Until;
 use crate::peer::socket::listen;
 
-/// What node 0 does once it knows where node 1 listens.
-pub type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Vec<(Reading, u64)>, Fault> + Send>;
+/// Readings, each with how many observations it stands for.
+type Readings = Vec<(Reading, u64)>;
 
-/// One of the two nodes, ready.
-enum Node {
-    Measures { measure: Measure, deadline: Seconds },
-    Serves { listener: TcpListener, deadline: Seconds },
+/// What node 0 does once it knows where node 1 listens.
+type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send>;
+
+/// What it takes to measure a network from a program.
+pub fn needs() -> Vec<Need> {
+    vec![Need::found("TCP and UDP sockets", "the kernel's")]
 }
 
-/// Gets a node ready for its part.
-pub fn prepare(part: &Part, measure: Measure) -> Result<Box<dyn Prepared>, Fault> {
+/// Gets a node ready for its part: node 0 will `measure`, once it knows where
+/// node 1 listens.
+pub fn prepare(
+    part: &Part,
+    measure: impl FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send + 'static,
+) -> Result<Box<dyn Prepared>, Fault> {
+    let measure: Measure = Box::new(measure);
     let deadline = part.deadline;
     let node = match (part.node, part.nodes) {
         (0, 2) => Node::Measures { measure, deadline },
@@ -38,6 +46,12 @@ pub fn prepare(part: &Part, measure: Measure) -> Result<Box<dyn Prepared>, Fault
         }
     };
     Ok(Box::new(node))
+}
+
+/// One of the two nodes, ready.
+enum Node {
+    Measures { measure: Measure, deadline: Seconds },
+    Serves { listener: TcpListener, deadline: Seconds },
 }
 
 impl Prepared for Node {

@@ -7,17 +7,17 @@
 //! latency of the start has no part in it. Of the others the median interval
 //! counts. What the probe itself does between two messages is not charged.
 
-use crosstalk_comm::{Listener, Rank};
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+
+use crate::Declared;
+use crate::peer::rank;
 
 /// Messages that fill the pipeline, before the timed ones.
 const FILLING: u64 = 8;
@@ -32,57 +32,41 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const TAG: u32 = 0;
 
+const PARAMETERS: &[&str] = &["size", "count"];
+
 /// The probe.
-pub struct Stream;
-
-impl Workload for Stream {
-    fn name(&self) -> &'static str {
-        "stream"
-    }
-
-    fn title(&self) -> &'static str {
-        "bandwidth between two nodes in virtual time, messages of one size back to back"
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        &["size", "count"]
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Virtual
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
-    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        let load = Load::new(params)?;
+pub const STREAM: Declared<Load> = Declared {
+    name: "stream",
+    title: "bandwidth between two nodes in virtual time, messages of one size back to back",
+    parameters: PARAMETERS,
+    timing: Timing::Virtual,
+    needs: Vec::new,
+    read: Load::new,
+    deploy: |load| {
         let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
         let seconds = 0.02 + (load.size as f64 * 1e-9 + 1e-5) * load.messages() as f64;
-        Ok(Deployment { nodes: 2, metrics, seconds })
-    }
+        Deployment { nodes: 2, metrics, seconds }
+    },
+    prepare,
+};
 
-    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-        let load = Load::new(&part.params)?;
-        if part.nodes != 2 || part.node > RECEIVER || part.addresses.len() != 2 {
-            return Err(Fault::attempt(format!(
-                "expected two nodes, found node {} of {}",
-                part.node, part.nodes
-            )));
-        }
-        if part.emulation.is_none() {
-            return Err(Fault::usage("`stream` is told by virtual time, and this is a real network")
-                .remedy("use the workload `bandwidth`"));
-        }
-        let listener = crosstalk_comm::bind(part.addresses[part.node])?;
-        Ok(Box::new(Ready { part: part.clone(), load, listener }))
+fn prepare(load: Load, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if part.nodes != 2 || part.node > RECEIVER {
+        return Err(Fault::attempt(format!(
+            "expected two nodes, found node {} of {}",
+            part.node, part.nodes
+        )));
     }
+    if part.emulation.is_none() {
+        return Err(Fault::usage("`stream` is told by virtual time, and this is a real network")
+            .remedy("use the workload `bandwidth`"));
+    }
+    rank::prepare(part, Box::new(move |rank, out| play(load, rank, out)))
 }
 
 /// What is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Load {
+pub struct Load {
     /// Bytes in a message.
     size: u64,
     /// Timed messages.
@@ -91,7 +75,7 @@ struct Load {
 
 impl Load {
     fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(Stream.parameters())?;
+        params.only(PARAMETERS)?;
         let Bytes(size) = params.size("size", Bytes(4096))?;
         if size > 1 << 30 {
             return Err(
@@ -113,35 +97,16 @@ impl Load {
     }
 }
 
-struct Ready {
-    part: Part,
-    load: Load,
-    listener: Listener,
-}
-
-impl Prepared for Ready {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        Some(self.listener.endpoint())
+fn play(load: Load, mut rank: Rank, out: &mut dyn Sink) -> Result<Option<Fidelity>, Fault> {
+    rank.count_messages_only();
+    rank.restart_clock()?;
+    if rank.id() == SENDER {
+        send(load, &mut rank)?;
+    } else {
+        let bandwidth = receive(load, &mut rank)?;
+        out.take(Reading::value("bandwidth", bandwidth, Origin::Emulated), load.count)?;
     }
-
-    fn run(
-        self: Box<Self>,
-        endpoints: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
-        let Ready { part, load, listener } = *self;
-        let mut rank = listener.connect(&part, endpoints, cancelled)?;
-        rank.count_messages_only();
-        rank.restart_clock()?;
-        if rank.id() == SENDER {
-            send(load, &mut rank)?;
-        } else {
-            let bandwidth = receive(load, &mut rank)?;
-            out.take(Reading::value("bandwidth", bandwidth, Origin::Emulated), load.count)?;
-        }
-        rank.finish()
-    }
+    rank.finish()
 }
 
 fn send(load: Load, rank: &mut Rank) -> Result<(), Fault> {
@@ -191,6 +156,7 @@ fn receive_one(load: Load, index: u64, rank: &mut Rank) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::scene::Workload;
 
     #[test]
     fn small_messages_are_many_and_large_ones_few() {
@@ -203,7 +169,7 @@ mod tests {
     #[test]
     fn bad_values_are_named() {
         let refusal = |name: &str, value: i64| {
-            Stream.deploy(&Params::default().with(name, value)).expect_err("refused").to_string()
+            STREAM.deploy(&Params::default().with(name, value)).expect_err("refused").to_string()
         };
         assert!(refusal("size", 0).contains("parameter `size`: expected a size above zero"));
         assert!(refusal("size", 2 << 30).contains("at most 1 GiB"));
