@@ -133,7 +133,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let rest = vary.iter().skip(2).filter_map(|(name, levels)| Some((name.clone(), levels.first()?.clone())));
     let run_time = FigureSpec {
         title: "Run time".into(),
-        caption: "Wall time of the command, until its last node has ended.".into(),
+        caption: "Wall time of the command on node 0; when it ends there, the other nodes' are told to end.".into(),
         order: 1,
         experiment: EXPERIMENT.into(),
         kind: DrawAs::Bars,
