@@ -36,7 +36,7 @@ pub struct Resolved {
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
         let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
-        let study = crosstalk_study::resolve(&study, &options)?;
+        let study = crosstalk_study::resolve(&study, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan })
     }
 
