@@ -2,7 +2,7 @@
 //! agent that answers one line with one line.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,7 @@ fn agent() -> ExitCode {
             ["listen"] => sink.listen(),
             ["taken"] => sink.taken(),
             ["send", address, bytes] => send(address, bytes),
+            ["mail", ref addresses @ ..] => mail(addresses),
             _ => "what?".into(),
         };
         println!("{answer}");
@@ -99,6 +100,13 @@ fn send(address: &str, bytes: &str) -> String {
     stream.shutdown(std::net::Shutdown::Write).expect("ends");
     stream.read_exact(&mut [0]).expect("is thanked");
     began.elapsed().as_secs_f64().to_string()
+}
+
+/// Sends a datagram to each; answers with the first error, if any.
+fn mail(addresses: &[&str]) -> String {
+    let socket = UdpSocket::bind("0.0.0.0:0").expect("binds");
+    let failed = addresses.iter().find_map(|to| Some((to, socket.send_to(b"!", (*to, 9)).err()?)));
+    failed.map_or_else(|| "sent".into(), |(to, error)| format!("{to}: {error}"))
 }
 
 /// A conversation with such an agent.
