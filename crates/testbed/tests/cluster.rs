@@ -209,7 +209,7 @@ fn more_pairs_than_the_host_s_table_holds() {
     for (node, own) in addresses.iter().enumerate() {
         let peers: Vec<_> = addresses.iter().filter(|address| *address != own).cloned().collect();
         let mut agent = attach(&mut cluster, node);
-        assert_eq!(agent.ask(&format!("mail {}", peers.join(" "))), "sent", "node {node}");
+        assert_eq!(agent.ask(&format!("knock {}", peers.join(" "))), "all answer", "node {node}");
     }
 }
 
