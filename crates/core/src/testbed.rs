@@ -30,6 +30,9 @@ pub trait Testbed: Send {
     fn name(&self) -> &'static str;
     /// What it needs of this machine.
     fn needs(&self) -> Vec<Need>;
+    /// Refuses a number of nodes that this machine has no room for, before
+    /// anything is made.
+    fn admits(&self, nodes: usize) -> Result<(), Fault>;
     /// Makes `nodes` nodes. Dropping the cluster takes them away again.
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
 }

@@ -115,6 +115,11 @@ impl Plan {
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.experiments.iter().flat_map(|experiment| &experiment.cells)
     }
+
+    /// The nodes of its largest cell.
+    pub fn nodes(&self) -> usize {
+        self.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
+    }
 }
 
 impl Place {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::node::{self, Birth};
 use super::protocol::{Answer, ToNode};
-use super::{meter, shaping};
+use super::{meter, neighbours, shaping};
 
 /// A kernel bridge has 1,023 usable ports (net/bridge/br_private.h, `BR_MAX_PORTS`).
 pub(super) const MOST: usize = 1_000;
@@ -46,6 +46,8 @@ pub(super) struct Switch {
     pids: File,
     network: File,
     netlink: Socket,
+    /// How many nodes there are once all are made.
+    count: usize,
     /// The first process of each node.
     nodes: Vec<Packets>,
     /// What links are held to, in bit/s.
@@ -72,8 +74,16 @@ impl Switch {
         let mut netlink = Socket::open()?;
         netlink.bridge(BRIDGE)?;
         netlink.up(BRIDGE)?;
-        let mut switch =
-            Switch { launcher, pids, network, netlink, nodes: Vec::new(), rate: None, held: BTreeMap::new() };
+        let mut switch = Switch {
+            launcher,
+            pids,
+            network,
+            netlink,
+            count,
+            nodes: Vec::new(),
+            rate: None,
+            held: BTreeMap::new(),
+        };
         for number in 0..count {
             let node = switch.bear(number, &[control.as_fd()])?;
             switch.nodes.push(node);
@@ -100,7 +110,8 @@ impl Switch {
                 drop(ours);
                 self.nodes.clear();
                 not_theirs.iter().copied().for_each(sever);
-                let birth = Birth { number, port: port(number), switch: self.network.as_fd() };
+                let birth =
+                    Birth { number, count: self.count, port: port(number), switch: self.network.as_fd() };
                 node::live(&birth, &self.launcher, &theirs)
             }
         }
@@ -112,6 +123,8 @@ impl Switch {
             .and_then(Answer::done)
             .map_err(|fault| fault.at(format!("node {number}")))?;
         self.netlink.plug(&port(number), BRIDGE)?;
+        // A node that never sends, and so is never seen, must not have its frames sent to all.
+        self.netlink.forward(&port(number), neighbours::hardware(address(number)))?;
         Ok(notes)
     }
 
