@@ -129,6 +129,7 @@ impl RunDir {
         if self.path.join("provenance.json").exists() {
             let conditions = self.conditions()?;
             run.provenance = conditions.before;
+            run.provenance_after = conditions.after;
             run.absences = conditions.absences;
         }
         Ok(run)

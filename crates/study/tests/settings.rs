@@ -133,6 +133,6 @@ fn looks_from_the_command_line_ascend_too() {
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).seconds();
-    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 2.0));
+    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 2.0 + 2.0));
     assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
 }

@@ -5,10 +5,11 @@ mod layout;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
+use crosstalk_study::number;
 
+use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
-use crate::{number, plot};
 use layout::{Column, clean, wrap};
 
 /// Fewest columns that anything is laid out for.
@@ -110,11 +111,18 @@ impl Page {
         let row = |c: &Comparison| {
             let verdict = words::comparison(c.verdict);
             let what = format!("{} ({})", summary::compared(c), summary::place(c));
-            vec![verdict_words(&verdict), number::estimate(&c.ratio, "ratio"), what, summary::causes(c)]
+            let least = summary::least(c).unwrap_or_default();
+            vec![
+                verdict_words(&verdict),
+                number::estimate(&c.ratio, "ratio"),
+                least,
+                what,
+                summary::causes(c),
+            ]
         };
         let mut lines = self.title("Compared");
         lines.extend(self.grid(
-            &[("", false), ("ratio", true), ("from → to", false), ("borne by", false)],
+            &[("", false), ("ratio", true), ("detectable", true), ("from → to", false), ("borne by", false)],
             &shown.iter().map(row).collect::<Vec<_>>(),
             &|row, column| match (row, column) {
                 (Some(row), 0) => Ink::Toned(tones[row]),
