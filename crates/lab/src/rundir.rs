@@ -253,6 +253,18 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_read_with_what_its_nodes_were_before_and_after() {
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = RunDir::next(root.path(), "study").expect("made");
+        fs::write(dir.journal(), "").expect("written");
+        dir.record_before(&facts("6.1"), &[], false).expect("noted");
+        assert_eq!(dir.read().expect("reads").provenance_after, BTreeMap::new());
+        dir.record_after(&facts("6.2"), &[]).expect("noted");
+        let run = dir.read().expect("reads");
+        assert_eq!((run.provenance, run.provenance_after), (facts("6.1"), facts("6.2")));
+    }
+
+    #[test]
     fn runs_are_numbered() {
         let root = tempfile::tempdir().expect("a directory");
         let first = RunDir::next(root.path(), "a").expect("made");

@@ -86,7 +86,7 @@ fn an_early_look_does_not_know_which_pair_will_be_noisiest() {
     let made = with_twins("");
     let mut run = run(&made, 24, 0.1, 1.1);
     // The pair on one slave is quiet until after the first look, and the noisiest then.
-    for attempt in run.attempts.iter_mut().filter(|a| a.levels.get("aa").is_some()) {
+    for attempt in run.attempts.iter_mut().filter(|a| a.levels.contains_key("aa")) {
         if synthetic::number(&attempt.levels, "slaves") == 1.0 {
             let second = synthetic::number(&attempt.levels, "aa") == 2.0;
             let value = if second && attempt.block >= 12 { 3.0 } else { 1.0 };

@@ -111,18 +111,11 @@ impl Page {
         let row = |c: &Comparison| {
             let verdict = words::comparison(c.verdict);
             let what = format!("{} ({})", summary::compared(c), summary::place(c));
-            let least = summary::least(c).unwrap_or_default();
-            vec![
-                verdict_words(&verdict),
-                number::estimate(&c.ratio, "ratio"),
-                least,
-                what,
-                summary::causes(c),
-            ]
+            vec![verdict_words(&verdict), number::estimate(&c.ratio, "ratio"), what, summary::causes(c)]
         };
         let mut lines = self.title("Compared");
         lines.extend(self.grid(
-            &[("", false), ("ratio", true), ("detectable", true), ("from → to", false), ("borne by", false)],
+            &[("", false), ("ratio", true), ("from → to", false), ("borne by", false)],
             &shown.iter().map(row).collect::<Vec<_>>(),
             &|row, column| match (row, column) {
                 (Some(row), 0) => Ink::Toned(tones[row]),
