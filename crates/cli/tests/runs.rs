@@ -163,6 +163,8 @@ fn a_program_of_ones_own_is_compared_over_fabrics() {
         "2",
         "--vary",
         "fabric=ethernet-1g,none",
+        "--scale",
+        "100",
         "--looks",
         "8",
         "--out",
