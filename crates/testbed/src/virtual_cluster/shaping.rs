@@ -60,7 +60,7 @@ pub(super) fn not_held(rate: f64, held: f64, scale: Option<f64>) -> Fault {
     fault.remedy(match scale {
         Some(scale) => format!(
             "scale rates and data down together: --scale {scale} runs links at {}, which it holds; give the \
-             program a {scale}th of its data",
+             program 1/{scale} of its data",
             human(rate / scale, "bit/s")
         ),
         None => "stop what keeps this machine busy, or measure on a real network".into(),
