@@ -110,10 +110,10 @@ pub struct StudyArgs {
     /// variable of the program, `env.THREADS=1,2`. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
-    /// Your own program: run every link at its fabric's rate over this, for rates that this machine
-    /// cannot hold. Give the program as much less data.
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
-    pub scale: f64,
+    /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
+    /// your program as much less data.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub scale: Option<f64>,
     /// Your own program and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,

@@ -90,6 +90,23 @@ fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_run_that_has_ended_is_not_measured_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let local = ["--testbed", "local"];
+    let run = [&["run", "./s.toml", "--out", "out"], &local[..]].concat();
+    assert_eq!(crosstalk(dir.path(), &run).status.code(), Some(0));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("out").join(name)).expect("reads");
+    let before = ["journal.ndjson", "findings.json", "provenance.json", "report.md"].map(read);
+    let output = crosstalk(dir.path(), &[&["resume", "out"], &local[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("this run has ended ("), "{}", stdout(&output));
+    assert!(stdout(&output).contains("kosmos-srio: "), "{}", stdout(&output));
+    let after = ["journal.ndjson", "findings.json", "provenance.json", "report.md"].map(read);
+    assert!(before == after, "nothing changes");
+}
+
+#[test]
 fn a_cluster_that_is_gone_ends_the_run_which_can_be_gone_on_with() {
     let dir = tempfile::tempdir().expect("a directory");
     if !virtual_nodes(dir.path()) {

@@ -92,6 +92,7 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         quick: args.quick,
         set: args.set.iter().map(|s| setting(s)).collect::<Result<_, _>>()?,
         seed: args.seed,
+        scale: args.scale,
         looks: (!args.looks.is_empty()).then(|| args.looks.clone()),
         discovered: parts::discovered(),
         ..PlanOptions::default()
@@ -114,7 +115,7 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    crosstalk_study::command_study(nodes, args.scale, &vary, &args.command)
+    crosstalk_study::command_study(nodes, &vary, &args.command)
 }
 
 fn unreadable_vary(text: &str) -> Fault {
@@ -153,14 +154,23 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => {
-            let code = conclude(dir, resolved, how.gate, &how.interrupted, out)?;
-            something_finished(dir).map(|()| code)
-        }
+        Ok(_) => finish(dir, resolved, how.gate, &how.interrupted, out),
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// Concludes a run that has ended; a fault where that is nothing to conclude from.
+pub fn finish(
+    dir: &RunDir,
+    resolved: Resolved,
+    gate: bool,
+    interrupted: &AtomicBool,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let code = conclude(dir, resolved, gate, interrupted, out)?;
+    something_finished(dir).map(|()| code)
 }
 
 /// How to go on with a run that was cut short: on the same testbed, as samples
