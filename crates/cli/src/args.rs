@@ -35,7 +35,9 @@ pub enum Verb {
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
-commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
+commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.
+What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt
+in DIR/node-N.out and DIR/node-N.err.")]
     Run(RunArgs),
     /// Go on with a run that was cut short.
     #[command(after_help = "Example:\n  crosstalk resume runs/kosmos-001")]
@@ -231,6 +233,9 @@ pub struct ProbeArgs {
     /// Hold the link between the two virtual nodes to this fabric's rate.
     #[arg(long, default_value = "none")]
     pub fabric: String,
+    /// Hold the link to the fabric's rate over this, for a rate that this machine cannot hold.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["to", "listen"])]
+    pub scale: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,6 +8,7 @@ mod out;
 mod parts;
 mod progress;
 mod readings;
+mod shell;
 mod signal;
 mod verb;
 

@@ -59,6 +59,8 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["probe", "latency", "--to", "nonsense"], &["--to", "HOST:PORT"], 2),
         (&["probe", "latency", "--size", "0 B"], &["above zero"], 2),
         (&["probe", "latency", "--size", "64 Q"], &["unknown unit `Q`"], 2),
+        (&["probe", "latency", "--scale", "10"], &["--scale", "--fabric"], 2),
+        (&["probe", "latency", "--fabric", "srio", "--scale", "0.5"], &["--scale", "at least 1"], 2),
         (&["probe", "latency", "--fabric", "sri"], &["did you mean `srio`?"], 2),
     ];
     for (args, said, code) in cases {

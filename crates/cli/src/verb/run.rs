@@ -17,11 +17,12 @@ use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, setting};
+use crosstalk_work::tool::command;
 
 use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
 use crate::conclude::{Resolved, conclude};
 use crate::out::Out;
-use crate::{catalogue, parts, progress, signal};
+use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
@@ -35,6 +36,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
+    programs(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
@@ -44,6 +46,14 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     };
     resolved.save(&dir)?;
     perform(&dir, resolved, Run::default(), &how, out)
+}
+
+/// Nodes are on this machine: a program that is not here is on none of them.
+fn programs(plan: &Plan) -> Result<(), Fault> {
+    plan.cells().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
+        "command" => command::present(&work.params),
+        _ => Ok(()),
+    })
 }
 
 /// How a run is performed and judged, checked.
@@ -143,7 +153,7 @@ pub fn perform(
         dir,
         clock: &SystemClock,
         deadline: how.deadline,
-        command: command_line(),
+        command: shell::command_line(),
         interrupted: &how.interrupted,
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
@@ -203,20 +213,4 @@ fn deadline(how: &HowArgs) -> Result<Option<Duration>, Fault> {
         Ok(deadline) if !deadline.is_zero() => Ok(Some(deadline)),
         _ => Err(Fault::usage("expected a time above zero").at("--deadline")),
     }
-}
-
-/// The command line as it could be typed again.
-fn command_line() -> String {
-    let words: Vec<String> = std::env::args()
-        .enumerate()
-        .map(|(i, word)| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-            match i {
-                0 => "crosstalk".into(),
-                _ if !word.is_empty() && word.chars().all(plain) => word,
-                _ => format!("'{}'", word.replace('\'', "'\\''")),
-            }
-        })
-        .collect();
-    words.join(" ")
 }
