@@ -17,7 +17,7 @@ pub struct Cli {
 }
 
 const EXAMPLES: &str = "Examples:
-  crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
+  crosstalk run --nodes 2 --scale 50 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
   crosstalk run kosmos --quick
   crosstalk probe latency
 

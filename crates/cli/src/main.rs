@@ -4,6 +4,7 @@
 mod args;
 mod catalogue;
 mod conclude;
+mod links;
 mod out;
 mod parts;
 mod progress;

@@ -156,6 +156,25 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
 }
 
 #[test]
+fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !common::virtual_nodes(dir.path()) {
+        return;
+    }
+    let told: serde_json::Value =
+        serde_json::from_str(stdout(&crosstalk(dir.path(), &["doctor", "--json"])).trim()).expect("JSON");
+    let held = told["links"]["held"].as_f64().expect("some rate is held");
+    let fabrics = told["links"]["fabrics"].as_array().expect("fabrics");
+    assert!(fabrics.iter().any(|f| f["fabric"] == "ethernet-10g"), "{told}");
+    for fabric in fabrics {
+        if let Some(scale) = fabric["scale"].as_f64() {
+            let rate = fabric["rate"].as_f64().expect("a rate");
+            assert!(rate / scale <= held, "{fabric} where {held} is held");
+        }
+    }
+}
+
+#[test]
 fn what_show_prints_of_a_study_is_a_study() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["show", "kosmos"]);
