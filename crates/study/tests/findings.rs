@@ -29,6 +29,15 @@ fn the_gain_is_shared_out_among_its_causes() {
 }
 
 #[test]
+fn the_subject_is_said_whatever_level_is_compared_there() {
+    let (mut made, run) = graph(12);
+    let told = made.study.headline.as_mut().expect("tells what it is about");
+    told.level = "a level that --set left out".into();
+    let text = made.findings(&run).headline.text;
+    assert!(text.contains(" on PageRank (1."), "{text}");
+}
+
+#[test]
 fn a_factor_that_is_optimised_away_stands_at_its_best() {
     let text = r#"
         schema = "crosstalk.study/1"
