@@ -3,7 +3,7 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
-use crosstalk_study::findings::{FigureKind, Findings};
+use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings};
 use roxmltree::{Document, Node};
 use unicode_width::UnicodeWidthStr;
 
@@ -185,8 +185,8 @@ fn what_is_missing_is_left_out_or_said() {
 #[test]
 fn a_floor_says_which_metric_and_cells_it_covers_and_stands_beside_what_is_detectable() {
     let findings = fixture::example();
-    let floor = "run_time: equal cells differ by 1.2 % at most (95 % bound after 24 blocks; measured on: Graph analytics on microblade, 6 slaves, twice)";
-    let detectable = "run_time: effects of 3.1 % and more to 4.4 % and more, depending on the comparison, in 8 of 10 such runs";
+    let floor = "run time: equal cells differ by 1.2 % at most (95 % bound after 24 blocks; measured on: Graph analytics on microblade, 6 slaves, twice)";
+    let detectable = "run time: effects of 3.1 % and more to 4.4 % and more, depending on the comparison, in 8 of 10 such runs";
     let none =
         "bandwidth: not measured, since no equal cells were compared (A/A); a direction counts beyond 0.5 %";
     let page = page(&findings);
@@ -286,4 +286,65 @@ fn a_broken_command_joins_again_in_a_shell() {
     let findings = fixture::example();
     let shown = terminal(&findings, 40, false);
     assert!(shown.contains("crosstalk run kosmos --quick --seed 7 \\\n--set graph.scale=18\n"), "{shown}");
+}
+
+#[test]
+fn intervals_say_how_sure_they_are_and_ratios_which_way_is_better() {
+    let findings = fixture::example();
+    let page = page(&findings);
+    let page = words(Document::parse(&page).expect("well-formed").root());
+    for shown in [page, markdown(&findings), terminal(&findings, 200, false)] {
+        assert!(shown.contains("95 %; in the sentence, the comparisons and the claims"));
+        assert!(shown.contains(": run time (s), lower is better; slaves 6"));
+        assert!(!shown.contains("run_time"));
+        assert!(!shown.contains("serialise "), "causes are said in words: {shown}");
+    }
+}
+
+#[test]
+fn what_stands_in_for_machines_is_said_once_and_not_called_the_real_thing() {
+    let mut findings = fixture::example();
+    for series in findings.figures.iter_mut().flat_map(|f| &mut f.series) {
+        series.origin = Origin::Measured;
+    }
+    findings.run.absences = vec!["no network interface hardware".into()];
+    for shown in [html(&findings), markdown(&findings)] {
+        assert_eq!(shown.matches("no network interface hardware").count(), 1);
+        assert!(shown.contains("real programs and real packets"));
+        assert!(!shown.contains("taken on the real thing"));
+    }
+    assert_eq!(terminal(&findings, 200, false).matches("no network interface hardware").count(), 1);
+    findings.run.absences.clear();
+    assert!(html(&findings).contains("taken on the real thing"));
+}
+
+#[test]
+fn claims_that_were_not_run_take_one_line_of_the_terminal() {
+    let mut findings = fixture::example();
+    let of = |findings: &Findings| terminal(findings, 100, false).lines().count();
+    let claim = findings.claims.pop().expect("a claim");
+    assert_eq!(claim.verdict, ClaimVerdict::NotRun, "stands last");
+    findings.claims.push(claim.clone());
+    let before = of(&findings);
+    findings.claims.extend(std::iter::repeat_n(claim, 11));
+    assert_eq!(of(&findings), before);
+    assert!(terminal(&findings, 100, false).contains("12 not run: "));
+}
+
+#[test]
+fn a_bar_that_is_called_after_its_place_is_named_once() {
+    let mut findings = fixture::example();
+    let figure = findings.figures.iter_mut().find(|f| f.kind == FigureKind::Bars).expect("bars");
+    figure.series.truncate(2);
+    for (series, name) in figure.series.iter_mut().zip(["ethernet-1g", "ethernet-10g"]) {
+        series.name = name.into();
+        series.points.truncate(1);
+        series.points[0].label = name.into();
+    }
+    findings.figures = vec![figure.clone()];
+    let page = page(&findings);
+    let page = Document::parse(&page).expect("well-formed");
+    let svg = page.descendants().find(|n| class(n) == "plot wide").expect("drawn");
+    let named = svg.descendants().filter(|n| n.has_tag_name("text") && words(*n) == "ethernet-1g").count();
+    assert_eq!(named, 1);
 }
