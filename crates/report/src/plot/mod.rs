@@ -99,7 +99,7 @@ fn caption(axis: &Axis) -> String {
     let name: String =
         chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect());
     match axis.scale {
-        Scale::Log if !name.is_empty() => format!("{name} (logarithmic)"),
+        Scale::Log if !name.is_empty() => format!("{name} (log)"),
         _ => name,
     }
 }

@@ -221,6 +221,8 @@ mod tests {
         assert_eq!(scale(64.0, 1024.0, true).ticks("B", 6), [64.0, 128.0, 256.0, 512.0, 1024.0]);
         assert_eq!(scale(0.9, 11.0, true).ticks("s", 5), [1.0, 2.0, 5.0, 10.0]);
         assert_eq!(scale(0.0, 7.0, false).ticks("s", 4), [0.0, 2.0, 4.0, 6.0]);
+        let within_a_decade = [2e9, 3e9, 4e9, 5e9, 6e9, 8e9];
+        assert_eq!(scale(1.5e9, 8e9, true).ticks("bit/s", 6), within_a_decade);
         assert_eq!(scale(-0.3, 0.3, false).ticks("ratio", 3), [-0.2, 0.0, 0.2]);
     }
 
