@@ -99,9 +99,13 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .iter()
             .map(|w| Entry { name: w.name().into(), title: w.title().into() })
             .collect(),
-        Catalogue::Published => {
-            catalogues.all_published().map(|p| Entry { name: p.id.clone(), title: p.in_words() }).collect()
-        }
+        Catalogue::Published => catalogues
+            .all_published()
+            .map(|p| Entry {
+                name: p.id.clone(),
+                title: format!("{}: {}", p.quantity.replace('-', " "), p.in_words()),
+            })
+            .collect(),
     })
 }
 
