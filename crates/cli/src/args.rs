@@ -17,7 +17,7 @@ pub struct Cli {
 }
 
 const EXAMPLES: &str = "Examples:
-  crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
+  crosstalk run --nodes 2 --scale 50 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
   crosstalk run kosmos --quick
   crosstalk probe latency
 
@@ -36,7 +36,9 @@ pub enum Verb {
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
-commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
+commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.
+What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt
+in DIR/node-N.out and DIR/node-N.err.")]
     Run(RunArgs),
     /// Go on with a run that was cut short.
     #[command(after_help = "Example:\n  crosstalk resume runs/kosmos-001")]
@@ -114,10 +116,10 @@ pub struct StudyArgs {
     /// from such a variable. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
-    /// Your own program: run every link at its fabric's rate over this, for rates that this machine
-    /// cannot hold. Give the program as much less data.
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
-    pub scale: f64,
+    /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
+    /// your program as much less data.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub scale: Option<f64>,
     /// Your own program and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -236,6 +238,9 @@ pub struct ProbeArgs {
     /// Hold the link between the two virtual nodes to this fabric's rate.
     #[arg(long, default_value = "none")]
     pub fabric: String,
+    /// Hold the link to the fabric's rate over this, for a rate that this machine cannot hold.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["to", "listen"])]
+    pub scale: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

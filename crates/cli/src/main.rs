@@ -4,10 +4,12 @@
 mod args;
 mod catalogue;
 mod conclude;
+mod links;
 mod out;
 mod parts;
 mod progress;
 mod readings;
+mod shell;
 mod signal;
 mod verb;
 

@@ -37,6 +37,9 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "kosmos", "--set", "scale=18"], &["name one: aa.pagerank.scale, graph.pagerank.scale"], 2),
         (&["run", "kosmos", "--nodes", "2"], &["--nodes", "--set"], 2),
         (&["run", "kosmos", "--vary", "fabric=srio"], &["--vary", "--set"], 2),
+        (&["run", "kosmos", "--scale", "10"], &["--scale", "nothing here runs over links"], 2),
+        (&["plan", "--nodes", "2", "--scale", "10", "--", "true"], &["--scale", "--vary fabric="], 2),
+        (&["plan", "--scale", "0.5", "--vary", "fabric=srio", "--", "true"], &["--scale", "at least 1"], 2),
         (&["run", "--nodes", "-1", "--", "true"], &["'-1' for '--nodes"], 2),
         (&["run", "kosmos", "--seed", "-1"], &["'-1' for '--seed"], 2),
         (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
@@ -56,6 +59,8 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["probe", "latency", "--to", "nonsense"], &["--to", "HOST:PORT"], 2),
         (&["probe", "latency", "--size", "0 B"], &["above zero"], 2),
         (&["probe", "latency", "--size", "64 Q"], &["unknown unit `Q`"], 2),
+        (&["probe", "latency", "--scale", "10"], &["--scale", "--fabric"], 2),
+        (&["probe", "latency", "--fabric", "srio", "--scale", "0.5"], &["--scale", "at least 1"], 2),
         (&["probe", "latency", "--fabric", "sri"], &["did you mean `srio`?"], 2),
     ];
     for (args, said, code) in cases {
@@ -148,6 +153,25 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
         let lines: Vec<serde_json::Value> =
             text.lines().map(|l| serde_json::from_str(l).expect("a JSON object")).collect();
         assert_eq!(lines.last().expect("a line")["result"], result, "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !common::virtual_nodes(dir.path()) {
+        return;
+    }
+    let told: serde_json::Value =
+        serde_json::from_str(stdout(&crosstalk(dir.path(), &["doctor", "--json"])).trim()).expect("JSON");
+    let held = told["links"]["held"].as_f64().expect("some rate is held");
+    let fabrics = told["links"]["fabrics"].as_array().expect("fabrics");
+    assert!(fabrics.iter().any(|f| f["fabric"] == "ethernet-10g"), "{told}");
+    for fabric in fabrics {
+        if let Some(scale) = fabric["scale"].as_f64() {
+            let rate = fabric["rate"].as_f64().expect("a rate");
+            assert!(rate / scale <= held, "{fabric} where {held} is held");
+        }
     }
 }
 

@@ -31,13 +31,13 @@ const OWN: &str = "CROSSTALK_";
 /// The study that runs `argv` on `nodes` nodes once for each combination of
 /// `vary`'s levels in every block.
 ///
-/// The factor `fabric` shapes the links, to its rate over `scale`. A factor `env.NAME` is the command's
+/// The factor `fabric` shapes the links. A factor `env.NAME` is the command's
 /// environment variable `NAME`, and is called `NAME` in the study. The first factor's levels are
 /// compared with its first; further factors are combined with it.
 ///
 /// # Errors
 /// A usage fault about `--nodes`, `--vary` or a missing command.
-pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
+pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
     if nodes == 0 {
         return Err(Fault::usage("expected at least one node, found 0").at("--nodes"));
     }
@@ -51,14 +51,10 @@ pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -
             return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
         }
     }
-    let mut conditions = BTreeMap::from([("fabric".to_string(), fabric(vary))]);
-    if scale != 1.0 {
-        conditions.insert("scale".into(), scale.into());
-    }
     let experiment = Experiment {
         title: argv.join(" "),
         work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
-        conditions,
+        conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
         observe: Vec::new(),
         factors,
         exclude: Vec::new(),

@@ -48,6 +48,8 @@ pub struct Run {
     pub ended: f64,
     /// How it ended, in words; empty while it goes on.
     pub end: String,
+    /// Whether it ran to its end, so that nothing is left to measure.
+    pub finished: bool,
     /// Declared metrics.
     pub metrics: Vec<Metric>,
     /// Attempts in order.

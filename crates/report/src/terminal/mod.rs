@@ -2,6 +2,7 @@
 //! in as many columns as there are.
 
 mod layout;
+mod shell;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Comparison, Findings, Table, TableCell};
@@ -92,7 +93,7 @@ impl Page {
         if !headline.command.trim().is_empty() {
             lines.push(String::new());
             lines.extend(self.item("", "repeat it:", Ink::Faint));
-            lines.extend(shell_lines(&headline.command, self.width));
+            lines.extend(shell::lines(&headline.command, self.width));
         }
         lines
     }
@@ -277,17 +278,4 @@ impl Page {
 
 fn verdict_words(verdict: &Verdict) -> String {
     format!("{} {}", verdict.mark, verdict.word)
-}
-
-/// A command that can still be copied when it has to be broken: lines end in a
-/// backslash, except where quotes would keep it from joining them.
-fn shell_lines(command: &str, width: usize) -> Vec<String> {
-    let quoted = command.contains(['\'', '"', '\\', '`']);
-    let lines = wrap(command, width);
-    if lines.len() == 1 || quoted {
-        return lines;
-    }
-    let lines = wrap(command, width - 2);
-    let last = lines.len() - 1;
-    lines.into_iter().enumerate().map(|(n, line)| if n < last { line + " \\" } else { line }).collect()
 }

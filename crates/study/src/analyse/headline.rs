@@ -7,37 +7,36 @@ use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
 use super::comparison::Pair;
+use super::data::Data;
 use super::family::Family;
 use super::level;
+use super::select::View;
 use super::words::{at, counted};
-use crate::file::Study;
+use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
 use crate::number::{self, percent};
 use crate::part::{self, OTHER};
 use crate::plan::Place;
 
 /// The deciding sentence: about the comparison the study names, else its first.
-pub fn headline(
-    study: &Study,
-    family: &Family,
-    comparisons: &[Option<Comparison>],
-    command: &str,
-) -> Headline {
+pub fn headline(study: &Study, family: &Family, comparisons: &[Option<Comparison>], data: &Data) -> Headline {
     let chosen = family.pairs.iter().zip(comparisons).find(|((pair, _), _)| named(study, pair));
     let (text, decided) = match chosen.or_else(|| family.pairs.iter().zip(comparisons).next()) {
         Some(((pair, conclusion), Some(found))) => about(study, pair, conclusion, found, family),
         Some(((pair, _), None)) => (nothing(pair), false),
-        None => without_comparison(family),
+        None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
-    Headline { text, decided, command: command.to_string() }
+    Headline { text, decided, command: data.run.command.clone() }
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {
-    study.headline.as_ref().is_some_and(|h| {
-        pair.view.data.experiments[pair.view.index].planned.name == h.experiment
-            && level::same(&pair.other, &h.level)
-            && level::matches(&pair.at, &h.at)
-    })
+    study.headline.as_ref().is_some_and(|h| stands(h, pair) && level::same(&pair.other, &h.level))
+}
+
+/// Whether a pair stands where the study's headline speaks of.
+fn stands(headline: &Spec, pair: &Pair) -> bool {
+    pair.view.data.experiments[pair.view.index].planned.name == headline.experiment
+        && level::matches(&pair.at, &headline.at)
 }
 
 fn about(
@@ -79,7 +78,8 @@ fn about(
 
 /// ` on PageRank …`: what the study calls it, else the levels of what varies beside.
 fn subject(study: &Study, pair: &Pair) -> String {
-    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && named(study, pair)) {
+    // It is about the place, and holds for every level that is compared there.
+    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && stands(h, pair)) {
         Some(headline) => format!(" on {}", headline.subject),
         None => {
             let mut varied = pair.at.clone();
@@ -179,6 +179,21 @@ fn ratio(found: &Comparison) -> String {
 fn nothing(pair: &Pair) -> String {
     let why = pair.datum.missing.first().cloned().unwrap_or_else(|| "no block has both".into());
     format!("{} against {}: nothing to compare: {why}", pair.other, pair.base)
+}
+
+/// One cell of which nothing is asked: what was measured in it.
+fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
+    let [experiment] = &data.experiments[..] else { return None };
+    if experiment.cells.len() != 1 || !study.claim.is_empty() {
+        return None;
+    }
+    let view = View::new(data, &study.experiment, &experiment.planned.name)?;
+    let metric = view.deciding_metric()?;
+    let found = super::estimate::of(&data.values(0, 0, metric))?;
+    let told = number::estimate(&found, &data.metric(0, metric).unit);
+    let sure = if found.interval.is_some() { " with 95 % confidence," } else { "" };
+    let (metric, blocks) = (super::figures::words(metric), counted(found.n, "block"));
+    Some((format!("{}: {metric} {told}{sure} over {blocks}", study.name), found.interval.is_some()))
 }
 
 /// A study that compares nothing is summed up by its claims.

@@ -74,7 +74,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         schema: FINDINGS_SCHEMA.to_string(),
         study: study.name.clone(),
         title: study.title.clone(),
-        headline: headline::headline(study, &family, &comparisons, &run.command),
+        headline: headline::headline(study, &family, &comparisons, &data),
         run: overview::summary(&data, &family, detectable::floors(&family, &comparisons, seen)),
         claims,
         warnings: overview::warnings(study, &data, &family, caveats),

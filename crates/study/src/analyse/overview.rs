@@ -172,7 +172,11 @@ pub fn decision(family: &Family) -> Decision {
         return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
     }
     if open == 0 && seen.blocks > 0 {
-        return Decision { stop: true, why: format!("all of {questions} decided after {blocks}") };
+        let why = match family.questions {
+            0 => format!("nothing is asked that more than {blocks} would decide"),
+            _ => format!("all of {questions} decided after {blocks}"),
+        };
+        return Decision { stop: true, why };
     }
     Decision { stop: false, why: format!("{open} of {questions} not decided after {blocks}") }
 }

@@ -13,7 +13,7 @@ pub(super) const ALWAYS_HELD: f64 = 50e6;
 pub(super) const ENOUGH: f64 = 0.9;
 
 /// By how much rates may be scaled down instead, the least first.
-pub(super) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+pub(crate) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
 /// Has `device` send at `rate` in bit/s, or as fast as it can. Segmentation is
 /// off exactly while a rate holds.
