@@ -146,6 +146,7 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
         (&["clean", "--json"], "clean"),
         (&["doctor", "--json"], "doctor"),
         (&["run", "kosmo", "--json"], "fault"),
+        (&["list", "bogus", "--json"], "fault"),
     ] {
         let output = crosstalk(dir.path(), args);
         let text = stdout(&output);
@@ -181,4 +182,48 @@ fn what_show_prints_of_a_study_is_a_study() {
     std::fs::write(dir.path().join("mine.toml"), &output.stdout).expect("writes");
     let output = crosstalk(dir.path(), &["plan", "./mine.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_name_that_several_entries_bear_says_so_and_each_can_be_shown() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let both = crosstalk(dir.path(), &["show", "kosmos"]);
+    assert!(stdout(&both).contains("crosstalk.study/1") && stderr(&both).contains("show systems/kosmos"));
+    let system = stdout(&crosstalk(dir.path(), &["show", "systems/kosmos"]));
+    assert!(system.contains("[network.srio]"), "{system}");
+    let unknown = stderr(&crosstalk(dir.path(), &["show", "fabrics/zzzzzzzzzz"]));
+    assert_eq!(unknown.matches("kosmos-ethernet,").count(), 1, "{unknown}");
+}
+
+#[test]
+fn a_copy_of_what_show_prints_of_a_fabric_is_a_fabric_of_ones_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = stdout(&crosstalk(dir.path(), &["show", "ethernet-10g"]));
+    assert!(shown.contains("#   L  latency"), "it has a legend: {shown}");
+    std::fs::create_dir_all(dir.path().join("my/fabrics")).expect("a folder");
+    let faster = shown.replace("10 Gbit/s", "25 Gbit/s");
+    std::fs::write(dir.path().join("my/fabrics/ethernet-25g.toml"), faster).expect("writes");
+    let asked = [
+        "plan",
+        "--catalogue",
+        "my",
+        "--vary",
+        "fabric=ethernet-25g,ethernet-1g",
+        "--nodes",
+        "2",
+        "--",
+        "true",
+    ];
+    let output = crosstalk(dir.path(), &asked);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("fabric ethernet-25g"));
+}
+
+#[test]
+fn lists_fit_a_narrow_terminal() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = command(dir.path(), &["list"]).env("COLUMNS", "40").output().expect("runs");
+    let text = stdout(&output);
+    assert!(text.contains("published: "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
 }

@@ -16,4 +16,4 @@ mod words;
 
 pub use html::html;
 pub use markdown::markdown;
-pub use terminal::terminal;
+pub use terminal::{terminal, wrap};

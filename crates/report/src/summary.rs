@@ -1,12 +1,13 @@
 //! What all three renderings say in the same words and order: which origins
 //! the numbers have, how the run went, what was compared.
 
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe;
+use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
     CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, RunSummary, TableCell,
 };
-use crosstalk_study::number;
+use crosstalk_study::{number, part};
 use std::collections::BTreeSet;
 
 use crate::{label, words};
@@ -19,6 +20,10 @@ pub struct Fact {
     /// What is said.
     pub text: String,
 }
+
+/// How sure the intervals are, and why the same number may have two.
+const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
+    that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -52,6 +57,9 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     if run.quick {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
+    if run.blocks > 0 {
+        facts.push(fact("Intervals", INTERVALS));
+    }
     if run.noise.is_empty() {
         facts.push(fact("Noise floor", "not measured: no equal cells were compared (A/A)"));
     }
@@ -62,7 +70,7 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
 
 /// How far equal cells differed, which cells those were, and which metric alone it speaks of.
 fn floor(noise: &NoiseFloor) -> String {
-    let metric = &noise.metric;
+    let metric = noise.metric.replace('_', " ");
     let cells = noise.cells.join("; ");
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
@@ -86,7 +94,7 @@ fn detectable(noise: &NoiseFloor) -> Option<String> {
         (_, true) => format!("effects of {least} and more"),
         _ => format!("effects of {least} and more to {most} and more, depending on the comparison"),
     };
-    Some(format!("{}: {effects}, in 8 of 10 such runs", noise.metric))
+    Some(format!("{}: {effects}, in 8 of 10 such runs", noise.metric.replace('_', " ")))
 }
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
@@ -118,18 +126,31 @@ pub fn compared(c: &Comparison) -> String {
     format!("{} → {}", c.base, c.other)
 }
 
-/// Where a comparison was made: `graph analytics, run_time; slaves 6`.
+/// What was compared where: `graph: completion time, lower is better; slaves 6`.
 pub fn place(c: &Comparison) -> String {
+    let metric = c.metric.replace('_', " ");
+    let better = match c.better {
+        Better::Lower => ", lower is better",
+        Better::Higher => ", higher is better",
+        Better::Neither => "",
+    };
+    // A command is its study's only experiment, and some are called after their metric.
+    let named = c.experiment != COMMAND && c.experiment != c.metric;
+    let head = if named { format!("{}: {metric}", c.experiment) } else { metric };
     let at = describe(&c.at);
-    let head = format!("{}, {}", c.experiment, c.metric);
-    if at.is_empty() { head } else { format!("{head}; {at}") }
+    if at.is_empty() { format!("{head}{better}") } else { format!("{head}{better}; {at}") }
 }
 
-/// Which part of the change each cause bears, the largest first: `wait 92 %, compute 6 %`.
+/// Which share of the change each cause has, the largest first: `waiting 92 %, computing 6 %`.
+/// Below zero is what went the other way, so that others have more than the whole.
 pub fn causes(c: &Comparison) -> String {
     let mut causes: Vec<(&String, f64)> = c.causes.iter().map(|(cause, share)| (cause, *share)).collect();
+    // Less than half a percent is not worth a word.
+    causes.retain(|(_, share)| share.abs() >= 0.005);
     causes.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let words = |(cause, share): (&String, f64)| format!("{cause} {:.0} %", share * 100.0);
+    let words = |(cause, share): (&String, f64)| {
+        format!("{} {}", part::words(cause), number::number((share * 100.0).round(), "").trim_end()) + " %"
+    };
     causes.into_iter().map(words).collect::<Vec<_>>().join(", ")
 }
 

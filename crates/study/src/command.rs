@@ -11,7 +11,7 @@ use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
 /// What the command is called as an experiment and as a part of its scene.
-const EXPERIMENT: &str = "command";
+pub const EXPERIMENT: &str = "command";
 
 /// The metric that a command is judged by.
 pub const RUN_TIME: &str = "run_time";
@@ -187,7 +187,8 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),
-        caption: "Computing, and waiting for the network and for others, at the busiest node.".into(),
+        caption: "At the busiest node. What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer."
+            .into(),
         order: 2,
         kind: DrawAs::Split,
         metric: "time".into(),

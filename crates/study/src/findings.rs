@@ -34,7 +34,7 @@ pub struct Findings {
     pub tables: Vec<Table>,
     /// Per cell: how many attempts counted, failed, were not faithful.
     pub cells: Vec<CellFinding>,
-    /// Things a reader must know before believing: contradictions, absences, failed checks. Each with its remedy where there is one.
+    /// Things a reader must know before believing: contradictions, failed checks (what the testbed is not stands in `run.absences`). Each with its remedy where there is one.
     pub warnings: Vec<String>,
     /// Where parameters come from: name → text, calibrations marked.
     pub sources: Vec<SourceNote>,

@@ -12,6 +12,7 @@ pub mod findings;
 pub mod journal;
 pub mod number;
 pub mod parse;
+pub mod part;
 pub mod plan;
 pub mod predicate;
 pub mod published;

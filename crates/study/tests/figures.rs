@@ -17,7 +17,8 @@ fn figures_stand_beside_what_was_published() {
 
     let split = &findings.figures[0];
     assert_eq!((split.kind, split.y.unit.as_str(), split.series.len()), (FigureKind::Stacked, "s", 4));
-    let wait = split.series.iter().find(|s| s.group == "kosmos-srio" && s.name == "wait").expect("is drawn");
+    let wait =
+        split.series.iter().find(|s| s.group == "kosmos-srio" && s.name == "waiting").expect("is drawn");
     assert!((wait.points[0].y.value - 0.2).abs() < 0.1, "at the busy node, not the idle one: {wait:?}");
 
     let relative = &findings.figures[1];

@@ -38,6 +38,38 @@ fn the_subject_is_said_whatever_level_is_compared_there() {
 }
 
 #[test]
+fn a_program_may_wait_for_other_things_than_the_network() {
+    let headline = |factor: &str, levels: &str, base: &str| {
+        let made = made(&format!(
+            r#"
+            schema = "crosstalk.study/1"
+            name = "job"
+            title = "Job"
+            looks = [12]
+            [experiment.command]
+            work.command = {{ kind = "command", argv = ["job", "${factor}"], nodes = 1 }}
+            factors = {{ {factor} = {levels} }}
+            compare = {{ factor = "{factor}", base = "{base}", metric = "run_time" }}
+            "#
+        ));
+        let mut run = made.run(12, 0.01, 5, &|_, levels, metric| {
+            let whole = if is(levels, factor, base) { 2.0 } else { 1.0 };
+            if metric == "time_compute" { 0.1 } else { whole }
+        });
+        for reading in run.attempts.iter_mut().flat_map(|attempt| &mut attempt.readings) {
+            if reading.metric.starts_with("time_") {
+                reading.labels.insert("node".into(), "0".into());
+            }
+        }
+        made.findings(&run).headline.text
+    };
+    let network = headline("fabric", r#"["ethernet-1g", "ethernet-10g"]"#, "ethernet-1g");
+    assert!(network.ends_with(" of the gain is network waiting"), "{network}");
+    let delay = headline("DELAY", r#"["long", "short"]"#, "long");
+    assert!(delay.ends_with(" of the gain is waiting"), "{delay}");
+}
+
+#[test]
 fn a_factor_that_is_optimised_away_stands_at_its_best() {
     let text = r#"
         schema = "crosstalk.study/1"

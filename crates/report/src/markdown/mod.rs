@@ -59,10 +59,11 @@ fn facts(facts: &[Fact]) -> String {
 }
 
 fn rests_on(findings: &Findings) -> String {
-    let origin = |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o)));
+    let stands_in = !findings.run.absences.is_empty();
+    let origin = |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o, stands_in)));
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences: String =
-        findings.run.absences.iter().map(|a| format!("- Not here: {}\n", text(a))).collect();
+        findings.run.absences.iter().map(|a| format!("- Unlike a real cluster: {}\n", text(a))).collect();
     let facts = facts(&summary::rests_on(&findings.run));
     format!("{origins}{facts}{absences}\n{}", comparisons(&findings.comparisons))
 }
@@ -72,7 +73,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
         return String::new();
     }
     let head =
-        strings(["From -> to", "Where", "Verdict", "Ratio", "Detectable", "Origin", "What bears the change"]);
+        strings(["From -> to", "Where", "Verdict", "Ratio (95 %)", "Detectable", "Origin", "Of the change"]);
     let row = |c: &Comparison| {
         vec![
             text(&summary::compared(c)),

@@ -7,7 +7,7 @@ use crosstalk_study::number;
 
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::{Drawing, Layout, Palette, across, heading, tip};
+use super::{Drawing, Layout, Palette, across, each_its_own, heading, tip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -18,7 +18,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
 
     let mut rows = Vec::new();
     for category in categories(figure) {
-        let mut heading = (!one_name).then(|| heading(&category, &figure.x));
+        let mut heading = (!one_name && !each_its_own(figure)).then(|| heading(&category, &figure.x));
         for series in &series {
             for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
                 if let Some(bar) = bar(figure, palette, series, point) {

@@ -27,7 +27,7 @@ pub struct Stated<'a> {
     pub margin: Option<f64>,
     /// The unit of its number.
     pub unit: String,
-    /// What its number is per, where the unit does not say: ` as the exponent along slaves`.
+    /// What its number is per, where the unit does not say: ` as the power of slaves that it follows`.
     pub per: String,
     /// What it asks.
     pub put: Put,

@@ -6,7 +6,6 @@ use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
-use super::causes::OTHER;
 use super::comparison::Pair;
 use super::data::Data;
 use super::family::Family;
@@ -16,6 +15,8 @@ use super::words::{at, counted};
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
 use crate::number::{self, percent};
+use crate::part::{self, OTHER};
+use crate::plan::Place;
 
 /// The deciding sentence: about the comparison the study names, else its first.
 pub fn headline(study: &Study, family: &Family, comparisons: &[Option<Comparison>], data: &Data) -> Headline {
@@ -50,7 +51,7 @@ fn about(
     let than = than(study, pair);
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let cause = cause(&found.causes, found.verdict);
+            let cause = cause(pair, &found.causes, found.verdict);
             (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -124,27 +125,35 @@ fn told(found: &Comparison) -> Estimate {
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
-fn cause(causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
+fn cause(pair: &Pair, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
     let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let gain = if verdict == ComparisonVerdict::Better { "gain" } else { "loss" };
     match most {
         // More than the whole, where something else took longer.
-        Some((name, share)) if *share > 0.995 => format!("; all of the {gain} is {}", cause_words(name)),
+        Some((name, share)) if *share > 0.995 => {
+            format!("; all of the {gain} is {}", cause_words(pair, name))
+        }
         Some((name, share)) if *share > 0.0 => {
-            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(name))
+            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(pair, name))
         }
         _ => String::new(),
     }
 }
 
-fn cause_words(cause: &str) -> String {
+fn cause_words(pair: &Pair, cause: &str) -> String {
     match cause {
-        "wait" => "network waiting".into(),
-        "compute" => "computing".into(),
-        "serialise" => "serialising".into(),
+        "wait" if waits_for_network(pair) => "network waiting".into(),
         OTHER => "time that is not accounted for".into(),
-        named => super::figures::words(named),
+        named => part::words(named),
     }
+}
+
+/// Whether a change of waiting is the network's doing: always with ranks, which
+/// wait for nothing else; with programs, where the fabric alone is what differs.
+fn waits_for_network(pair: &Pair) -> bool {
+    let experiment = pair.view.data.experiments[pair.view.index].planned;
+    let ranks = experiment.cells.iter().all(|cell| matches!(cell.scene.place, Place::Virtual { .. }));
+    ranks || pair.factor == "fabric"
 }
 
 fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &Family) -> String {

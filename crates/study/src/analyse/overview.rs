@@ -81,7 +81,6 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     }
     all.extend(data.run.warnings.iter().cloned());
     all.extend(data.plan.warnings.iter().cloned());
-    all.extend(data.run.absences.iter().map(|absence| format!("not as on a real cluster: {absence}")));
     all.extend(caveats);
     all
 }

@@ -33,7 +33,7 @@ fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
 /// What a slope is, in words.
 pub fn exponent(levels: &[Value], along: &str) -> String {
     match numbers(levels) {
-        Some(_) => format!(" as the exponent along {along}"),
+        Some(_) => format!(" as the power of {along} that it follows"),
         None => format!(" doublings a step along {along}"),
     }
 }

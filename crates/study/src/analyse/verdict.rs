@@ -120,7 +120,7 @@ fn meaning(stated: &Stated, reading: &Reading, answer: &Answer) -> (ClaimVerdict
             ClaimVerdict::DirectionOnly,
             ": on the published side; no margin says how near its size must come".into(),
         ),
-        (Some(true), None) => (ClaimVerdict::Reproduced, format!(": {}, as claimed", expected(stated))),
+        (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(stated))),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
 use crate::catalogue::Catalogues;
 use crate::check::check;
 use crate::factor::EQUAL;
-use crate::file::Study;
+use crate::file::{Experiment, Study};
 use crate::resolve::resolve;
 use cells::Known;
 use crosstalk_core::Fault;
@@ -108,6 +108,7 @@ fn experiment(
         join(&mut planned.metrics, metrics);
         planned.cells.push(cell);
     }
+    compares_something(study, name, experiment)?;
     for observer in &experiment.observe {
         let observer = registry
             .observer(observer)
@@ -128,6 +129,23 @@ fn join(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
         if !metrics.contains(&metric) {
             metrics.push(metric);
         }
+    }
+}
+
+/// What is compared differs in more than its name: else a run would measure
+/// noise for hours, and call it a comparison.
+fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
+    let idle = cells::idle_factors(experiment);
+    let compared = experiment.compare.as_ref().map(|compare| compare.factor.as_str());
+    match compared.filter(|factor| *factor != EQUAL && idle.contains(factor)) {
+        None => Ok(()),
+        Some(factor) => Err(Fault::usage(format!(
+            "nothing takes factor `{factor}`, so its levels are the same scene and cannot be compared"
+        ))
+        .at(study.written.at(&format!("experiment.{name}.factors.{factor}")))
+        .remedy(format!(
+            "use \"${factor}\" in the experiment's work or conditions; call the factor `{EQUAL}` to measure noise"
+        ))),
     }
 }
 
