@@ -1,0 +1,24 @@
+//! MapReduce over ranks: map and combine in memory, sort and spill past a
+//! limit, shuffle between all, merge and reduce.
+//!
+//! After J. Dean, S. Ghemawat: *MapReduce*, OSDI 2004; runs are sorted, spilled
+//! and merged as Hadoop's are. The files in the order of a job:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `cluster` | what a job needs of the nodes that run it |
+//! | `record` | keys and values, and how they travel |
+//! | `budget` | how the memory limit is shared out |
+//! | `scratch`, `spool` | where data goes that must not stay in memory |
+//! | `combine` | the map side: values by key, sorted runs |
+//! | `merge` | many sorted streams into one |
+//! | `shuffle` | every key to its owner, and the reduce side |
+
+pub mod budget;
+pub mod cluster;
+pub mod combine;
+mod merge;
+pub mod record;
+pub mod scratch;
+pub mod shuffle;
+pub mod spool;
