@@ -257,6 +257,18 @@ pub struct Figure {
     pub y: Axis,
     /// The data.
     pub series: Vec<Series>,
+    /// Places across that have a name, ascending; none on an axis of categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+/// A place across with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// For people.
+    pub name: String,
+    /// Where, in the axis' unit.
+    pub x: f64,
 }
 
 /// One line, one kind of bar, or one part of stacked bars.

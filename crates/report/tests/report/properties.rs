@@ -65,8 +65,9 @@ fn figure() -> impl Strategy<Value = Figure> {
     let series = (text(), text(), origin(), vec(point, 0..5))
         .prop_map(|(name, group, origin, points)| Series { name, group, origin, points });
     let kind = proptest::sample::select(vec![FigureKind::Lines, FigureKind::Bars, FigureKind::Stacked]);
-    (text(), text(), kind, axis(), axis(), vec(series, 0..5)).prop_map(
-        |(title, caption, kind, x, y, series)| Figure {
+    let mark = (text(), number()).prop_map(|(name, x)| Mark { name, x });
+    (text(), text(), kind, axis(), axis(), vec(series, 0..5), vec(mark, 0..4)).prop_map(
+        |(title, caption, kind, x, y, series, marks)| Figure {
             name: title.clone(),
             title,
             caption,
@@ -74,6 +75,7 @@ fn figure() -> impl Strategy<Value = Figure> {
             x,
             y,
             series,
+            marks,
         },
     )
 }

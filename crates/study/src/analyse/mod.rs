@@ -20,7 +20,7 @@ mod estimate;
 mod family;
 mod figures;
 mod headline;
-mod level;
+pub(crate) mod level;
 mod lookup;
 mod noise;
 mod overview;

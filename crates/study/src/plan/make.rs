@@ -28,7 +28,7 @@ pub fn plan(
 ) -> Result<Plan, Fault> {
     check(study)?;
     metrics::published(study, catalogues)?;
-    let resolved = resolve(study, options)?;
+    let resolved = resolve(study, registry, options)?;
     let study = if options.quick { cells::cut_down(&resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
     if options.quick && study.quick.is_none() {
