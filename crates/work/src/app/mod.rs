@@ -11,6 +11,7 @@
 
 mod account;
 mod application;
+pub mod bayes;
 pub mod exchange;
 pub mod mapreduce;
 pub mod pagerank;

@@ -1,10 +1,14 @@
-//! What a job needs of the nodes that run it.
+//! What a job needs of the nodes that run it, beside an exchange.
 
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use std::time::Instant;
 
-/// What arrived in one [`Cluster::exchange`].
+use crate::app::exchange::Exchange;
+use crate::app::words::{MASTER, Slaves};
+
+/// What arrived in one [`Cluster::round`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrived {
     /// From each part, a buffer.
@@ -13,15 +17,11 @@ pub struct Arrived {
     pub more: bool,
 }
 
-/// One part's end of a cluster of `parts()` of them.
-pub trait Cluster {
-    /// This part's number, from 0.
-    fn part(&self) -> usize;
-    /// How many parts there are.
-    fn parts(&self) -> usize;
+/// One part's end of a cluster.
+pub trait Cluster: Exchange {
     /// Hands `outgoing[p]` to part `p`, and says whether this part has `more`.
     /// All parts call it the same number of times.
-    fn exchange(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault>;
+    fn round(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault>;
     /// Computes on all of the node's cores.
     fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R;
     /// Turns data into messages or back, on one core.
@@ -32,20 +32,70 @@ pub trait Cluster {
     /// Hands `mine` to every part, and returns what each part handed.
     fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let outgoing = vec![mine; self.parts()];
-        Ok(self.exchange(outgoing, false)?.buffers)
+        Ok(self.round(outgoing, false)?.buffers)
     }
+}
+
+/// The slaves of an application. In a round the master gets one byte of each,
+/// which says whether that slave has more.
+impl Cluster for Slaves<'_, '_> {
+    fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
+        outgoing.insert(MASTER, Vec::new());
+        mark(&mut outgoing, more);
+        let mut buffers = self.0.alltoallv(outgoing)?;
+        buffers.remove(MASTER);
+        unmark(buffers)
+    }
+
+    fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.0.parallel(work)
+    }
+
+    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.0.serialise(work)
+    }
+
+    fn now(&self) -> Seconds {
+        self.0.now()
+    }
+}
+
+/// The master's part in the slaves' rounds, until none has more.
+pub fn look_on(rank: &mut Rank) -> Result<(), Fault> {
+    loop {
+        let mut buffers = rank.alltoallv(vec![Vec::new(); rank.size()])?;
+        buffers.remove(MASTER);
+        if !unmark(buffers)?.more {
+            return Ok(());
+        }
+    }
+}
+
+/// Appends to each buffer whether more follows.
+fn mark(buffers: &mut [Vec<u8>], more: bool) {
+    buffers.iter_mut().for_each(|buffer| buffer.push(u8::from(more)));
+}
+
+/// Takes off each buffer what [`mark`] appended.
+fn unmark(mut buffers: Vec<Vec<u8>>) -> Result<Arrived, Fault> {
+    let mut more = false;
+    for buffer in &mut buffers {
+        let mark = buffer.pop().ok_or_else(|| Fault::attempt("a part's message was empty"))?;
+        more |= mark == 1;
+    }
+    Ok(Arrived { buffers, more })
 }
 
 /// The only part, in real time: what it hands out comes back.
-pub struct Alone(Instant);
+pub struct Single(Instant);
 
-impl Default for Alone {
+impl Default for Single {
     fn default() -> Self {
-        Alone(Instant::now())
+        Single(Instant::now())
     }
 }
 
-impl Cluster for Alone {
+impl Exchange for Single {
     fn part(&self) -> usize {
         0
     }
@@ -54,7 +104,13 @@ impl Cluster for Alone {
         1
     }
 
-    fn exchange(&mut self, buffers: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
+    fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        Ok(outgoing)
+    }
+}
+
+impl Cluster for Single {
+    fn round(&mut self, buffers: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
         Ok(Arrived { buffers, more })
     }
 
@@ -73,41 +129,37 @@ impl Cluster for Alone {
 
 #[cfg(test)]
 pub mod mock {
-    //! Parts as threads of one process.
+    //! Parts as threads of one process, that count rounds instead of time.
 
-    use super::{Arrived, Cluster, Fault, Seconds};
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use super::{Arrived, Cluster, Exchange, Fault, Seconds, mark, unmark};
+    use crate::app::exchange::mock::{self, Channels};
 
     /// A part that reaches the others over channels.
-    pub struct Channels {
-        part: usize,
-        to: Vec<Sender<(Vec<u8>, bool)>>,
-        from: Vec<Receiver<(Vec<u8>, bool)>>,
-        /// Times it exchanged.
-        pub exchanges: usize,
+    pub struct Thread<'a> {
+        channels: &'a mut Channels,
+        /// Rounds so far.
+        pub rounds: usize,
     }
 
-    impl Cluster for Channels {
+    impl Exchange for Thread<'_> {
         fn part(&self) -> usize {
-            self.part
+            self.channels.part()
         }
 
         fn parts(&self) -> usize {
-            self.to.len()
+            self.channels.parts()
         }
 
-        fn exchange(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
-            self.exchanges += 1;
-            for (to, buffer) in self.to.iter().zip(outgoing) {
-                to.send((buffer, more)).map_err(|_| Fault::attempt("a part is gone"))?;
-            }
-            let mut arrived = Arrived { buffers: Vec::new(), more: false };
-            for from in &self.from {
-                let (buffer, more) = from.recv().map_err(|_| Fault::attempt("a part is gone"))?;
-                arrived.buffers.push(buffer);
-                arrived.more |= more;
-            }
-            Ok(arrived)
+        fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+            self.channels.exchange(outgoing)
+        }
+    }
+
+    impl Cluster for Thread<'_> {
+        fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
+            self.rounds += 1;
+            mark(&mut outgoing, more);
+            unmark(self.exchange(outgoing)?)
         }
 
         fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
@@ -118,32 +170,13 @@ pub mod mock {
             work()
         }
 
-        /// Every exchange takes a second, and nothing else takes any time.
         fn now(&self) -> Seconds {
-            Seconds(self.exchanges as f64)
+            Seconds(self.rounds as f64)
         }
     }
 
     /// Runs `work` on each of `parts` threads, and returns what each returned.
-    pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Channels) -> T + Sync) -> Vec<T> {
-        let mut to: Vec<Vec<_>> = (0..parts).map(|_| Vec::new()).collect();
-        let mut from: Vec<Vec<_>> = (0..parts).map(|_| Vec::new()).collect();
-        for sends in &mut to {
-            for receives in &mut from {
-                let (sender, receiver) = channel();
-                sends.push(sender);
-                receives.push(receiver);
-            }
-        }
-        let ends = to.into_iter().zip(from).enumerate();
-        let work = &work;
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = ends
-                .map(|(part, (to, from))| {
-                    scope.spawn(move || work(&mut Channels { part, to, from, exchanges: 0 }))
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-        })
+    pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Thread) -> T + Sync) -> Vec<T> {
+        mock::on_threads(parts, |channels| work(&mut Thread { channels, rounds: 0 }))
     }
 }

@@ -129,7 +129,7 @@ pub fn spooled<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream
         while at == block.len() {
             block.clear();
             at = 0;
-            match reader.next() {
+            match reader.read() {
                 Ok(Some(string)) => block.extend_from_slice(string),
                 Ok(None) => return None,
                 Err(fault) => return Some(Err(fault)),
@@ -153,24 +153,32 @@ fn record<K: Key, V: Value>(from: &mut &[u8]) -> Result<(K, V), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::mapreduce::record::Number;
 
-    fn merged(streams: Vec<Vec<Result<(u64, u64), Fault>>>) -> Result<Vec<(u64, u64)>, Fault> {
-        let boxed = |stream: Vec<_>| -> Stream<u64, u64> { Box::new(stream.into_iter()) };
-        Merge::new(streams.into_iter().map(boxed).collect()).collect()
+    /// `None`: the stream is torn here.
+    fn merged(streams: &[&[Option<(u64, u64)>]]) -> Result<Vec<(u64, u64)>, Fault> {
+        fn records<'a>(stream: &&'a [Option<(u64, u64)>]) -> Stream<'a, Number, u64> {
+            let record = |record: &Option<(u64, u64)>| {
+                record.map(|(key, value)| (Number(key), value)).ok_or_else(|| Fault::attempt("torn"))
+            };
+            Box::new(stream.iter().map(record))
+        }
+        Merge::new(streams.iter().map(records).collect())
+            .map(|record| record.map(|(key, value)| (key.0, value)))
+            .collect()
     }
 
     #[test]
     fn equal_keys_become_one() {
-        let streams =
-            vec![vec![Ok((1, 1)), Ok((3, 1))], vec![], vec![Ok((1, 4)), Ok((2, 7))], vec![Ok((1, 2))]];
-        assert_eq!(merged(streams), Ok(vec![(1, 7), (2, 7), (3, 1)]));
+        let streams: [&[_]; 4] =
+            [&[Some((1, 1)), Some((3, 1))], &[], &[Some((1, 4)), Some((2, 7))], &[Some((1, 2))]];
+        assert_eq!(merged(&streams), Ok(vec![(1, 7), (2, 7), (3, 1)]));
     }
 
     #[test]
     fn a_stream_that_fails_fails_the_whole() {
-        let fault = || Err(Fault::attempt("torn"));
-        assert!(merged(vec![vec![fault()]]).is_err());
-        assert!(merged(vec![vec![Ok((1, 1)), fault()], vec![Ok((1, 1))]]).is_err());
+        assert!(merged(&[&[None]]).is_err());
+        assert!(merged(&[&[Some((1, 1)), None], &[Some((1, 1))]]).is_err());
     }
 
     #[test]
@@ -179,14 +187,14 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         let mut bytes = Vec::new();
         for key in 0..200_u64 {
-            Key::write(&key, &mut bytes);
-            Value::write(&(key << 20), &mut bytes);
+            Number(key).write(&mut bytes);
+            (key << 20).write(&mut bytes);
         }
         file.write_all(&bytes).expect("written");
         let read = |end: usize| {
-            Run::new(&file, 0..end as u64, 0).records::<u64, u64>().collect::<Result<Vec<_>, _>>()
+            Run::new(&file, 0..end as u64, 0).records::<Number, u64>().collect::<Result<Vec<_>, _>>()
         };
-        assert_eq!(read(bytes.len()), Ok((0..200).map(|key| (key, key << 20)).collect()));
+        assert_eq!(read(bytes.len()), Ok((0..200).map(|key| (Number(key), key << 20)).collect()));
         assert!(read(bytes.len() - 1).is_err());
         assert!(read(bytes.len() + 1).is_err(), "a file that is too short");
     }

@@ -50,28 +50,32 @@ impl Key for Word {
     }
 }
 
-impl Key for u64 {
+/// A number that is a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(pub u64);
+
+impl Key for Number {
     fn weight(&self) -> usize {
         48
     }
 
     fn owner(&self, parts: usize) -> usize {
-        place(*self, parts)
+        place(self.0, parts)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.to_le_bytes());
+        out.extend_from_slice(&self.0.to_le_bytes());
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
         let (bytes, rest) = from.split_first_chunk()?;
         *from = rest;
-        Some(u64::from_le_bytes(*bytes))
+        Some(Number(u64::from_le_bytes(*bytes)))
     }
 }
 
-/// Where a number belongs: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
-fn place(number: u64, parts: usize) -> usize {
+/// Which of `parts` a number belongs to: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+pub fn place(number: u64, parts: usize) -> usize {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from(mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) as u64 >> 32) % parts as u64)
         as usize
@@ -197,7 +201,7 @@ mod tests {
             let mut numbers = vec![0_usize; parts];
             let mut words = vec![0_usize; parts];
             for number in 0..7000_u64 {
-                numbers[(number << 32 | number % 7).owner(parts)] += 1;
+                numbers[Number((number << 32) | (number % 7)).owner(parts)] += 1;
                 words[Word::from(number.to_string().as_bytes()).owner(parts)] += 1;
             }
             for counts in [numbers, words] {

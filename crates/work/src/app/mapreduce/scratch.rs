@@ -24,6 +24,13 @@ pub struct Spilled {
     pub spills: u64,
 }
 
+impl Spilled {
+    /// What was added since `before`.
+    pub fn since(self, before: Spilled) -> Spilled {
+        Spilled { bytes: self.bytes - before.bytes, spills: self.spills - before.spills }
+    }
+}
+
 impl Scratch {
     /// In `directory`.
     pub fn new(directory: PathBuf) -> Self {

@@ -36,7 +36,7 @@ pub fn shuffle<K: Key, V: Value>(
         let blocks = cluster.serialise(|| owners.iter_mut().map(fill).collect::<Result<Vec<_>, Fault>>())?;
         sent +=
             blocks.iter().enumerate().filter(|(to, _)| *to != part).map(|(_, b)| b.len() as u64).sum::<u64>();
-        let arrived = cluster.exchange(blocks, more)?;
+        let arrived = cluster.round(blocks, more)?;
         cluster.serialise(|| {
             spools.iter_mut().zip(&arrived.buffers).try_for_each(|(spool, buffer)| spool.push(buffer))
         })?;
@@ -66,10 +66,14 @@ fn block<K: Key, V: Value>(records: &mut Merge<K, V>, size: usize) -> Result<(Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::exchange::Exchange;
     use crate::app::mapreduce::cluster::mock::on_threads;
-    use crate::app::mapreduce::record::{Tally, Word};
+    use crate::app::mapreduce::record::{Number, Tally, Word};
     use crate::app::mapreduce::scratch::Spilled;
     use std::collections::BTreeMap;
+
+    /// Word → its count and its documents.
+    type Counts = BTreeMap<Word, (u64, u64)>;
 
     /// Words of part `p`'s documents: long ones with few repetitions.
     fn words(part: u64) -> impl Iterator<Item = (u64, Word)> {
@@ -79,7 +83,7 @@ mod tests {
         })
     }
 
-    fn expected(parts: u64) -> BTreeMap<Word, (u64, u64)> {
+    fn expected(parts: u64) -> Counts {
         let mut seen: BTreeMap<Word, BTreeMap<(u64, u64), u64>> = BTreeMap::new();
         for part in 0..parts {
             for (document, word) in words(part) {
@@ -90,7 +94,7 @@ mod tests {
         seen.into_iter().map(|(word, documents)| (word, total(documents))).collect()
     }
 
-    fn counted(parts: usize, limit: u64) -> Vec<(BTreeMap<Word, (u64, u64)>, Spilled, usize)> {
+    fn counted(parts: usize, limit: u64) -> Vec<(Counts, Spilled, usize)> {
         on_threads(parts, |cluster| {
             let scratch = Scratch::new(std::env::temp_dir());
             let budget = Budget::new(limit);
@@ -113,7 +117,7 @@ mod tests {
                 Ok(())
             })
             .expect("shuffles");
-            (found, scratch.spilled(), cluster.exchanges)
+            (found, scratch.spilled(), cluster.rounds)
         })
     }
 
@@ -138,22 +142,22 @@ mod tests {
     #[test]
     fn many_runs_are_merged_in_several_passes() {
         // A table of 1 KiB spills after every document: 300 runs.
-        let (found, spilled, exchanges) = counted(1, 4 << 10).remove(0);
+        let (found, spilled, rounds) = counted(1, 4 << 10).remove(0);
         assert_eq!(found, expected(1));
         assert!(spilled.spills > 300, "{spilled:?}");
         let once: usize = words(0).map(|(_, word)| word.len() + 3).sum();
         assert!(spilled.bytes > once as u64, "{spilled:?} of {once} bytes");
-        assert!(exchanges > 1, "rounds of at most a kibibyte");
+        assert!(rounds > 1, "rounds of at most a kibibyte");
     }
 
     #[test]
     fn nothing_is_shuffled_in_one_round() {
         let rounds = on_threads(3, |cluster| {
             let (budget, scratch) = (Budget::new(1 << 20), Scratch::new(std::env::temp_dir()));
-            let combiner = Combiner::<u64, u64>::new(3, budget, &scratch);
+            let combiner = Combiner::<Number, u64>::new(3, budget, &scratch);
             let nothing = |_, _| Err(Fault::attempt("there is no key"));
             assert_eq!(shuffle(combiner, budget, &scratch, cluster, nothing), Ok(0));
-            cluster.exchanges
+            cluster.rounds
         });
         assert_eq!(rounds, [1, 1, 1]);
     }

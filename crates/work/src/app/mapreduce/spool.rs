@@ -73,7 +73,7 @@ const WINDOW: usize = 64 << 10;
 
 impl Reader<'_> {
     /// The next string; `None` after the last.
-    pub fn next(&mut self) -> Result<Option<&[u8]>, Fault> {
+    pub fn read(&mut self) -> Result<Option<&[u8]>, Fault> {
         let spool = self.spool;
         if self.at >= spool.written {
             let rest = &spool.buffer[(self.at - spool.written) as usize..];
@@ -130,9 +130,9 @@ mod tests {
             for _ in 0..2 {
                 let mut reader = spool.reader();
                 for string in &strings {
-                    prop_assert_eq!(reader.next().expect("reads"), Some(string.as_slice()));
+                    prop_assert_eq!(reader.read().expect("reads"), Some(string.as_slice()));
                 }
-                prop_assert_eq!(reader.next().expect("reads"), None);
+                prop_assert_eq!(reader.read().expect("reads"), None);
             }
             let bytes: usize = strings.iter().map(|string| string.len() + 4).sum();
             prop_assert_eq!(scratch.spilled().bytes > 0, bytes > budget && strings.len() > 1);
