@@ -10,6 +10,7 @@ alone: MB/s of each stage, and with a tenth of the corpus as memory limit.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ PHASES = {
 
 def main():
     options = arguments()
+    # One core on either side: read when the libraries are loaded.
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)

@@ -43,7 +43,7 @@ impl Dictionary {
 /// Turns documents of text into documents of words, and counts these.
 pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool, Dictionary), Fault> {
     let mut tokens = node.spool();
-    let mut combiner = node.combiner::<Word, Tally>();
+    let mut combiner = node.combiner::<Tally>();
     let emitted = node.cluster.parallel(|| {
         let (mut reader, mut record) = (documents.reader(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
@@ -55,7 +55,7 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool
             words(text, |word| {
                 record.push(word.len() as u8);
                 record.extend_from_slice(word);
-                combiner.at_ref(word).see(document);
+                combiner.at(word).see(document);
                 emitted += 1;
             });
             combiner.settle()?;
@@ -66,14 +66,17 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool
     node.ends(Stage::CountWords);
     let mut frequent = Vec::new();
     let (mut arrived, least) = (0, node.settings.min_support);
-    node.shuffle(combiner, |word, tally| {
-        arrived += tally.count;
-        if tally.count >= least {
-            word.write(&mut frequent);
-            tally.write(&mut frequent);
-        }
-        Ok(())
-    })?;
+    node.shuffle(
+        || combiner.finish(),
+        |word, tally| {
+            arrived += tally.count;
+            if tally.count >= least {
+                word.write(&mut frequent);
+                tally.write(&mut frequent);
+            }
+            Ok(())
+        },
+    )?;
     let mut mine = Vec::new();
     put(emitted, &mut mine);
     put(arrived, &mut mine);

@@ -112,7 +112,7 @@ pub fn count<C: Cluster>(
     documents: u64,
 ) -> Result<(Spool, Features), Fault> {
     let mut numbered = node.spool();
-    let mut combiner = node.combiner::<Gram, Tally>();
+    let mut pairs = node.list::<Gram, Tally>();
     let settings = node.settings;
     let emitted = node.cluster.parallel(|| {
         let (mut reader, mut record) = (tokens.reader(), Vec::new());
@@ -127,12 +127,12 @@ pub fn count<C: Cluster>(
                 let word = dictionary.number(word);
                 record.extend_from_slice(&word.to_le_bytes());
                 if settings.ngrams == 2 && before != UNKNOWN && word != UNKNOWN {
-                    combiner.at(pair(before, word)).see(document);
+                    pairs.add(pair(before, word), document);
                     emitted += 1;
                 }
                 before = word;
             }
-            combiner.settle()?;
+            pairs.settle()?;
             numbered.push(&record)?;
         }
         Ok::<_, Fault>(emitted)
@@ -140,14 +140,17 @@ pub fn count<C: Cluster>(
     node.ends(Stage::CountPairs);
     let mut frequent = Vec::new();
     let mut arrived = 0;
-    node.shuffle(combiner, |gram, tally| {
-        arrived += tally.count;
-        if tally.count >= settings.min_support && settings.is_feature(&tally, documents) {
-            gram.write(&mut frequent);
-            tally.write(&mut frequent);
-        }
-        Ok(())
-    })?;
+    node.shuffle(
+        || pairs.finish(),
+        |gram, tally| {
+            arrived += tally.count;
+            if tally.count >= settings.min_support && settings.is_feature(&tally, documents) {
+                gram.write(&mut frequent);
+                tally.write(&mut frequent);
+            }
+            Ok(())
+        },
+    )?;
     let mut mine = Vec::new();
     put(emitted, &mut mine);
     put(arrived, &mut mine);

@@ -7,7 +7,9 @@ use super::config::Settings;
 use crate::app::mapreduce::budget::Budget;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::combine::Combiner;
+use crate::app::mapreduce::list::{Gathered, List, Numeric};
 use crate::app::mapreduce::record::{Key, Value};
+use crate::app::mapreduce::runs::Sorted;
 use crate::app::mapreduce::scratch::Scratch;
 use crate::app::mapreduce::shuffle::shuffle;
 use crate::app::mapreduce::spool::Spool;
@@ -88,18 +90,23 @@ impl<'a, C: Cluster> Node<'a, C> {
         Spool::new(&self.scratch, self.budget().spool())
     }
 
-    /// An empty combiner.
-    pub fn combiner<K: Key, V: Value>(&self) -> Combiner<K, V> {
+    /// An empty table of words.
+    pub fn combiner<V: Value>(&self) -> Combiner<V> {
         Combiner::new(self.cluster.parts(), self.budget(), &self.scratch)
     }
 
-    /// Shuffles, and hands the sum of each key's values to `reduce`.
+    /// An empty list of numbers.
+    pub fn list<K: Numeric, V: Gathered>(&self) -> List<K, V> {
+        List::new(self.cluster.parts(), self.budget(), &self.scratch)
+    }
+
+    /// Shuffles what `finish` gives; `reduce` gets the sum of each key's values.
     pub fn shuffle<K: Key, V: Value>(
         &mut self,
-        combiner: Combiner<K, V>,
+        finish: impl FnOnce() -> Result<Sorted<K, V>, Fault>,
         reduce: impl FnMut(K, V) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        self.sent += shuffle(combiner, self.budget(), &self.scratch, self.cluster, reduce)?;
+        self.sent += shuffle(finish, self.budget(), &self.scratch, self.cluster, reduce)?;
         Ok(())
     }
 

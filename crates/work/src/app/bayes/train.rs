@@ -12,6 +12,7 @@ use super::model::Model;
 use super::node::{Node, Stage, same};
 use super::record::{Head, weights};
 use crate::app::mapreduce::cluster::Cluster;
+use crate::app::mapreduce::list::Numeric;
 use crate::app::mapreduce::record::{Key, Value, number, place, put};
 use crate::app::mapreduce::spool::Spool;
 
@@ -33,10 +34,6 @@ impl Cell {
 }
 
 impl Key for Cell {
-    fn weight(&self) -> usize {
-        48
-    }
-
     /// A feature's cells have one owner.
     fn owner(&self, parts: usize) -> usize {
         place(self.feature(), parts)
@@ -51,6 +48,16 @@ impl Key for Cell {
     }
 }
 
+impl Numeric for Cell {
+    fn number(&self) -> u64 {
+        self.0
+    }
+
+    fn of_number(number: u64) -> Self {
+        Cell(number)
+    }
+}
+
 /// Learns from the vectors that are to train with.
 pub fn train<C: Cluster>(
     node: &mut Node<C>,
@@ -58,7 +65,7 @@ pub fn train<C: Cluster>(
     features: usize,
     counts: &Counts,
 ) -> Result<Model, Fault> {
-    let mut combiner = node.combiner::<Cell, u64>();
+    let mut list = node.list::<Cell, u64>();
     let emitted = node.cluster.parallel(|| {
         let mut reader = vectors.reader();
         let mut emitted = 0;
@@ -70,19 +77,22 @@ pub fn train<C: Cluster>(
             for (feature, weight) in weights(rest) {
                 let units = (weight * UNITS).round() as u64;
                 emitted = u64::wrapping_add(emitted, units);
-                *combiner.at(Cell::new(feature, head.label)) += units;
+                list.add(Cell::new(feature, head.label), units);
             }
-            combiner.settle()?;
+            list.settle()?;
         }
         Ok::<_, Fault>(emitted)
     })?;
     let (mut sums, mut arrived) = (Vec::new(), 0);
-    node.shuffle(combiner, |cell, units| {
-        arrived = u64::wrapping_add(arrived, units);
-        cell.write(&mut sums);
-        units.write(&mut sums);
-        Ok(())
-    })?;
+    node.shuffle(
+        || list.finish(),
+        |cell, units| {
+            arrived = u64::wrapping_add(arrived, units);
+            cell.write(&mut sums);
+            units.write(&mut sums);
+            Ok(())
+        },
+    )?;
     let mut mine = Vec::new();
     put(emitted, &mut mine);
     put(arrived, &mut mine);

@@ -5,8 +5,6 @@ use std::hash::Hash;
 
 /// What values are gathered by. Runs and reductions are in its order.
 pub trait Key: Ord + Hash + Sized {
-    /// Bytes that it takes in a table, about.
-    fn weight(&self) -> usize;
     /// Which of `parts` reduces it: the same everywhere.
     fn owner(&self, parts: usize) -> usize;
     /// Appends it.
@@ -29,10 +27,6 @@ pub trait Value: Default {
 pub type Word = Box<[u8]>;
 
 impl Key for Word {
-    fn weight(&self) -> usize {
-        self.len() + 72
-    }
-
     fn owner(&self, parts: usize) -> usize {
         let mixed = self.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -55,10 +49,6 @@ impl Key for Word {
 pub struct Number(pub u64);
 
 impl Key for Number {
-    fn weight(&self) -> usize {
-        48
-    }
-
     fn owner(&self, parts: usize) -> usize {
         place(self.0, parts)
     }
@@ -107,6 +97,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// So often, in so many documents.
+    pub fn new(count: u64, documents: u64) -> Self {
+        Tally { count, documents, last: 0 }
+    }
+
     /// Seen once more, in the document with this number (from 1, ascending).
     pub fn see(&mut self, document: u64) {
         self.count += 1;

@@ -4,24 +4,24 @@ use crosstalk_core::Fault;
 
 use super::budget::Budget;
 use super::cluster::Cluster;
-use super::combine::Combiner;
 use super::merge::{Merge, spooled};
 use super::record::{Key, Value};
+use super::runs::Sorted;
 use super::scratch::Scratch;
 use super::spool::Spool;
 
-/// Hands every part's records to their owners; `reduce` sees the keys that this
+/// Hands the records that `finish` gives to their owners; `reduce` sees the keys that this
 /// part owns, ascending, each once with the sum of its values. Returns the
 /// bytes that went to other parts.
 pub fn shuffle<K: Key, V: Value>(
-    combiner: Combiner<K, V>,
+    finish: impl FnOnce() -> Result<Sorted<K, V>, Fault>,
     budget: Budget,
     scratch: &Scratch,
     cluster: &mut impl Cluster,
     mut reduce: impl FnMut(K, V) -> Result<(), Fault>,
 ) -> Result<u64, Fault> {
     let (part, parts) = (cluster.part(), cluster.parts());
-    let mut sorted = cluster.parallel(|| combiner.finish())?;
+    let mut sorted = cluster.parallel(finish)?;
     let mut owners = sorted.owners();
     let mut spools: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.arrived(parts))).collect();
     let mut sent = 0;
@@ -68,6 +68,8 @@ mod tests {
     use super::*;
     use crate::app::exchange::Exchange;
     use crate::app::mapreduce::cluster::mock::on_threads;
+    use crate::app::mapreduce::combine::Combiner;
+    use crate::app::mapreduce::list::List;
     use crate::app::mapreduce::record::{Number, Tally, Word};
     use crate::app::mapreduce::scratch::Spilled;
     use std::collections::BTreeMap;
@@ -98,24 +100,30 @@ mod tests {
         on_threads(parts, |cluster| {
             let scratch = Scratch::new(std::env::temp_dir());
             let budget = Budget::new(limit);
-            let mut combiner = Combiner::<Word, Tally>::new(parts, budget, &scratch);
+            let mut combiner = Combiner::<Tally>::new(parts, budget, &scratch);
             let mut last = 0;
             for (document, word) in words(cluster.part() as u64) {
                 if document != last {
                     combiner.settle().expect("settles");
                 }
                 last = document;
-                combiner.at_ref::<[u8]>(&word).see(document);
+                combiner.at(&word).see(document);
             }
             let mut found = BTreeMap::new();
             let mut before: Option<Word> = None;
-            shuffle(combiner, budget, &scratch, cluster, |word, tally| {
-                assert!(before.as_ref().is_none_or(|before| *before < word), "keys ascend");
-                assert!(!found.contains_key(&word), "each key once");
-                before = Some(word.clone());
-                found.insert(word, (tally.count, tally.documents));
-                Ok(())
-            })
+            shuffle(
+                || combiner.finish(),
+                budget,
+                &scratch,
+                cluster,
+                |word, tally| {
+                    assert!(before.as_ref().is_none_or(|before| *before < word), "keys ascend");
+                    assert!(!found.contains_key(&word), "each key once");
+                    before = Some(word.clone());
+                    found.insert(word, (tally.count, tally.documents));
+                    Ok(())
+                },
+            )
             .expect("shuffles");
             (found, scratch.spilled(), cluster.rounds)
         })
@@ -151,12 +159,46 @@ mod tests {
     }
 
     #[test]
+    fn a_list_counts_as_the_table_does() {
+        let number =
+            |word: &Word| Number(std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0)) << 20);
+        for (parts, limit) in [(1, 1 << 30), (1, 4 << 10), (3, 1 << 30), (3, 64 << 10)] {
+            let told = on_threads(parts, |cluster| {
+                let (budget, scratch) = (Budget::new(limit), Scratch::new(std::env::temp_dir()));
+                let mut list = List::<Number, Tally>::new(parts, budget, &scratch);
+                let mut last = 0;
+                for (document, word) in words(cluster.part() as u64) {
+                    if document != last {
+                        list.settle().expect("settles");
+                    }
+                    last = document;
+                    list.add(number(&word), document);
+                }
+                let mut found = Vec::new();
+                let keep = |key: Number, tally: Tally| {
+                    found.push((key, (tally.count, tally.documents)));
+                    Ok(())
+                };
+                shuffle(|| list.finish(), budget, &scratch, cluster, keep).expect("shuffles");
+                (found, scratch.spilled().bytes)
+            });
+            assert!(told.iter().all(|(found, _)| found.is_sorted_by_key(|(key, _)| *key)));
+            assert_eq!(told.iter().any(|(_, bytes)| *bytes > 0), limit < 1 << 30);
+            let mut together: Vec<_> = told.into_iter().flat_map(|(found, _)| found).collect();
+            together.sort_unstable();
+            let expected: Vec<_> =
+                expected(parts as u64).into_iter().map(|(word, tally)| (number(&word), tally)).collect();
+            assert_eq!(together, expected, "{parts} parts, {limit} bytes");
+        }
+    }
+
+    #[test]
     fn nothing_is_shuffled_in_one_round() {
         let rounds = on_threads(3, |cluster| {
             let (budget, scratch) = (Budget::new(1 << 20), Scratch::new(std::env::temp_dir()));
-            let combiner = Combiner::<Number, u64>::new(3, budget, &scratch);
+            let list = List::<Number, u64>::new(3, budget, &scratch);
             let nothing = |_, _| Err(Fault::attempt("there is no key"));
-            assert_eq!(shuffle(combiner, budget, &scratch, cluster, nothing), Ok(0));
+            assert_eq!(shuffle(|| list.finish(), budget, &scratch, cluster, nothing), Ok(0));
             cluster.rounds
         });
         assert_eq!(rounds, [1, 1, 1]);
