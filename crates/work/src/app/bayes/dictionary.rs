@@ -25,7 +25,8 @@ pub struct Dictionary {
 
 impl Dictionary {
     fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
-        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        // A stable sort finds the runs in order that the slaves sent.
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
         if entries.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
         }

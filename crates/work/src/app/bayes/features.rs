@@ -56,7 +56,8 @@ pub fn idf(having: u64, documents: u64) -> f64 {
 
 impl Features {
     fn new(mut grams: Vec<(Gram, Tally)>, words: usize, documents: u64) -> Result<Self, Fault> {
-        grams.sort_unstable_by_key(|(gram, _)| *gram);
+        // A stable sort finds the runs in order that the slaves sent.
+        grams.sort_by_key(|(gram, _)| *gram);
         if grams.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
         }

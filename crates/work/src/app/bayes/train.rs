@@ -125,6 +125,7 @@ fn read(shares: &[Vec<u8>]) -> Result<Vec<(u32, u8, u64)>, Fault> {
         }
     }
     same("units of weight", emitted, arrived)?;
-    cells.sort_unstable();
+    // A stable sort finds the runs in order that the slaves sent.
+    cells.sort();
     Ok(cells)
 }

@@ -101,7 +101,9 @@ impl<K: Numeric, V: Gathered> List<K, V> {
     /// Each owner's records by key; the list is empty then.
     fn records(&mut self) -> Vec<Vec<(K, V)>> {
         radix::sort(&mut self.pairs, &mut self.spare);
-        let mut owners: Vec<Vec<(K, V)>> = (0..self.parts).map(|_| Vec::new()).collect();
+        // Room that is not used costs nothing until it is touched.
+        let room = self.pairs.len() / self.parts;
+        let mut owners: Vec<Vec<(K, V)>> = (0..self.parts).map(|_| Vec::with_capacity(room)).collect();
         for occurrences in self.pairs.chunk_by(|a, b| a.0 == b.0) {
             let key = K::of_number(occurrences[0].0);
             owners[key.owner(self.parts)].push((key, V::gather(occurrences)));

@@ -23,7 +23,7 @@ pub struct Merge<'a, K, V> {
 }
 
 impl<'a, K: Key, V: Value> Merge<'a, K, V> {
-    /// Of these, each in the order of its keys.
+    /// Of these, each in the order of its keys, of which it has every one once.
     pub fn new(streams: Vec<Stream<'a, K, V>>) -> Self {
         let mut merge = Merge {
             values: streams.iter().map(|_| V::default()).collect(),
@@ -31,7 +31,9 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
             streams,
             failed: None,
         };
-        (0..merge.streams.len()).for_each(|index| merge.advance(index));
+        if merge.streams.len() > 1 {
+            (0..merge.streams.len()).for_each(|index| merge.advance(index));
+        }
         merge
     }
 
@@ -51,6 +53,10 @@ impl<K: Key, V: Value> Iterator for Merge<'_, K, V> {
     type Item = Result<(K, V), Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // A stream has each key once: one alone needs no merging.
+        if let [only] = self.streams.as_mut_slice() {
+            return only.next();
+        }
         if let Some(fault) = self.failed.take() {
             return Some(Err(fault));
         }
