@@ -7,6 +7,7 @@ run:
 	@tools/setup run $(ARGS)
 	@cargo build --release --locked --quiet
 	@target/release/crosstalk run kosmos --quick
+	@echo 'to have the command `crosstalk` in this shell: export PATH=$(CURDIR)/target/release:$$PATH'
 
 # Every check, with the time of each room.
 test:

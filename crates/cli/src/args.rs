@@ -17,7 +17,7 @@ pub struct Cli {
 }
 
 const EXAMPLES: &str = "Examples:
-  crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
+  crosstalk run --nodes 2 --scale 50 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job
   crosstalk run kosmos --quick
   crosstalk probe latency
 
@@ -33,9 +33,12 @@ pub enum Verb {
   crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --its-own-flag
   crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
+  crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
-commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
+commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.
+What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt
+in DIR/node-N.out and DIR/node-N.err.")]
     Run(RunArgs),
     /// Go on with a run that was cut short.
     #[command(after_help = "Example:\n  crosstalk resume runs/kosmos-001")]
@@ -43,11 +46,13 @@ commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt end
     /// Show what a study would run, how long it takes, and what this host cannot do of it.
     #[command(after_help = "Example:\n  crosstalk plan kosmos --quick")]
     Plan(PlanArgs),
-    /// List the catalogues: studies, fabrics, systems, workloads, published figures.
-    #[command(after_help = "Example:\n  crosstalk list fabrics")]
+    /// List the catalogues: studies, fabrics, systems, workloads; published figures when asked for.
+    #[command(after_help = "Examples:\n  crosstalk list fabrics\n  crosstalk list published")]
     List(ListArgs),
     /// Show one entry of a catalogue whole.
-    #[command(after_help = "Examples:\n  crosstalk show srio\n  crosstalk show kosmos > my.toml")]
+    #[command(
+        after_help = "Examples:\n  crosstalk show srio\n  crosstalk show kosmos > my.toml\n  crosstalk show systems/kosmos"
+    )]
     Show(ShowArgs),
     /// Use one instrument, now.
     #[command(after_help = "Examples:
@@ -107,13 +112,14 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub nodes: Option<usize>,
     /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`, or an environment
-    /// variable of the program, `env.THREADS=1,2`. The first level is the base.
+    /// variable of the program, `env.THREADS=1,2`; an argument is varied by a shell that takes it
+    /// from such a variable. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
-    /// Your own program: run every link at its fabric's rate over this, for rates that this machine
-    /// cannot hold. Give the program as much less data.
-    #[arg(long, value_name = "N", default_value_t = 1.0)]
-    pub scale: f64,
+    /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
+    /// your program as much less data.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub scale: Option<f64>,
     /// Your own program and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
@@ -189,7 +195,8 @@ pub enum Catalogue {
 
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The name of a study, fabric, system, workload or published figure; or `schema` for the study file's JSON Schema.
+    /// The name of a study, fabric, system, workload or published figure, where several share it with
+    /// its catalogue before it (`systems/kosmos`); or `schema` for the study file's JSON Schema.
     pub name: String,
 }
 
@@ -231,6 +238,9 @@ pub struct ProbeArgs {
     /// Hold the link between the two virtual nodes to this fabric's rate.
     #[arg(long, default_value = "none")]
     pub fabric: String,
+    /// Hold the link to the fabric's rate over this, for a rate that this machine cannot hold.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["to", "listen"])]
+    pub scale: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

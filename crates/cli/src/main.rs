@@ -4,10 +4,12 @@
 mod args;
 mod catalogue;
 mod conclude;
+mod links;
 mod out;
 mod parts;
 mod progress;
 mod readings;
+mod shell;
 mod signal;
 mod verb;
 
@@ -17,8 +19,17 @@ use clap::Parser;
 
 use args::{Cli, Verb};
 
+/// Says why a command line cannot be read, or the help that was asked for, and ends the program.
+fn refuse(error: &clap::Error) -> ! {
+    let asked_for_json = std::env::args().take_while(|word| word != "--").any(|word| word == "--json");
+    if error.use_stderr() {
+        out::Out::new(asked_for_json).tell_refusal(&error.to_string(), error.exit_code());
+    }
+    error.exit()
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     let out = out::Out::new(cli.json);
     let result = match cli.verb {
         Verb::Run(args) => verb::run::main(args, &out),

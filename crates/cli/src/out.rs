@@ -46,6 +46,18 @@ impl Out {
         }));
     }
 
+    /// The last JSON line of a command line that could not be read: `prose` as people are told it.
+    pub fn tell_refusal(&self, prose: &str, exit: i32) {
+        let (message, remedy) = prose.trim().split_once("\n\n").unwrap_or((prose.trim(), ""));
+        self.tell(&json!({
+            "result": "fault",
+            "place": "command line",
+            "message": message.trim_start_matches("error: "),
+            "remedy": (!remedy.is_empty()).then_some(remedy),
+            "exit": exit,
+        }));
+    }
+
     /// How wide text may be.
     pub fn width(&self) -> usize {
         terminal_width().unwrap_or(80).clamp(20, 200)

@@ -1,5 +1,6 @@
 //! Live progress: a line with a bar and the time left, or NDJSON events.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ pub fn watcher(out: &Out) -> Box<dyn Progress> {
     } else if std::io::stderr().is_terminal() {
         Box::new(Bar::new())
     } else {
-        Box::new(Plain { said: Instant::now() })
+        Box::new(Plain { said: Instant::now(), failures: Failures::default() })
     }
 }
 
@@ -34,16 +35,18 @@ impl Progress for Events {
 struct Bar {
     bar: ProgressBar,
     left: String,
+    failures: Failures,
 }
 
 impl Bar {
     fn new() -> Self {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}") {
+        // Nothing of something is an empty bar; nothing of nothing would be a full one.
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Bar { bar, left: String::new() }
+        Bar { bar, left: String::new(), failures: Failures::default() }
     }
 }
 
@@ -51,18 +54,34 @@ impl Progress for Bar {
     fn event(&mut self, event: Event) {
         match event {
             Event::Preparing { what } => self.bar.set_message(what),
-            Event::Began { seconds_to_look, seconds_to_end, .. } => {
-                self.left = left(seconds_to_look, seconds_to_end)
+            Event::Began { until_look, seconds_to_look, seconds_to_end, .. } => {
+                self.left = left(seconds_to_look, seconds_to_end);
+                self.bar.set_length(until_look as u64);
+                if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}") {
+                    self.bar.set_style(style);
+                }
             }
             Event::Attempt { experiment, levels, .. } => {
                 self.bar.set_message(format!("{} · {}", self.left, scene(&experiment, &levels)));
             }
-            Event::Ended { done, until_look, seconds_to_look, seconds_to_end, status, reason, .. } => {
+            Event::Ended {
+                done,
+                until_look,
+                seconds_to_look,
+                seconds_to_end,
+                status,
+                reason,
+                experiment,
+                levels,
+                ..
+            } => {
                 self.left = left(seconds_to_look, seconds_to_end);
                 self.bar.set_length((done + until_look) as u64);
                 self.bar.set_position(done as u64);
-                if status == Status::Failed {
-                    self.bar.println(format!("an attempt failed: {}", reason.unwrap_or_default()));
+                if status == Status::Failed
+                    && let Some(line) = self.failures.line(&scene(&experiment, &levels), reason)
+                {
+                    self.bar.println(line);
                 }
             }
             Event::Look { blocks, why, .. } => self.bar.println(format!("after {blocks} blocks: {why}")),
@@ -80,6 +99,7 @@ impl Drop for Bar {
 /// A line now and then where there is no terminal.
 struct Plain {
     said: Instant,
+    failures: Failures,
 }
 
 /// How often, in a log.
@@ -88,7 +108,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(15);
 impl Progress for Plain {
     fn event(&mut self, event: Event) {
         match event {
-            Event::Began { cells, blocks, seconds_to_look, seconds_to_end } => {
+            Event::Began { cells, blocks, seconds_to_look, seconds_to_end, .. } => {
                 eprintln!(
                     "{cells} cell{}, at most {blocks} blocks; {}",
                     if cells == 1 { "" } else { "s" },
@@ -96,7 +116,9 @@ impl Progress for Plain {
                 );
             }
             Event::Ended { status: Status::Failed, reason, experiment, levels, .. } => {
-                eprintln!("{} failed: {}", scene(&experiment, &levels), reason.unwrap_or_default());
+                if let Some(line) = self.failures.line(&scene(&experiment, &levels), reason) {
+                    eprintln!("{line}");
+                }
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
                 if self.said.elapsed() >= PLAIN_EVERY {
@@ -115,6 +137,19 @@ impl Progress for Plain {
     }
 }
 
+/// Failures told so far: a program that fails mostly fails again, in the same words.
+#[derive(Default)]
+struct Failures(BTreeSet<(String, String)>);
+
+impl Failures {
+    /// What to print of a failed attempt; nothing where it was told already.
+    fn line(&mut self, scene: &str, reason: Option<String>) -> Option<String> {
+        let reason = reason.unwrap_or_else(|| "no reason given".into());
+        let line = format!("{scene} failed: {reason}");
+        self.0.insert((scene.to_string(), reason)).then_some(line)
+    }
+}
+
 fn left(to_look: f64, to_end: f64) -> String {
     if to_end - to_look < 1.0 {
         format!("{} left", duration(to_end))
@@ -129,4 +164,31 @@ fn scene(experiment: &str, levels: &Levels) -> String {
         .chain(levels.values().map(ToString::to_string))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once_for_each_scene_and_reason() {
+        let mut failures = Failures::default();
+        let told = failures.line("command 1", Some("exit code 1".into()));
+        assert_eq!(told.as_deref(), Some("command 1 failed: exit code 1"));
+        assert_eq!(failures.line("command 1", Some("exit code 1".into())), None);
+        assert!(failures.line("command 2", Some("exit code 1".into())).is_some());
+        assert!(failures.line("command 1", Some("killed".into())).is_some());
+    }
+
+    #[test]
+    fn the_bar_is_empty_until_the_first_attempt_has_ended() {
+        let mut bar = Bar::new();
+        bar.bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+        bar.event(Event::Preparing { what: "raising".into() });
+        assert_eq!(bar.bar.length(), None);
+        let began =
+            Event::Began { cells: 2, blocks: 48, until_look: 24, seconds_to_look: 1.0, seconds_to_end: 4.0 };
+        bar.event(began);
+        assert_eq!((bar.bar.position(), bar.bar.length()), (0, Some(24)));
+    }
 }

@@ -41,6 +41,8 @@ fn about(reading: &Reading) -> String {
 fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
     match &reading.observation {
         Observation::Value(v) => Some(match reading.labels.get("settled").map(String::as_str) {
+            // Of the whole time, so that it may lie below what came in once it was steady.
+            _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
             Some("false") => format!("{} left out, and still not steady: a busy machine?", human(*v, unit)),
             _ => human(*v, unit),
         }),

@@ -37,6 +37,9 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "kosmos", "--set", "scale=18"], &["name one: aa.pagerank.scale, graph.pagerank.scale"], 2),
         (&["run", "kosmos", "--nodes", "2"], &["--nodes", "--set"], 2),
         (&["run", "kosmos", "--vary", "fabric=srio"], &["--vary", "--set"], 2),
+        (&["run", "kosmos", "--scale", "10"], &["--scale", "nothing here runs over links"], 2),
+        (&["plan", "--nodes", "2", "--scale", "10", "--", "true"], &["--scale", "--vary fabric="], 2),
+        (&["plan", "--scale", "0.5", "--vary", "fabric=srio", "--", "true"], &["--scale", "at least 1"], 2),
         (&["run", "--nodes", "-1", "--", "true"], &["'-1' for '--nodes"], 2),
         (&["run", "kosmos", "--seed", "-1"], &["'-1' for '--seed"], 2),
         (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
@@ -56,6 +59,8 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["probe", "latency", "--to", "nonsense"], &["--to", "HOST:PORT"], 2),
         (&["probe", "latency", "--size", "0 B"], &["above zero"], 2),
         (&["probe", "latency", "--size", "64 Q"], &["unknown unit `Q`"], 2),
+        (&["probe", "latency", "--scale", "10"], &["--scale", "--fabric"], 2),
+        (&["probe", "latency", "--fabric", "srio", "--scale", "0.5"], &["--scale", "at least 1"], 2),
         (&["probe", "latency", "--fabric", "sri"], &["did you mean `srio`?"], 2),
     ];
     for (args, said, code) in cases {
@@ -141,6 +146,7 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
         (&["clean", "--json"], "clean"),
         (&["doctor", "--json"], "doctor"),
         (&["run", "kosmo", "--json"], "fault"),
+        (&["list", "bogus", "--json"], "fault"),
     ] {
         let output = crosstalk(dir.path(), args);
         let text = stdout(&output);
@@ -151,10 +157,73 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
 }
 
 #[test]
+fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !common::virtual_nodes(dir.path()) {
+        return;
+    }
+    let told: serde_json::Value =
+        serde_json::from_str(stdout(&crosstalk(dir.path(), &["doctor", "--json"])).trim()).expect("JSON");
+    let held = told["links"]["held"].as_f64().expect("some rate is held");
+    let fabrics = told["links"]["fabrics"].as_array().expect("fabrics");
+    assert!(fabrics.iter().any(|f| f["fabric"] == "ethernet-10g"), "{told}");
+    for fabric in fabrics {
+        if let Some(scale) = fabric["scale"].as_f64() {
+            let rate = fabric["rate"].as_f64().expect("a rate");
+            assert!(rate / scale <= held, "{fabric} where {held} is held");
+        }
+    }
+}
+
+#[test]
 fn what_show_prints_of_a_study_is_a_study() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["show", "kosmos"]);
     std::fs::write(dir.path().join("mine.toml"), &output.stdout).expect("writes");
     let output = crosstalk(dir.path(), &["plan", "./mine.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_name_that_several_entries_bear_says_so_and_each_can_be_shown() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let both = crosstalk(dir.path(), &["show", "kosmos"]);
+    assert!(stdout(&both).contains("crosstalk.study/1") && stderr(&both).contains("show systems/kosmos"));
+    let system = stdout(&crosstalk(dir.path(), &["show", "systems/kosmos"]));
+    assert!(system.contains("[network.srio]"), "{system}");
+    let unknown = stderr(&crosstalk(dir.path(), &["show", "fabrics/zzzzzzzzzz"]));
+    assert_eq!(unknown.matches("kosmos-ethernet,").count(), 1, "{unknown}");
+}
+
+#[test]
+fn a_copy_of_what_show_prints_of_a_fabric_is_a_fabric_of_ones_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = stdout(&crosstalk(dir.path(), &["show", "ethernet-10g"]));
+    assert!(shown.contains("#   L  latency"), "it has a legend: {shown}");
+    std::fs::create_dir_all(dir.path().join("my/fabrics")).expect("a folder");
+    let faster = shown.replace("10 Gbit/s", "25 Gbit/s");
+    std::fs::write(dir.path().join("my/fabrics/ethernet-25g.toml"), faster).expect("writes");
+    let asked = [
+        "plan",
+        "--catalogue",
+        "my",
+        "--vary",
+        "fabric=ethernet-25g,ethernet-1g",
+        "--nodes",
+        "2",
+        "--",
+        "true",
+    ];
+    let output = crosstalk(dir.path(), &asked);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("fabric ethernet-25g"));
+}
+
+#[test]
+fn lists_fit_a_narrow_terminal() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = command(dir.path(), &["list"]).env("COLUMNS", "40").output().expect("runs");
+    let text = stdout(&output);
+    assert!(text.contains("published: "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
 }

@@ -90,6 +90,23 @@ fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
 }
 
 #[test]
+fn a_run_that_has_ended_is_not_measured_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let local = ["--testbed", "local"];
+    let run = [&["run", "./s.toml", "--out", "out"], &local[..]].concat();
+    assert_eq!(crosstalk(dir.path(), &run).status.code(), Some(0));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("out").join(name)).expect("reads");
+    let before = ["journal.ndjson", "findings.json", "provenance.json", "report.md"].map(read);
+    let output = crosstalk(dir.path(), &[&["resume", "out"], &local[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("this run has ended ("), "{}", stdout(&output));
+    assert!(stdout(&output).contains("kosmos-srio: "), "{}", stdout(&output));
+    let after = ["journal.ndjson", "findings.json", "provenance.json", "report.md"].map(read);
+    assert!(before == after, "nothing changes");
+}
+
+#[test]
 fn a_cluster_that_is_gone_ends_the_run_which_can_be_gone_on_with() {
     let dir = tempfile::tempdir().expect("a directory");
     if !virtual_nodes(dir.path()) {
@@ -163,6 +180,8 @@ fn a_program_of_ones_own_is_compared_over_fabrics() {
         "2",
         "--vary",
         "fabric=ethernet-1g,none",
+        "--scale",
+        "100",
         "--looks",
         "8",
         "--out",
@@ -182,11 +201,47 @@ fn a_program_of_ones_own_is_compared_over_fabrics() {
 }
 
 #[test]
-fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
+fn one_level_ends_in_the_run_time_itself() {
     let dir = tempfile::tempdir().expect("a directory");
-    let cases: [(&[&str], &str); 3] = [
+    let args = ["run", "--testbed", "local", "--looks", "8", "--out", "out", "--", "true"];
+    let output = crosstalk(dir.path(), &args);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    assert!(text.starts_with("true: run time "), "{text}");
+    assert!(text.lines().next().is_some_and(|l| l.contains("95 % confidence")), "{text}");
+    assert!(!text.contains("undecided"), "{text}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_before_anything_is_raised() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for program in ["no-such-program", "./nothere"] {
+        let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--", program]);
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("`{program}` cannot be found")), "{}", stderr(&output));
+        assert!(!dir.path().join("runs").exists(), "no run is begun");
+    }
+}
+
+#[test]
+fn a_program_that_always_fails_is_told_once_and_given_up() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--out", "out", "--", "false"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    let told = said.lines().filter(|l| l.starts_with("command failed: ")).count();
+    assert_eq!(told, 1, "{said}");
+    let attempts: Vec<_> =
+        journal(&dir.path().join("out")).into_iter().filter(|l| l["status"] == "failed").collect();
+    assert_eq!(attempts.len(), 6, "two tries in each of three blocks");
+    assert!(!said.contains("after 48 blocks"), "{said}");
+}
+
+#[test]
+fn a_program_that_fails_or_hangs_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cases: [(&[&str], &str); 2] = [
         (&["sh", "-c", "echo the reason >&2; exit 3"], "the reason"),
-        (&["no-such-program"], "no-such-program"),
         (&["sleep", "60"], "not finished after"),
     ];
     for (index, (program, said)) in cases.iter().enumerate() {

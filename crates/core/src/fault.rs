@@ -71,6 +71,15 @@ impl Fault {
         self
     }
 
+    /// In one sentence, to stand within others: `place: message (remedy)`.
+    pub fn sentence(&self) -> String {
+        let told = Fault { remedy: None, ..self.clone() };
+        match &self.remedy {
+            Some(remedy) => format!("{told} (try: {remedy})"),
+            None => told.to_string(),
+        }
+    }
+
     /// Says what to do about it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
@@ -108,6 +117,10 @@ mod tests {
             "my.toml:7: expected a size above zero, found 0\n  try: write for example size = \"64 B\""
         );
         assert_eq!(fault.kind.exit_code(), 2);
+        assert_eq!(
+            fault.sentence(),
+            "my.toml:7: expected a size above zero, found 0 (try: write for example size = \"64 B\")"
+        );
     }
 
     #[test]

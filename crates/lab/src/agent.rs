@@ -131,7 +131,7 @@ impl Output {
             Err(fault) if fault.kind == FaultKind::Interrupted => {
                 Outcome::Failed { reason: "cancelled".into() }
             }
-            Err(fault) => Outcome::Failed { reason: fault.to_string() },
+            Err(fault) => Outcome::Failed { reason: fault.sentence() },
         }))
     }
 }

@@ -52,7 +52,7 @@ pub fn perform(
             Ok(Ended { status: Status::Interrupted, reason: None, fidelity: None })
         }
         Err(Trouble::Attempt(fault)) => {
-            Ok(Ended { status: Status::Failed, reason: Some(fault.to_string()), fidelity: None })
+            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), fidelity: None })
         }
     }
 }

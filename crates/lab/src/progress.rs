@@ -9,8 +9,8 @@ use serde::Serialize;
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Event {
-    /// The run begins: cells in a block, blocks at most, estimated seconds until the first look and until the budget ends.
-    Began { cells: usize, blocks: usize, seconds_to_look: f64, seconds_to_end: f64 },
+    /// The run begins: cells in a block, blocks at most, attempts until the first look, estimated seconds until the first look and until the budget ends.
+    Began { cells: usize, blocks: usize, until_look: usize, seconds_to_look: f64, seconds_to_end: f64 },
     /// Something takes a while before the first attempt.
     Preparing { what: String },
     /// An attempt begins.

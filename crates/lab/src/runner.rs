@@ -83,9 +83,15 @@ impl<'a> Runner<'a> {
         self.progress.event(Event::Began {
             cells: plan.cells().count(),
             blocks: budget,
+            until_look: attempts_until_look(plan, first),
             seconds_to_look: to_look,
             seconds_to_end: to_end,
         });
+        // Who was killed between a look and its consequence asks again: to measure on
+        // after "enough" would be a look that nobody planned.
+        if let Some(ending) = self.look(first)? {
+            return Ok(ending);
+        }
         for block in first..budget {
             let turns = turns(plan, &before, block);
             let order = plan.order(block);
@@ -103,6 +109,10 @@ impl<'a> Runner<'a> {
             }
             if let Some(ending) = self.look(block + 1)? {
                 return Ok(ending);
+            }
+            if plan.order(block).iter().all(|cell| self.book.given_up(*cell)) {
+                let why = format!("every cell failed in {GIVE_UP_AFTER} blocks running");
+                return Ok(Ending { status: Status::Finished, why });
             }
         }
         Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })

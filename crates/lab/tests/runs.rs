@@ -211,6 +211,22 @@ fn a_journal_cut_at_any_byte_resumes() {
     }
 }
 
+#[test]
+fn a_run_killed_after_its_last_look_measures_no_further() {
+    let asks_nothing = TWO_CELLS.replace("looks = [6]", "looks = [6, 12]").replace("compare = ", "#");
+    let stage = Stage::new(&asks_nothing);
+    stage.run(0).expect("runs");
+    let before = samples(&stage);
+    assert_eq!(before.len(), 12, "nothing is asked, so the first look is enough");
+    let path = stage.dir().join("run/journal.ndjson");
+    let text = std::fs::read_to_string(&path).expect("reads");
+    let end = text.trim_end().rfind('\n').expect("lines") + 1;
+    assert!(text[end..].contains("\"end\""), "the last line closes the journal");
+    std::fs::write(&path, &text[..end]).expect("cuts");
+    assert_eq!(stage.run(0).expect("resumes").status, Status::Finished);
+    assert_eq!(samples(&stage), before, "the look is repeated, not the measuring");
+}
+
 fn samples(stage: &Stage) -> Vec<Line> {
     stage.journal().into_iter().filter(|line| matches!(line, Line::Sample { .. })).collect()
 }

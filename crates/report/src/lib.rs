@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod html;
+mod label;
 mod markdown;
-mod number;
 mod plot;
 mod summary;
 mod terminal;
@@ -16,4 +16,4 @@ mod words;
 
 pub use html::html;
 pub use markdown::markdown;
-pub use terminal::terminal;
+pub use terminal::{terminal, wrap};

@@ -1,12 +1,16 @@
 //! What all three renderings say in the same words and order: which origins
 //! the numbers have, how the run went, what was compared.
 
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe;
-use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+use crosstalk_study::command::EXPERIMENT as COMMAND;
+use crosstalk_study::findings::{
+    CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, RunSummary, TableCell,
+};
+use crosstalk_study::{number, part};
 use std::collections::BTreeSet;
 
-use crate::{number, words};
+use crate::{label, words};
 
 /// A line of a list of facts.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +20,10 @@ pub struct Fact {
     /// What is said.
     pub text: String,
 }
+
+/// How sure the intervals are, and why the same number may have two.
+const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
+    that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -38,7 +46,7 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
 
 /// What the deciding sentence rests on.
 pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
-    let blocks = number::behind(run.blocks, false);
+    let blocks = label::behind(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
         "" => blocks,
@@ -49,16 +57,49 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     if run.quick {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
-    facts.push(match run.noise_floor {
-        Some(floor) => {
-            fact("Noise floor", format!("equal cells differed by up to {}", number::number(floor, "%")))
-        }
-        None => fact("Noise floor", "not measured: no equal cells were compared (A/A)"),
-    });
-    if let Some(least) = run.detectable {
-        facts.push(fact("Detectable", format!("effects of {} and more", number::number(least, "%"))));
+    if run.blocks > 0 {
+        facts.push(fact("Intervals", INTERVALS));
     }
+    if run.noise.is_empty() {
+        facts.push(fact("Noise floor", "not measured: no equal cells were compared (A/A)"));
+    }
+    facts.extend(run.noise.iter().map(|noise| fact("Noise floor", floor(noise))));
+    facts.extend(run.noise.iter().filter_map(|noise| Some(fact("Detectable", detectable(noise)?))));
     facts
+}
+
+/// How far equal cells differed, which cells those were, and which metric alone it speaks of.
+fn floor(noise: &NoiseFloor) -> String {
+    let metric = noise.metric.replace('_', " ");
+    let cells = noise.cells.join("; ");
+    match (noise.floor, noise.cells.is_empty()) {
+        (Some(floor), _) => format!(
+            "{metric}: equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
+            number::percent(floor),
+            label::behind(noise.blocks, false),
+        ),
+        (None, true) => format!(
+            "{metric}: not measured, since no equal cells were compared (A/A); a direction counts beyond {}",
+            number::percent(noise.margin)
+        ),
+        (None, false) => format!("{metric}: too few blocks to tell (measured on: {cells})"),
+    }
+}
+
+/// What the comparisons of a metric could have found.
+fn detectable(noise: &NoiseFloor) -> Option<String> {
+    let (least, most) =
+        noise.detectable.map(|(least, most)| (number::percent(least), number::percent(most)))?;
+    let effects = match (noise.comparisons, least == most) {
+        (_, true) => format!("effects of {least} and more"),
+        _ => format!("effects of {least} and more to {most} and more, depending on the comparison"),
+    };
+    Some(format!("{}: {effects}, in 8 of 10 such runs", noise.metric.replace('_', " ")))
+}
+
+/// The smallest effect that a comparison would have found: `from 12.3 %`.
+pub fn least(c: &Comparison) -> Option<String> {
+    c.detectable.map(|effect| format!("from {}", number::percent(effect)))
 }
 
 /// How the run went.
@@ -68,8 +109,8 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     let attempts = if attempts.is_empty() { "none".into() } else { attempts.join(", ") };
     vec![
         fact("Study", format!("{} ({})", findings.title, findings.study)),
-        fact("Began", number::date(run.began)),
-        fact("Took", number::duration(run.seconds)),
+        fact("Began", label::date(run.began)),
+        fact("Took", label::duration(run.seconds)),
         fact("Blocks", run.blocks.to_string()),
         fact("Ended", run.ended.clone()),
         fact("Attempts", attempts),
@@ -85,18 +126,31 @@ pub fn compared(c: &Comparison) -> String {
     format!("{} → {}", c.base, c.other)
 }
 
-/// Where a comparison was made: `graph analytics, run_time; slaves 6`.
+/// What was compared where: `graph: completion time, lower is better; slaves 6`.
 pub fn place(c: &Comparison) -> String {
+    let metric = c.metric.replace('_', " ");
+    let better = match c.better {
+        Better::Lower => ", lower is better",
+        Better::Higher => ", higher is better",
+        Better::Neither => "",
+    };
+    // A command is its study's only experiment, and some are called after their metric.
+    let named = c.experiment != COMMAND && c.experiment != c.metric;
+    let head = if named { format!("{}: {metric}", c.experiment) } else { metric };
     let at = describe(&c.at);
-    let head = format!("{}, {}", c.experiment, c.metric);
-    if at.is_empty() { head } else { format!("{head}; {at}") }
+    if at.is_empty() { format!("{head}{better}") } else { format!("{head}{better}; {at}") }
 }
 
-/// Which part of the change each cause bears, the largest first: `wait 92 %, compute 6 %`.
+/// Which share of the change each cause has, the largest first: `waiting 92 %, computing 6 %`.
+/// Below zero is what went the other way, so that others have more than the whole.
 pub fn causes(c: &Comparison) -> String {
     let mut causes: Vec<(&String, f64)> = c.causes.iter().map(|(cause, share)| (cause, *share)).collect();
+    // Less than half a percent is not worth a word.
+    causes.retain(|(_, share)| share.abs() >= 0.005);
     causes.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let words = |(cause, share): (&String, f64)| format!("{cause} {:.0} %", share * 100.0);
+    let words = |(cause, share): (&String, f64)| {
+        format!("{} {}", part::words(cause), number::number((share * 100.0).round(), "").trim_end()) + " %"
+    };
     causes.into_iter().map(words).collect::<Vec<_>>().join(", ")
 }
 

@@ -106,9 +106,12 @@ pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
     Verdict { word, mark, meaning, tone }
 }
 
-/// What an origin means.
-pub fn origin_meaning(origin: Origin) -> &'static str {
+/// What an origin means; `stands_in` where nodes were no machines of their own.
+pub fn origin_meaning(origin: Origin, stands_in: bool) -> &'static str {
     match origin {
+        Origin::Measured if stands_in => {
+            "real programs and real packets in real time, but on nodes and links that one machine stands in for"
+        }
         Origin::Measured => "taken on the real thing",
         Origin::Emulated => {
             "taken on a virtual cluster: real work and messages, time kept by a model of the network"

@@ -11,7 +11,7 @@ use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
 /// What the command is called as an experiment and as a part of its scene.
-const EXPERIMENT: &str = "command";
+pub const EXPERIMENT: &str = "command";
 
 /// The metric that a command is judged by.
 pub const RUN_TIME: &str = "run_time";
@@ -31,13 +31,13 @@ const OWN: &str = "CROSSTALK_";
 /// The study that runs `argv` on `nodes` nodes once for each combination of
 /// `vary`'s levels in every block.
 ///
-/// The factor `fabric` shapes the links, to its rate over `scale`. A factor `env.NAME` is the command's
+/// The factor `fabric` shapes the links. A factor `env.NAME` is the command's
 /// environment variable `NAME`, and is called `NAME` in the study. The first factor's levels are
 /// compared with its first; further factors are combined with it.
 ///
 /// # Errors
 /// A usage fault about `--nodes`, `--vary` or a missing command.
-pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
+pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
     if nodes == 0 {
         return Err(Fault::usage("expected at least one node, found 0").at("--nodes"));
     }
@@ -51,14 +51,10 @@ pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -
             return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
         }
     }
-    let mut conditions = BTreeMap::from([("fabric".to_string(), fabric(vary))]);
-    if scale != 1.0 {
-        conditions.insert("scale".into(), scale.into());
-    }
     let experiment = Experiment {
         title: argv.join(" "),
         work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
-        conditions,
+        conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
         observe: Vec::new(),
         factors,
         exclude: Vec::new(),
@@ -191,7 +187,8 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),
-        caption: "Computing, and waiting for the network and for others, at the busiest node.".into(),
+        caption: "At the busiest node. What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer."
+            .into(),
         order: 2,
         kind: DrawAs::Split,
         metric: "time".into(),

@@ -98,9 +98,10 @@ impl Reading {
                 None => self.orphans += 1,
             },
             Line::Decision { .. } => {}
-            Line::End { why, at, .. } => {
+            Line::End { status, why, at } => {
                 self.clock(at);
                 self.run.end = why;
+                self.run.finished = status == Status::Finished;
             }
         }
         Ok(())
@@ -118,6 +119,7 @@ impl Reading {
             }
             Some(first) if *first == study && self.run.seed == opened.seed => {
                 self.run.end.clear();
+                self.run.finished = false;
                 self.clock(opened.began);
             }
             Some(first) => {

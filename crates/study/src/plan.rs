@@ -5,7 +5,7 @@ pub mod make;
 mod metrics;
 pub mod options;
 mod order;
-mod scene;
+pub(crate) mod scene;
 
 pub use options::PlanOptions;
 pub use order::WallTime;

@@ -42,6 +42,19 @@ impl PublishedValue {
         }
     }
 
+    /// As a sentence says it: `306 · 10⁴ s`, `3.146 ×, relative to microblade`, or the words alone.
+    pub fn in_words(&self) -> String {
+        let printed = &self.printed;
+        let said = match self.unit.as_str() {
+            "words" | "" => printed.clone(),
+            "ratio" => format!("{printed} ×"),
+            "1e3 s" => format!("{printed} · 10³ s"),
+            "1e4 s" => format!("{printed} · 10⁴ s"),
+            unit => format!("{printed} {unit}"),
+        };
+        if self.relative_to.is_empty() { said } else { format!("{said}, relative to {}", self.relative_to) }
+    }
+
     /// The number in its base unit, with that unit; percentages as ratios.
     pub fn in_base_unit(&self) -> Option<(f64, &str)> {
         let value = self.value?;
@@ -123,6 +136,15 @@ mod tests {
         assert!((values[0].ratio().expect("a ratio") - 1.258).abs() < 1e-12);
         assert_eq!((values[1].id.as_str(), values[1].value), ("c,d", None));
         assert_eq!(values[1].in_base_unit(), None);
+    }
+
+    #[test]
+    fn units_are_said_as_people_read_them() {
+        let text =
+            format!("{HEAD}a,s,q,,306,1e4 s,,\nb,s,q,,ahead,words,,\nc,s,q,,3.146,ratio,microblade,\n");
+        let said: Vec<String> =
+            parse_published(&text, "p.csv").expect("reads").iter().map(PublishedValue::in_words).collect();
+        assert_eq!(said, ["306 · 10⁴ s", "ahead", "3.146 ×, relative to microblade"]);
     }
 
     #[test]

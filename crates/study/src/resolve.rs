@@ -3,9 +3,10 @@
 //! Levels that a setting replaces stay known (`left_out`), so that a claim
 //! about them is "not run" and not an error, and the resolved study reads again.
 
+use crate::catalogue::NO_FABRIC;
 use crate::check;
 use crate::file::Study;
-use crate::plan::PlanOptions;
+use crate::plan::{PlanOptions, scene};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -50,6 +51,9 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
     for (key, value) in &options.set {
         apply(&mut resolved, registry, key, value).map_err(|fault| fault.at(format!("--set {key}")))?;
     }
+    if let Some(scale) = options.scale {
+        set_scale(&mut resolved, scale).map_err(|fault| fault.at("--scale"))?;
+    }
     if let Some(seed) = options.seed {
         resolved.seed = seed;
     }
@@ -61,6 +65,31 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
         }
     }
     Ok(resolved)
+}
+
+/// Runs all links that are held to a fabric's rate at it over `scale`.
+fn set_scale(study: &mut Study, scale: f64) -> Result<(), Fault> {
+    scene::scale(&scale.into())?;
+    let held = |fabric: &Value| *fabric != NO_FABRIC.into();
+    let mut found = false;
+    for experiment in study.experiment.values_mut() {
+        if !experiment.conditions.get("fabric").is_some_and(held) {
+            continue;
+        }
+        if matches!(experiment.conditions.get("scale"), Some(Value::Text(factor)) if factor.starts_with('$'))
+        {
+            return Err(
+                Fault::usage("the scale is a factor of this study").remedy("change its levels with --set")
+            );
+        }
+        experiment.conditions.insert("scale".into(), scale.into());
+        found = true;
+    }
+    if found {
+        return Ok(());
+    }
+    Err(Fault::usage("nothing here runs over links that are held to a fabric's rate")
+        .remedy("leave it out, or name a fabric (--vary fabric=ethernet-1g for a program of your own)"))
 }
 
 /// What a setting changes.

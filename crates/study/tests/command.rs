@@ -7,7 +7,7 @@ use crosstalk_core::units::BitRate;
 use crosstalk_core::value::Value;
 use crosstalk_study::command::Vary;
 use crosstalk_study::plan::{Place, Plan};
-use crosstalk_study::{PlanOptions, command_study, parse, plan, to_toml};
+use crosstalk_study::{PlanOptions, command_study, parse, plan, resolve, to_toml};
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
@@ -20,8 +20,8 @@ fn vary(factor: &str, levels: &[&str]) -> Vary {
 #[test]
 fn the_readmes_first_example() {
     let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
-    let study = command_study(2, 1.0, &vary, &words(&["./my-job"])).expect("is a study");
-    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let plan = plan_of(&study).expect("plans");
     let links: Vec<_> = plan.experiments[0].cells.iter().map(|cell| cell.scene.place.clone()).collect();
     let real = |fabric: &str, rate: f64| Place::Real {
         fabric: fabric.into(),
@@ -39,8 +39,11 @@ fn the_readmes_first_example() {
 #[test]
 fn rates_are_scaled_down_together() {
     let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g", "none"])];
-    let study = command_study(2, 10.0, &vary, &words(&["./my-job"])).expect("is a study");
-    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
+    let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let scaled = |scale| PlanOptions { scale: Some(scale), ..PlanOptions::default() };
+    let resolved = |study, scale| resolve(study, &mock::registry(), &scaled(scale));
+    let study = resolved(&study, 10.0).expect("links can be slowed down");
+    let plan = plan_of(&study).expect("plans");
     let links: Vec<_> = plan
         .cells()
         .map(|cell| match cell.scene.place {
@@ -52,9 +55,11 @@ fn rates_are_scaled_down_together() {
     assert_eq!(links, [rate(1e8), rate(1e9), Link::Unshaped]);
     let saved = to_toml(&study);
     assert_eq!(parse(&saved, "my.toml").expect("reads"), study);
-    let speedier = command_study(2, 0.1, &vary, &words(&["./my-job"])).expect("a study");
-    let fault = plan_of(&speedier).expect_err("links cannot be sped up");
-    assert!(fault.message.contains("at least 1"), "{fault}");
+    let fault = resolved(&study, 0.1).expect_err("links cannot be sped up").to_string();
+    assert!(fault.starts_with("--scale") && fault.contains("at least 1"), "{fault}");
+    let alone = command_study(2, &[], &words(&["./my-job"])).expect("a study");
+    let fault = resolved(&alone, 10.0).expect_err("nothing to slow down").to_string();
+    assert!(fault.starts_with("--scale") && fault.contains("--vary fabric="), "{fault}");
 }
 
 fn plan_of(study: &crosstalk_study::file::Study) -> Result<Plan, crosstalk_core::Fault> {
@@ -64,14 +69,14 @@ fn plan_of(study: &crosstalk_study::file::Study) -> Result<Plan, crosstalk_core:
 #[test]
 fn a_saved_study_reads_as_the_same() {
     let vary = [vary("fabric", &["ethernet-1g", "none"]), vary("env.THREADS", &["1", "2"])];
-    let study = command_study(3, 1.0, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
+    let study = command_study(3, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
     assert_eq!(parse(&to_toml(&study), "my.toml").expect("reads"), study);
 }
 
 #[test]
 fn variables_are_asked_for_and_reach_the_command_as_they_are_called() {
     let vary = [vary("fabric", &["none"]), vary("env.IO_DEPTH", &["1", "32"])];
-    let study = command_study(1, 1.0, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
+    let study = command_study(1, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     let params = &plan.experiments[0].cells[1].scene.work["command"].params;
     let pair = Value::List(vec!["IO_DEPTH".into(), 32.into()]);
@@ -82,7 +87,7 @@ fn variables_are_asked_for_and_reach_the_command_as_they_are_called() {
 
 #[test]
 fn without_factors_it_is_one_cell_and_no_comparison() {
-    let study = command_study(1, 1.0, &[], &words(&["true"])).expect("is a study");
+    let study = command_study(1, &[], &words(&["true"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     assert_eq!(plan.experiments[0].cells.len(), 1);
     assert_eq!(study.headline, None);
@@ -91,7 +96,7 @@ fn without_factors_it_is_one_cell_and_no_comparison() {
 #[test]
 fn what_makes_no_study_is_refused() {
     let fault = |nodes, vary: &[Vary], argv: &[&str]| {
-        command_study(nodes, 1.0, vary, &words(argv)).expect_err("refused").to_string()
+        command_study(nodes, vary, &words(argv)).expect_err("refused").to_string()
     };
     assert!(fault(0, &[], &["true"]).starts_with("--nodes: "));
     assert!(fault(1, &[], &[]).contains("no command is given"));
@@ -108,7 +113,7 @@ fn what_makes_no_study_is_refused() {
 #[test]
 fn a_slip_of_the_finger_is_no_environment_variable() {
     let fault = |name: &str| {
-        command_study(1, 1.0, &[vary(name, &["1", "2"])], &words(&["true"])).expect_err(name).to_string()
+        command_study(1, &[vary(name, &["1", "2"])], &words(&["true"])).expect_err(name).to_string()
     };
     for near in ["fabrik", "Fabric", "fabrics"] {
         assert!(fault(near).contains("did you mean `fabric`?"), "{}", fault(near));

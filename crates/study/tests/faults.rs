@@ -279,3 +279,9 @@ fn marks_without_a_place() {
     );
     planned(&STUDY.replacen("log = [\"x\"]", "marks = { here = \"64 B\" }", 1)).expect("plans");
 }
+
+#[test]
+fn what_is_compared_must_make_a_difference() {
+    let (taken, fixed) = ("system = \"$system\"", "system = \"microblade\"");
+    expect(taken, fixed, 10, "nothing takes factor `system`", "\"$system\"");
+}

@@ -20,6 +20,7 @@ fn the_first_schema_still_opens() {
     assert_eq!(run.command, "crosstalk run kosmos --quick");
     assert_eq!((run.began, run.ended), (1_770_000_000.0, 1_770_000_009.5));
     assert_eq!(run.end, "all of 1 question decided after 2 blocks");
+    assert!(run.finished);
     assert_eq!(run.metrics.len(), 3);
     let statuses: Vec<Status> = run.attempts.iter().map(|a| a.status).collect();
     assert_eq!(statuses, [Status::Finished, Status::Failed, Status::Finished, Status::Started]);
@@ -73,6 +74,7 @@ fn a_resumed_run_goes_on_in_the_same_journal() {
     assert_eq!(run.attempts.len(), 5, "attempt 0 of the resumed run is another one");
     assert_eq!(run.attempts[0].readings.len(), 3);
     assert_eq!((run.end.as_str(), run.ended), ("", 1_770_000_020.0), "it goes on");
+    assert!(!run.finished);
 }
 
 #[test]

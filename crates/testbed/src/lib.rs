@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod held;
 mod local;
 mod mock;
 mod virtual_cluster;
 
 pub use crosstalk_host::Launcher;
+pub use held::{fastest, scale_for};
 pub use local::Local;
 pub use mock::Mock;
 pub use virtual_cluster::{Virtual, holder_main};

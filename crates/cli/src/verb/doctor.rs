@@ -9,7 +9,7 @@ use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::json;
 
 use crate::out::Out;
-use crate::parts;
+use crate::{links, parts};
 
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let facts = crosstalk_host::facts::provenance();
@@ -17,8 +17,8 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     for (name, value) in &facts.fixed {
         out.say(&format!("  {name}: {value}"));
     }
-    let beds: [Box<dyn Testbed>; 2] =
-        [Box::new(Virtual::new(Launcher::current())), Box::new(Local::new(Launcher::current()))];
+    let nodes = Virtual::new(Launcher::current());
+    let beds: [Box<dyn Testbed>; 2] = [Box::new(nodes.clone()), Box::new(Local::new(Launcher::current()))];
     let registry = parts::registry();
     let needs: Vec<(String, Vec<Need>)> = beds
         .iter()
@@ -39,8 +39,15 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
             }
         }
     }
+    let possible = needs.first().is_some_and(|(_, needs)| needs.iter().all(Need::is_found));
+    let links = if possible { Some(links::measured(&nodes)?) } else { None };
+    if let Some(links) = &links {
+        out.say("links between virtual nodes, in real time:");
+        links.lines.iter().for_each(|line| out.say(&format!("  {line}")));
+    }
     out.tell(&json!({
         "result": "doctor",
+        "links": links.map(|links| links.json),
         "facts": facts,
         "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
     }));

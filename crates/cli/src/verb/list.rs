@@ -34,15 +34,42 @@ pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
     for (which, name) in wanted {
         let entries = entries(*which)?;
         out.say(&format!("{name}:"));
-        let widest = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
-        for entry in &entries {
-            out.say(&format!("  {:widest$}  {}", entry.name, entry.title));
-        }
+        out.say(&lines(&entries, out.width()).join("\n"));
         lists.insert((*name).into(), serde_json::to_value(entries).unwrap_or_default());
+    }
+    if args.what.is_none() {
+        let many = catalogue::catalogues(&[])?.all_published().count();
+        for line in crosstalk_report::wrap(
+            &format!("published: {many} figures: crosstalk list published"),
+            out.width(),
+        ) {
+            out.say(&line);
+        }
     }
     lists.insert("result".into(), "list".into());
     out.tell(&lists);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Least room for titles beside their names.
+const LEAST: usize = 24;
+
+/// Names, and their titles beside them where there is room, else below.
+fn lines(entries: &[Entry], width: usize) -> Vec<String> {
+    let widest = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
+    let beside = widest + 4 + LEAST <= width;
+    let indent = if beside { widest + 4 } else { 4 };
+    let mut lines = Vec::new();
+    for entry in entries {
+        let mut title = crosstalk_report::wrap(&entry.title, width.saturating_sub(indent)).into_iter();
+        if beside {
+            lines.push(format!("  {:widest$}  {}", entry.name, title.next().unwrap_or_default()));
+        } else {
+            lines.extend(crosstalk_report::wrap(&entry.name, width - 2).iter().map(|l| format!("  {l}")));
+        }
+        lines.extend(title.map(|line| format!("{:indent$}{line}", "")));
+    }
+    lines
 }
 
 fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
@@ -74,7 +101,23 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .collect(),
         Catalogue::Published => catalogues
             .all_published()
-            .map(|p| Entry { name: p.id.clone(), title: format!("{} {}", p.printed, p.unit) })
+            .map(|p| Entry {
+                name: p.id.clone(),
+                title: format!("{}: {}", p.quantity.replace('-', " "), p.in_words()),
+            })
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_has_titles_below_their_names() {
+        let entry =
+            Entry { name: "ethernet-2.5g".into(), title: "Ethernet 2.5G, kernel TCP (2.50 Gbit/s)".into() };
+        let shown = lines(&[entry], 30);
+        assert_eq!(shown, ["  ethernet-2.5g", "    Ethernet 2.5G, kernel TCP", "    (2.50 Gbit/s)"]);
+    }
 }

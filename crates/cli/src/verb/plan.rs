@@ -27,14 +27,15 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         }
     }
     out.say(&format!(
-        "\nOne block (every cell once): about {}. Looks after {} blocks: between {} and {}.",
+        "\nOne block (every cell once): about {}. {}",
         duration(time.block),
-        plan.looks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        duration(time.least),
-        duration(time.most),
+        looks(&plan.looks, time.least, time.most)
     ));
+    if plan.cells().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
+        out.say("How long your own program takes is not known: these times take a second an attempt.");
+    }
     for warning in &plan.warnings {
-        out.say(&format!("cannot be done here: {warning}"));
+        out.say(&format!("note: {warning}"));
     }
     out.tell(&json!({
         "result": "plan",
@@ -52,6 +53,19 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// When the data are looked at, and how long that takes, in seconds: the least and the most.
+fn looks(looks: &[usize], least: f64, most: f64) -> String {
+    match looks {
+        [only] => format!("One look, after {only} blocks: about {}.", duration(most)),
+        many => format!(
+            "Looks after {} blocks: between {} and {}.",
+            many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            duration(least),
+            duration(most)
+        ),
+    }
+}
+
 fn names(metrics: &[crosstalk_core::record::Metric]) -> String {
     metrics.iter().map(|m| m.name.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -67,5 +81,17 @@ pub fn duration(seconds: f64) -> String {
         (0, m, s) if m < 10 => format!("{m} min {s} s"),
         (0, m, _) => format!("{m} min"),
         (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_look_is_no_range() {
+        assert_eq!(looks(&[20], 324.0, 324.0), "One look, after 20 blocks: about 5 min 24 s.");
+        let several = "Looks after 12, 24 blocks: between 24 s and 48 s.";
+        assert_eq!(looks(&[12, 24], 24.0, 48.0), several);
     }
 }

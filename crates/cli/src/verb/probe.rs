@@ -10,7 +10,7 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::Seconds;
+use crosstalk_core::units::{BitRate, Seconds};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_testbed::{Launcher, Virtual};
@@ -107,21 +107,36 @@ fn between_virtual_nodes(
     deadline: Duration,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Vec<(Reading, u64)>, Fault> {
+    let scale = scale(args)?;
     let link = match args.fabric.as_str() {
         "none" => Link::Unshaped,
-        name => Link::Rate(catalogue::catalogues(&[])?.find_fabric(name)?.rate),
+        name => Link::Rate(BitRate(catalogue::catalogues(&[])?.find_fabric(name)?.rate.0 / scale)),
     };
     let scene = Scene {
         work: BTreeMap::from([(
             "probe".into(),
             Work { kind: args.kind.workload().into(), params: params.clone() },
         )]),
-        place: Place::Real { fabric: args.fabric.clone(), link, scale: 1.0, nodes: 2 },
+        place: Place::Real { fabric: args.fabric.clone(), link, scale, nodes: 2 },
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
     let bed = Virtual::new(Launcher::current()).until(interrupted);
     crosstalk_lab::once(&parts::registry(), &bed, &scene, deadline, interrupted)
+}
+
+/// What the fabric's rate is divided by.
+fn scale(args: &ProbeArgs) -> Result<f64, Fault> {
+    match args.scale {
+        None => Ok(1.0),
+        Some(_) if args.fabric == "none" => Err(Fault::usage("there is no rate to scale down")
+            .at("--scale")
+            .remedy("name a --fabric as well")),
+        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
+        Some(scale) => {
+            Err(Fault::usage(format!("expected a number of at least 1, found {scale}")).at("--scale"))
+        }
+    }
 }
 
 /// Metric → unit, as the workload declares them.

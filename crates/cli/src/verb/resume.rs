@@ -9,13 +9,18 @@ use crate::args::ResumeArgs;
 use crate::conclude::Resolved;
 use crate::out::Out;
 use crate::signal;
-use crate::verb::run::{How, perform, resume_line};
+use crate::verb::run::{How, finish, perform, resume_line};
 
 pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load_unchanged(&dir)?;
     let before = dir.read()?;
+    if before.finished {
+        // More blocks after the rule has said "enough" would be a look that nobody planned.
+        out.say(&format!("this run has ended ({}): nothing is left to measure", before.end));
+        return finish(&dir, resolved, args.how.gate, &interrupted, out);
+    }
     let how = How::new(&args.how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
         FaultKind::Interrupted => fault.remedy(resume_line(&dir, args.how.testbed)),
         _ => fault,

@@ -17,11 +17,12 @@ use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, setting};
+use crosstalk_work::tool::command;
 
 use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
 use crate::conclude::{Resolved, conclude};
 use crate::out::Out;
-use crate::{catalogue, parts, progress, signal};
+use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
@@ -35,6 +36,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
+    programs(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
@@ -44,6 +46,14 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     };
     resolved.save(&dir)?;
     perform(&dir, resolved, Run::default(), &how, out)
+}
+
+/// Nodes are on this machine: a program that is not here is on none of them.
+fn programs(plan: &Plan) -> Result<(), Fault> {
+    plan.cells().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
+        "command" => command::present(&work.params),
+        _ => Ok(()),
+    })
 }
 
 /// How a run is performed and judged, checked.
@@ -92,6 +102,7 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         quick: args.quick,
         set: args.set.iter().map(|s| setting(s)).collect::<Result<_, _>>()?,
         seed: args.seed,
+        scale: args.scale,
         looks: (!args.looks.is_empty()).then(|| args.looks.clone()),
         discovered: parts::discovered(),
         ..PlanOptions::default()
@@ -114,7 +125,7 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    crosstalk_study::command_study(nodes, args.scale, &vary, &args.command)
+    crosstalk_study::command_study(nodes, &vary, &args.command)
 }
 
 fn unreadable_vary(text: &str) -> Fault {
@@ -142,7 +153,7 @@ pub fn perform(
         dir,
         clock: &SystemClock,
         deadline: how.deadline,
-        command: command_line(),
+        command: shell::command_line(),
         interrupted: &how.interrupted,
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
@@ -153,14 +164,23 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => {
-            let code = conclude(dir, resolved, how.gate, &how.interrupted, out)?;
-            something_finished(dir).map(|()| code)
-        }
+        Ok(_) => finish(dir, resolved, how.gate, &how.interrupted, out),
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// Concludes a run that has ended; a fault where that is nothing to conclude from.
+pub fn finish(
+    dir: &RunDir,
+    resolved: Resolved,
+    gate: bool,
+    interrupted: &AtomicBool,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let code = conclude(dir, resolved, gate, interrupted, out)?;
+    something_finished(dir).map(|()| code)
 }
 
 /// How to go on with a run that was cut short: on the same testbed, as samples
@@ -193,20 +213,4 @@ fn deadline(how: &HowArgs) -> Result<Option<Duration>, Fault> {
         Ok(deadline) if !deadline.is_zero() => Ok(Some(deadline)),
         _ => Err(Fault::usage("expected a time above zero").at("--deadline")),
     }
-}
-
-/// The command line as it could be typed again.
-fn command_line() -> String {
-    let words: Vec<String> = std::env::args()
-        .enumerate()
-        .map(|(i, word)| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-            match i {
-                0 => "crosstalk".into(),
-                _ if !word.is_empty() && word.chars().all(plain) => word,
-                _ => format!("'{}'", word.replace('\'', "'\\''")),
-            }
-        })
-        .collect();
-    words.join(" ")
 }

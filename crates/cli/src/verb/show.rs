@@ -4,63 +4,137 @@ use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
+use crosstalk_core::registry::Registry;
+use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
 use crate::args::ShowArgs;
 use crate::out::Out;
 use crate::{catalogue, parts};
 
+/// What stands above a fabric, so that a copy of it explains itself.
+const FABRIC: &str = "\
+# A fabric. In real time `rate` shapes the links. In virtual time a message costs:
+#   L  latency from the sender's to the receiver's processor
+#   o  processor time a message, on each side
+#   g  least time between two messages of a network card
+#   G  network card's time a byte
+#   O  processor time a byte, on each side
+# For one of your own, save this as my/fabrics/NAME.toml, change it, and run with
+# --catalogue my --vary fabric=NAME,ethernet-1g (or call NAME in a system's network).
+";
+
+/// What stands above a system.
+const SYSTEM: &str = "\
+# A system: nodes on boards, and networks by name, each with its fabric within and across boards.
+# `speed` is a core's relative to one of this machine. For one of your own, save this as
+# my/systems/NAME.toml, change it, and run with --catalogue my.
+";
+
+/// An entry of a catalogue.
+struct Shown {
+    kind: &'static str,
+    /// The folder that tells it from others of its name: `fabrics/srio`.
+    folder: &'static str,
+    text: String,
+    value: Value,
+}
+
 pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
-    let (kind, text, value) = find(&args.name)?;
-    out.say(&text);
-    out.tell(&json!({ "result": "show", "kind": kind, "name": args.name, "entry": value }));
+    let mut found = find(&args.name)?.into_iter();
+    let first = found.next().ok_or_else(|| Fault::usage(format!("nothing is called `{}`", args.name)))?;
+    let others: Vec<String> = found.map(|other| format!("{}/{}", other.folder, args.name)).collect();
+    out.say(&first.text);
+    if !others.is_empty() && !out.json {
+        // Not among the text, which may go into a file.
+        eprintln!("there is another of that name: crosstalk show {}", others.join(" or "));
+    }
+    out.tell(&json!({
+        "result": "show",
+        "kind": first.kind,
+        "name": args.name,
+        "entry": first.value,
+        "others": others,
+    }));
     Ok(ExitCode::SUCCESS)
 }
 
-fn find(name: &str) -> Result<(&'static str, String, Value), Fault> {
+/// Everything of that name, which may begin with its catalogue.
+fn find(asked: &str) -> Result<Vec<Shown>, Fault> {
     let catalogues = catalogue::catalogues(&[])?;
-    if name == "schema" {
-        let schema = crosstalk_study::study_schema();
-        return Ok(("schema", pretty(&schema), schema));
+    let registry = parts::registry();
+    if asked == "schema" {
+        let value = crosstalk_study::study_schema();
+        return Ok(vec![Shown { kind: "schema", folder: "", text: pretty(&value), value }]);
     }
+    let folders = ["studies", "fabrics", "systems", "workloads", "published"];
+    let within = asked.split_once('/').filter(|(folder, _)| folders.contains(folder));
+    let name = within.map_or(asked, |(_, name)| name);
+    let mut found = named(name, &catalogues, &registry)?;
+    found.retain(|shown| within.is_none_or(|(folder, _)| shown.folder == folder));
+    if found.is_empty() {
+        let names = names(&catalogues, &registry);
+        return Err(unknown("name", asked, names.iter().map(String::as_str)));
+    }
+    Ok(found)
+}
+
+fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec<Shown>, Fault> {
+    let mut found = Vec::new();
     if let Some(text) = crosstalk_study::bundled_study(name) {
-        return Ok(("study", text.into(), json!({ "toml": text })));
+        let value = json!({ "toml": text });
+        found.push(Shown { kind: "study", folder: "studies", text: text.into(), value });
     }
     if let Ok(fabric) = catalogues.find_fabric(name) {
-        return Ok(("fabric", toml(fabric)?, json!(fabric)));
+        let text = FABRIC.to_string() + &file("fabrics", name, fabric)?;
+        found.push(Shown { kind: "fabric", folder: "fabrics", text, value: json!(fabric) });
     }
-    if let Ok((system, _)) = catalogues.find_system(name) {
-        return Ok(("system", toml(system)?, json!(system)));
+    let of_network = catalogues.find_system(name).ok().map(|(system, _)| system);
+    if let Some(system) = of_network.or_else(|| catalogues.systems().find(|s| s.name == name)) {
+        let text = SYSTEM.to_string() + &file("systems", &system.name, system)?;
+        found.push(Shown { kind: "system", folder: "systems", text, value: json!(system) });
     }
-    if let Some(system) = catalogues.systems().find(|s| s.name == name) {
-        return Ok(("system", toml(system)?, json!(system)));
-    }
-    let registry = parts::registry();
     if let Ok(workload) = registry.workload(name) {
         let parameters = workload.parameters();
         let text = format!("{name}: {}\nparameters: {}", workload.title(), parameters.join(", "));
-        return Ok(("workload", text, json!({ "title": workload.title(), "parameters": parameters })));
+        let value = json!({ "title": workload.title(), "parameters": parameters });
+        found.push(Shown { kind: "workload", folder: "workloads", text, value });
     }
-    if let Some(value) = catalogues.published(name) {
-        let text = format!("{}: {} {}\n{}", value.id, value.printed, value.unit, value.note);
-        return Ok((
-            "published",
-            text,
-            json!({ "value": value.value, "printed": value.printed, "unit": value.unit, "note": value.note }),
-        ));
+    if let Some(published) = catalogues.published(name) {
+        let text = format!("{}: {}\n{}", published.id, published.in_words(), published.note);
+        let value = json!({
+            "value": published.value,
+            "printed": published.printed,
+            "unit": published.unit,
+            "relative_to": published.relative_to,
+            "note": published.note,
+        });
+        found.push(Shown { kind: "published", folder: "published", text, value });
     }
-    let names: Vec<String> = crosstalk_study::bundled_studies()
-        .iter()
-        .map(|s| s.0.to_string())
+    Ok(found)
+}
+
+/// What can be shown but for published figures, which are many; each name once.
+fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<String> {
+    let studies = crosstalk_study::bundled_studies().iter().map(|s| s.0.to_string());
+    let mut names: Vec<String> = studies
         .chain(catalogues.fabrics().map(|f| f.name.clone()))
         .chain(catalogues.systems().map(|s| s.name.clone()))
         .chain(registry.workloads.iter().map(|w| w.name().to_string()))
         .collect();
-    Err(unknown("name", name, names.iter().map(String::as_str)))
+    names.sort();
+    names.dedup();
+    names
 }
 
-fn toml(entry: &impl serde::Serialize) -> Result<String, Fault> {
-    toml::to_string(entry).map_err(|e| Fault::environment(format!("cannot write TOML: {e}")))
+/// The file of a bundled entry as it was written, with its comments; else the entry as TOML.
+fn file(folder: &str, name: &str, entry: &impl serde::Serialize) -> Result<String, Fault> {
+    let path = format!("{folder}/{name}.toml");
+    let bundled = crosstalk_study::bundled_catalogue_files().find(|(known, _)| *known == path);
+    match bundled {
+        Some((_, text)) => Ok(text.to_string()),
+        None => toml::to_string(entry).map_err(|e| Fault::environment(format!("cannot write TOML: {e}"))),
+    }
 }
 
 fn pretty(value: &Value) -> String {

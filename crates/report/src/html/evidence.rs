@@ -4,12 +4,13 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
+use crosstalk_study::number;
 use std::collections::BTreeMap;
 
 use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
 use crate::summary::{self, Fact};
-use crate::{number, words};
+use crate::{label, words};
 
 /// Comparisons shown without asking.
 const OPEN_COMPARISONS: usize = 8;
@@ -18,17 +19,18 @@ const OPEN_WARNINGS: usize = 12;
 
 /// Where the numbers come from, how the run ended, what was compared.
 pub fn rests_on(findings: &Findings) -> String {
+    let stands_in = !findings.run.absences.is_empty();
     let origin = |origin: Origin| {
         let word = origin.word();
         format!(
             r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#,
-            words::origin_meaning(origin)
+            words::origin_meaning(origin, stands_in)
         )
     };
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences = match findings.run.absences.as_slice() {
         [] => String::new(),
-        absences => format!("<div><dt>Not here</dt><dd>{}</dd></div>", list(absences)),
+        absences => format!("<div><dt>Unlike a real cluster</dt><dd>{}</dd></div>", list(absences)),
     };
     let facts: String = summary::rests_on(&findings.run).iter().map(entry).collect();
     format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>{}"#, comparisons(&findings.comparisons))
@@ -52,7 +54,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
     let mut out = format!(
-        r#"<h3>What was compared</h3><p class="reading">A ratio is the second over the first; the upright line stands at 1 ×. {}</p><ul class="claims">{}</ul>"#,
+        r#"<h3>What was compared</h3><p class="reading">A ratio is the second over the first, with its 95 % interval; the upright line stands at 1 ×. {}</p><ul class="claims">{}</ul>"#,
         reading(comparisons),
         open.concat()
     );
@@ -87,18 +89,25 @@ fn comparison(c: &Comparison, strip: &str) -> String {
     let verdict = words::comparison(c.verdict);
     let causes = summary::causes(c);
     let causes =
-        if causes.is_empty() { causes } else { format!("<p>The change is borne by {}.</p>", Prose(&causes)) };
+        if causes.is_empty() { causes } else { format!("<p>Of the change: {}.</p>", Prose(&causes)) };
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}</div></li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}{least}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
         compared = Text(&summary::compared(c)),
         place = Text(&summary::place(c)),
-        value = Prose(&number::number(c.ratio.value, "ratio")),
+        value = Prose(&number::value(&c.ratio, "ratio")),
         ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
         origin = c.origin.word(),
+        least = least(c),
     )
+}
+
+/// What it would have found, had there been less.
+fn least(c: &Comparison) -> String {
+    let said = |least: String| format!("<p><small>detectable {}</small></p>", Prose(&least));
+    summary::least(c).map(said).unwrap_or_default()
 }
 
 /// What a reader must know before believing: kinds first, every one on demand.
@@ -221,7 +230,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
 /// How the run went.
 pub fn run(findings: &Findings) -> String {
     let facts: String = summary::run_facts(findings).iter().map(entry).collect();
-    let took = number::duration(findings.run.seconds);
+    let took = label::duration(findings.run.seconds);
     format!(
         r#"<p>It took {took}.</p><details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#
     )

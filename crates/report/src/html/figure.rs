@@ -2,9 +2,10 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
+use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
-use crate::number;
+use crate::label;
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
 
 /// The figure; `index` tells it from others on the page.
@@ -68,7 +69,13 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     let origins: String = origins.iter().map(origin).collect();
     let class = if named { "names elsewhere" } else { "names" };
     let names = if names.is_empty() { names } else { format!(r#"<ul class="{class}">{names}</ul>"#) };
-    format!(r#"<div class="legend">{names}<ul class="origins">{origins}</ul></div>"#)
+    let intervals = figure.series.iter().flat_map(|s| &s.points).any(|p| p.y.interval.is_some());
+    let whiskers = match (intervals, stacked) {
+        (false, _) => "",
+        (true, false) => "<li>whiskers: 95 % intervals</li>",
+        (true, true) => "<li>thin lines: each part's 95 % interval, about its end</li>",
+    };
+    format!(r#"<div class="legend">{names}<ul class="origins">{origins}{whiskers}</ul></div>"#)
 }
 
 /// A piece of line with its marker, or a piece of bar.
@@ -98,7 +105,7 @@ fn values(figure: &Figure) -> String {
     let across = if figure.x.label.trim().is_empty() { "Across" } else { figure.x.label.as_str() };
     let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
     format!(
-        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">Series</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">Interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">Series</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
         Text(across),
         Text(up),
         title = Text(&figure.title),
@@ -115,9 +122,9 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
             Text(&series.name),
             series.origin.word(),
             Text(&across(point, &figure.x)),
-            Text(&number::number(y.value, unit)),
+            Text(&number::value(y, unit)),
             Text(&number::interval(y, unit).unwrap_or_default()),
-            number::behind(y.n, series.origin == Origin::Published),
+            label::behind(y.n, series.origin == Origin::Published),
         )
     };
     series.points.iter().map(row).collect()

@@ -2,9 +2,9 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Series};
+use crosstalk_study::number;
 
 use super::escape::text;
-use crate::number;
 use crate::plot::across;
 
 /// The figure as a table.
@@ -38,7 +38,8 @@ fn pivot(figure: &Figure) -> String {
     let rows: Vec<Vec<String>> = places
         .iter()
         .map(|(place, group)| {
-            let name = if group.is_empty() { place.clone() } else { format!("{place}, {group}") };
+            let name =
+                if group.is_empty() || group == place { place.clone() } else { format!("{place}, {group}") };
             let values = columns.iter().map(|column| values(figure, column, place, group));
             std::iter::once(text(&name)).chain(values).collect()
         })

@@ -6,7 +6,7 @@ use crosstalk_study::findings::{Figure, Mark, Point, Scale as Kind, Series};
 
 use super::axes::{self, Tick};
 use super::scale::{Scale, drawable};
-use super::svg::{self, Whisker, line, marker, text};
+use super::svg::{self, Whisker, line, sized_marker, text};
 use super::{Drawing, Layout, Palette, across, caption, description, tip};
 
 /// Ticks upward.
@@ -21,6 +21,9 @@ const MARK_ROW: f64 = 13.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 
+/// How much larger the rings of published points are than the dots of others.
+const RING: f64 = 1.75;
+
 /// Draws the figure; `None` when no point can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
     let plot = Plot::of(figure, palette, layout);
@@ -31,8 +34,10 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
         return None;
     }
     let mut order: Vec<&Series> = figure.series.iter().collect();
-    order.sort_by_key(|series| series.origin != Origin::Published);
-    let curves: String = order.iter().map(|series| plot.curve(series)).collect();
+    // What was published lies on top, as rings: a dot that it agrees with shows within.
+    order.sort_by_key(|series| series.origin == Origin::Published);
+    let (curves, marks): (Vec<String>, Vec<String>) = order.iter().map(|series| plot.curve(series)).unzip();
+    let curves = curves.concat() + &marks.concat();
     let names = plot.names();
     let inside = plot.frame() + &plot.marks() + &curves + names.as_deref().unwrap_or_default();
     let size = (layout.width, layout.height);
@@ -171,7 +176,7 @@ impl<'a> Plot<'a> {
     }
 
     /// The line, broken where a datum is missing, then its points with their intervals.
-    fn curve(&self, series: &Series) -> String {
+    fn curve(&self, series: &Series) -> (String, String) {
         let colour = self.palette.series(&series.name);
         let mut path = String::new();
         let mut pen = 'M';
@@ -187,11 +192,12 @@ impl<'a> Plot<'a> {
                 point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
             let whisker =
                 ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
-            let shape = whisker + &marker(self.palette.index(&series.name), x, y);
+            let size = if series.origin == Origin::Published { RING } else { 1.0 };
+            let shape = whisker + &sized_marker(self.palette.index(&series.name), x, y, size);
             marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
         }
         let origin = series.origin.word();
-        format!(r#"<path class="curve {colour} {origin}" d="{path}"/>{marks}"#)
+        (format!(r#"<path class="curve {colour} {origin}" d="{path}"/>"#), marks)
     }
 
     /// Each line's name at its end, pushed apart where ends are close; `None` where there is no room.

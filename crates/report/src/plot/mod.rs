@@ -14,9 +14,10 @@ mod strip;
 mod svg;
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
+use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
+use crosstalk_study::number;
 
-use crate::number;
+use crate::label;
 pub use palette::Palette;
 pub use strip::{Strip, domain};
 pub use svg::marker;
@@ -80,10 +81,27 @@ fn heading(place: &str, axis: &Axis) -> String {
     if bare { format!("{} {place}", axis.label).trim_start().to_string() } else { place.to_string() }
 }
 
-/// An axis' name as its caption: with a capital.
+/// The bar that a series belongs to.
+pub fn bar_of(series: &Series) -> &str {
+    if series.group.is_empty() { &series.name } else { &series.group }
+}
+
+/// Whether every bar is called after its place across: one name then says both.
+fn each_its_own(figure: &Figure) -> bool {
+    let own = |series: &Series| series.points.iter().all(|p| across(p, &figure.x) == bar_of(series));
+    figure.series.iter().all(own)
+}
+
+/// An axis' name as its caption: with a capital, and whether it is logarithmic.
+/// Units stand at the ticks.
 fn caption(axis: &Axis) -> String {
     let mut chars = axis.label.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+    let name: String =
+        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect());
+    match axis.scale {
+        Scale::Log if !name.is_empty() => format!("{name} (log)"),
+        _ => name,
+    }
 }
 
 /// What is shown when a datum is pointed at; the first line names it.
@@ -92,19 +110,18 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         "" => series.name.clone(),
         group => format!("{group}: {}", series.name),
     };
-    let behind = number::behind(point.y.n, series.origin == Origin::Published);
+    let behind = label::behind(point.y.n, series.origin == Origin::Published);
     let mut origin = series.origin.word().to_string();
     if !behind.is_empty() {
         origin += ", ";
         origin += &behind;
     }
-    let lines = [
-        name,
-        [figure.x.label.as_str(), &across(point, &figure.x)].join(": ").trim_start_matches(": ").to_string(),
-        number::estimate(&point.y, &figure.y.unit),
-        origin,
-    ];
-    lines.join("\n")
+    let across = across(point, &figure.x);
+    let place = [figure.x.label.as_str(), &across].join(": ").trim_start_matches(": ").to_string();
+    // Where the bar is called after its place, that is said once.
+    let place = (across != bar_of(series)).then_some(place);
+    let lines = [Some(name), place, Some(number::estimate(&point.y, &figure.y.unit)), Some(origin)];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// A figure in one sentence, for those who do not see it.

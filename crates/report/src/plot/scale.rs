@@ -7,6 +7,9 @@ const LARGEST: f64 = 1e150;
 const COARSE: &[f64] = &[1.0, 2.0, 5.0, 10.0];
 const FINE: &[f64] = &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
+/// Ticks where less than a decade shows.
+const FINE_TICKS: [f64; 7] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
+
 /// Whether a value has a place on an axis.
 pub fn drawable(value: f64, log: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!log || value >= 1.0 / LARGEST)
@@ -165,7 +168,9 @@ impl Scale {
     /// Powers of ten; with steps of 1, 2, 5 between where few decades show.
     fn decades(&self, most: usize) -> Vec<f64> {
         let (low, high) = (self.from.log10().floor(), self.to.log10().ceil());
-        let between: &[f64] = match (self.to.log10() - self.from.log10()) * 3.0 {
+        let decades = self.to.log10() - self.from.log10();
+        let between: &[f64] = match decades * 3.0 {
+            _ if decades < 1.0 => &FINE_TICKS[..],
             thirds if thirds <= most as f64 => &[1.0, 2.0, 5.0],
             _ => return self.powers(10.0, most),
         };
@@ -216,6 +221,8 @@ mod tests {
         assert_eq!(scale(64.0, 1024.0, true).ticks("B", 6), [64.0, 128.0, 256.0, 512.0, 1024.0]);
         assert_eq!(scale(0.9, 11.0, true).ticks("s", 5), [1.0, 2.0, 5.0, 10.0]);
         assert_eq!(scale(0.0, 7.0, false).ticks("s", 4), [0.0, 2.0, 4.0, 6.0]);
+        let within_a_decade = [2e9, 3e9, 4e9, 5e9, 6e9, 8e9];
+        assert_eq!(scale(1.5e9, 8e9, true).ticks("bit/s", 6), within_a_decade);
         assert_eq!(scale(-0.3, 0.3, false).ticks("ratio", 3), [-0.2, 0.0, 0.2]);
     }
 

@@ -6,7 +6,7 @@ use crosstalk_study::findings::{Figure, Scale as Kind, Series};
 use super::bars::categories;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::{Drawing, Layout, Palette, across, heading, tip};
+use super::{Drawing, Layout, Palette, across, each_its_own, heading, tip};
 
 /// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -20,7 +20,8 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let categories = categories(figure);
     let mut rows = Vec::new();
     for category in &categories {
-        let mut heading = (!one && categories.len() > 1).then(|| heading(category, &figure.x));
+        let mut heading =
+            (!one && categories.len() > 1 && !each_its_own(figure)).then(|| heading(category, &figure.x));
         for (group, origin) in &groups {
             let bars = stack(figure, palette, (group, *origin), category);
             if bars.is_empty() {

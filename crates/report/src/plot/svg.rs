@@ -96,15 +96,34 @@ impl Whisker {
 
 /// A point's marker; the shape tells series apart without colour.
 pub fn marker(shape: usize, x: f64, y: f64) -> String {
-    let (x, y) = (px(x), px(y));
+    sized_marker(shape, x, y, 1.0)
+}
+
+/// The same, `size` times as large.
+pub fn sized_marker(shape: usize, x: f64, y: f64, size: f64) -> String {
+    let of = |length: f64| px(length * size);
+    let at = |v: f64, length: f64| px(v + length * size);
+    let (x0, y0) = (px(x), px(y));
     match shape % 5 {
-        0 => format!(r#"<circle class="dot" cx="{x}" cy="{y}" r="3.6"/>"#),
+        0 => format!(r#"<circle class="dot" cx="{x0}" cy="{y0}" r="{}"/>"#, of(3.6)),
         1 => {
-            format!(r#"<rect class="dot" x="{}" y="{}" width="6.6" height="6.6"/>"#, px(x - 3.3), px(y - 3.3))
+            let side = of(6.6);
+            let (left, top) = (at(x, -3.3), at(y, -3.3));
+            format!(r#"<rect class="dot" x="{left}" y="{top}" width="{side}" height="{side}"/>"#)
         }
-        2 => format!(r#"<path class="dot" d="M{x} {}l4.2 7.4h-8.4z"/>"#, px(y - 4.6)),
-        3 => format!(r#"<path class="dot" d="M{x} {}l4.6 4.6l-4.6 4.6l-4.6 -4.6z"/>"#, px(y - 4.6)),
-        _ => format!(r#"<path class="dot" d="M{x} {}l4.2 -7.4h-8.4z"/>"#, px(y + 4.6)),
+        2 => {
+            format!(r#"<path class="dot" d="M{x0} {}l{} {}h{}z"/>"#, at(y, -4.6), of(4.2), of(7.4), of(-8.4))
+        }
+        3 => {
+            let (out, back) = (of(4.6), of(-4.6));
+            format!(
+                r#"<path class="dot" d="M{x0} {}l{out} {out}l{back} {out}l{back} {back}z"/>"#,
+                at(y, -4.6)
+            )
+        }
+        _ => {
+            format!(r#"<path class="dot" d="M{x0} {}l{} {}h{}z"/>"#, at(y, 4.6), of(4.2), of(-7.4), of(-8.4))
+        }
     }
 }
 

@@ -85,18 +85,24 @@ fn widths(columns: &[Column], rows: &[Vec<String>], width: usize) -> Option<Vec<
         let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| clean(cell).width());
         cells.chain([clean(&columns[i].head).width()]).max().unwrap_or(0).max(1)
     };
+    // A number that is broken is read as another: its column holds its longest piece.
+    let least = |i: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(i)).filter(|_| columns[i].right);
+        let pieces = cells.flat_map(|cell| wrap(cell, 1_000)).flat_map(|line| {
+            line.replace(" %", "_%").replace(" ×", "_×").split(' ').map(str::width).collect::<Vec<_>>()
+        });
+        pieces.max().unwrap_or(0).max(LEAST)
+    };
+    let least: Vec<usize> = (0..columns.len()).map(least).collect();
     let mut widths: Vec<usize> = (0..columns.len()).map(natural).collect();
     let room = width.checked_sub(GAP * columns.len().saturating_sub(1))?;
     let mut excess = widths.iter().sum::<usize>().saturating_sub(room);
     while excess > 0 {
-        let widest = *widths.iter().max()?;
-        if widest <= LEAST {
-            return None;
-        }
-        let next = widths.iter().copied().filter(|w| *w < widest).max().unwrap_or(0).max(LEAST);
+        let (column, widest) =
+            widths.iter().copied().enumerate().filter(|(i, w)| *w > least[*i]).max_by_key(|(_, w)| *w)?;
+        let next = widths.iter().copied().filter(|w| *w < widest).max().unwrap_or(0).max(least[column]);
         let share = excess.min(widest - next);
-        let column = widths.iter_mut().rev().find(|w| **w == widest)?;
-        *column -= share;
+        widths[column] -= share;
         excess -= share;
     }
     Some(widths)
@@ -140,6 +146,10 @@ mod tests {
         assert_eq!(lines, ["system       ratio", "microblade  1.26 ×"]);
         let lines = table(&columns(&["system", "ratio"]), &rows, 17, &plain).expect("fits when squeezed");
         assert_eq!(lines, ["system      ratio", "microblad  1.26 ×", "e"]);
+        let number = vec![vec!["waiting for long".to_string(), "2.83 × (2.59–2.97)".to_string()]];
+        let lines = table(&columns(&["what", "ratio"]), &number, 22, &plain).expect("fits when squeezed");
+        assert_eq!(lines, ["what             ratio", "waiting         2.83 ×", "for long   (2.59–2.97)"]);
+        assert!(table(&columns(&["what", "ratio"]), &number, 20, &plain).is_none(), "rather than break it");
         assert_eq!(wrap("wait 92 %", 7), ["wait", "92 %"]);
         assert!(table(&columns(&["a long head", "another long head"]), &rows, 12, &plain).is_none());
     }

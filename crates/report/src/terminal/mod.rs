@@ -2,14 +2,17 @@
 //! in as many columns as there are.
 
 mod layout;
+mod shell;
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Comparison, Findings, Table, TableCell};
+use crosstalk_study::number;
 
+use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
-use crate::{number, plot};
-use layout::{Column, clean, wrap};
+pub use layout::wrap;
+use layout::{Column, clean};
 
 /// Fewest columns that anything is laid out for.
 const NARROWEST: usize = 20;
@@ -26,7 +29,11 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
         page.claims(&findings.claims),
     ];
     parts.extend(findings.tables.iter().map(|table| page.table(table)));
-    parts.extend([page.warnings(&findings.warnings), page.elsewhere(findings)]);
+    parts.extend([
+        page.warnings(&findings.warnings),
+        page.absences(&findings.run.absences),
+        page.elsewhere(findings),
+    ]);
     parts
         .into_iter()
         .filter(|lines| !lines.is_empty())
@@ -86,7 +93,7 @@ impl Page {
         if !headline.command.trim().is_empty() {
             lines.push(String::new());
             lines.extend(self.item("", "repeat it:", Ink::Faint));
-            lines.extend(shell_lines(&headline.command, self.width));
+            lines.extend(shell::lines(&headline.command, self.width));
         }
         lines
     }
@@ -112,9 +119,9 @@ impl Page {
             let what = format!("{} ({})", summary::compared(c), summary::place(c));
             vec![verdict_words(&verdict), number::estimate(&c.ratio, "ratio"), what, summary::causes(c)]
         };
-        let mut lines = self.title("Compared");
+        let mut lines = self.title("Compared, to over from");
         lines.extend(self.grid(
-            &[("", false), ("ratio", true), ("from → to", false), ("borne by", false)],
+            &[("", false), ("ratio (95 %)", true), ("from → to", false), ("of the change", false)],
             &shown.iter().map(row).collect::<Vec<_>>(),
             &|row, column| match (row, column) {
                 (Some(row), 0) => Ink::Toned(tones[row]),
@@ -126,12 +133,17 @@ impl Page {
         lines
     }
 
-    fn claims(&self, claims: &[ClaimFinding]) -> Vec<String> {
-        if claims.is_empty() {
+    fn claims(&self, all: &[ClaimFinding]) -> Vec<String> {
+        if all.is_empty() {
             return Vec::new();
         }
+        // What was not run is no news: counted, and listed elsewhere.
+        let claims: Vec<&ClaimFinding> = all.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
+        if claims.is_empty() {
+            return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
+        }
         let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c.verdict).tone).collect();
-        let row = |c: &ClaimFinding| {
+        let row = |c: &&ClaimFinding| {
             vec![
                 verdict_words(&words::claim(c.verdict)),
                 c.found.as_ref().map_or("–".into(), |e| number::estimate(e, &c.unit)),
@@ -141,7 +153,7 @@ impl Page {
         };
         let mut lines = self.title("Claims");
         lines.extend(self.grid(
-            &[("", false), ("found", true), ("published", true), ("claim", false)],
+            &[("", false), ("found (95 %)", true), ("published", true), ("claim", false)],
             &claims.iter().map(row).collect::<Vec<_>>(),
             &|row, column| match (row, column) {
                 (Some(row), 0) => Ink::Toned(tones[row]),
@@ -158,7 +170,17 @@ impl Page {
                 Ink::Faint,
             ));
         }
+        lines.extend(self.not_run(all.len() - claims.len()));
         lines
+    }
+
+    fn not_run(&self, n: usize) -> Vec<String> {
+        let Verdict { word, mark, meaning, .. } = words::claim(ClaimVerdict::NotRun);
+        match n {
+            0 => Vec::new(),
+            1 => self.item(&format!("{mark} "), &format!("one {word}: {meaning}"), Ink::Faint),
+            n => self.item(&format!("{mark} "), &format!("{n} {word}: their cells were not run"), Ink::Faint),
+        }
     }
 
     fn table(&self, table: &Table) -> Vec<String> {
@@ -193,6 +215,14 @@ impl Page {
         lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
         lines.extend(self.more(warnings.len() - shown.len(), "warnings"));
         lines
+    }
+
+    /// What the testbed is not, in one breath: mostly the same from run to run.
+    fn absences(&self, absences: &[String]) -> Vec<String> {
+        if absences.is_empty() {
+            return Vec::new();
+        }
+        self.item("", &format!("Unlike a real cluster: {}.", absences.join("; ")), Ink::Faint)
     }
 
     /// What a terminal does not show.
@@ -248,17 +278,4 @@ impl Page {
 
 fn verdict_words(verdict: &Verdict) -> String {
     format!("{} {}", verdict.mark, verdict.word)
-}
-
-/// A command that can still be copied when it has to be broken: lines end in a
-/// backslash, except where quotes would keep it from joining them.
-fn shell_lines(command: &str, width: usize) -> Vec<String> {
-    let quoted = command.contains(['\'', '"', '\\', '`']);
-    let lines = wrap(command, width);
-    if lines.len() == 1 || quoted {
-        return lines;
-    }
-    let lines = wrap(command, width - 2);
-    let last = lines.len() - 1;
-    lines.into_iter().enumerate().map(|(n, line)| if n < last { line + " \\" } else { line }).collect()
 }

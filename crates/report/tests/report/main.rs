@@ -6,4 +6,5 @@ mod cdp;
 mod fixture;
 mod hostile;
 mod properties;
+mod said;
 mod structure;

@@ -136,6 +136,7 @@ fn comparison() -> impl Strategy<Value = Comparison> {
             at: Default::default(),
             ratio,
             verdict: ComparisonVerdict::Inconclusive,
+            detectable: Some(ratio.value),
             causes,
             origin,
         },
@@ -159,8 +160,15 @@ prop_compose! {
         findings.run.quick = flags.1;
         findings.run.began = numbers.0;
         findings.run.seconds = numbers.1;
-        findings.run.noise_floor = Some(numbers.2);
-        findings.run.detectable = Some(numbers.3);
+        findings.run.noise = vec![NoiseFloor {
+            metric: words[0].clone(),
+            cells: words[..2].to_vec(),
+            blocks: 12,
+            floor: Some(numbers.2),
+            margin: numbers.2,
+            comparisons: 2,
+            detectable: Some((numbers.2, numbers.3)),
+        }];
         findings.run.ended = words[4].clone();
         findings.warnings = words[4..].to_vec();
         Findings { figures, tables, claims, comparisons, ..findings }

@@ -11,7 +11,7 @@ use crate::fixture;
 use crate::hostile::hostile;
 
 /// The page as XML: without its doctype, script and style.
-fn page(findings: &Findings) -> String {
+pub fn page(findings: &Findings) -> String {
     let page = html(findings);
     let page = page.strip_prefix("<!DOCTYPE html>\n").expect("a doctype");
     without(&without(page, "script"), "style")
@@ -23,11 +23,11 @@ fn without(page: &str, element: &str) -> String {
     format!("{}{}", &page[..start], &page[end + close.len()..])
 }
 
-fn class<'a>(node: &Node<'a, '_>) -> &'a str {
+pub fn class<'a>(node: &Node<'a, '_>) -> &'a str {
     node.attribute("class").unwrap_or("")
 }
 
-fn words(node: Node) -> String {
+pub fn words(node: Node) -> String {
     node.descendants().filter(|n| n.is_text()).filter_map(|n| n.text()).collect()
 }
 
@@ -180,6 +180,24 @@ fn what_is_missing_is_left_out_or_said() {
     assert!(one.contains("One value has no place on these axes"), "zero has no logarithm");
     findings.figures[0].series[0].points[0].y.value = f64::NAN;
     assert!(html(&findings).contains("There is no value to draw."));
+}
+
+#[test]
+fn a_floor_says_which_metric_and_cells_it_covers_and_stands_beside_what_is_detectable() {
+    let findings = fixture::example();
+    let floor = "run time: equal cells differ by 1.2 % at most (95 % bound after 24 blocks; measured on: Graph analytics on microblade, 6 slaves, twice)";
+    let detectable = "run time: effects of 3.1 % and more to 4.4 % and more, depending on the comparison, in 8 of 10 such runs";
+    let none =
+        "bandwidth: not measured, since no equal cells were compared (A/A); a direction counts beyond 0.5 %";
+    let page = page(&findings);
+    let page = words(Document::parse(&page).expect("well-formed").root());
+    let shown = terminal(&findings, 200, false);
+    for said in [floor, detectable, none, "bandwidth: effects of 0.6 % and more, in 8 of 10 such runs"] {
+        assert!(page.contains(said), "{said}");
+        assert!(shown.contains(said), "{said}: {shown}");
+        assert!(markdown(&findings).contains(said), "{said}");
+    }
+    assert_eq!(page.matches("detectable from 3.1 %").count(), findings.comparisons.len());
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! so that a block that went astray has no say; what the parts leave over is
 //! `other`. So shares add up to one.
 
+use crate::part::OTHER;
 use crosstalk_core::record::{Better, Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +21,6 @@ use super::summary::at_node;
 const PREFIX: &str = "time_";
 /// The part that is not work.
 const WAIT: &str = "wait";
-/// What no part bears.
-pub const OTHER: &str = "other";
 
 /// One cell of a comparison: experiment by its place, and cell.
 type Place = (usize, usize);

@@ -12,6 +12,7 @@ use super::select::View;
 use super::{causes, estimate, level};
 use crate::file::{DrawAs, FigureSpec};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
+use crate::part;
 
 /// Seconds, for the axis of stacked parts.
 const SECONDS: &str = "s";
@@ -103,8 +104,8 @@ impl Drawing<'_> {
                     }
                 }
             }
-            all.extend(by_part.into_iter().map(|(name, points)| Series {
-                name,
+            all.extend(by_part.into_iter().map(|(part, points)| Series {
+                name: part::words(&part),
                 group: level.to_string(),
                 origin,
                 points,

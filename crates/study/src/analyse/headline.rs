@@ -6,36 +6,37 @@ use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
-use super::causes::OTHER;
 use super::comparison::Pair;
+use super::data::Data;
 use super::family::Family;
 use super::level;
-use super::words::{self, at, counted, percent, range};
-use crate::file::Study;
-use crate::findings::{Comparison, ComparisonVerdict, Headline};
+use super::select::View;
+use super::words::{at, counted};
+use crate::file::{Headline as Spec, Study};
+use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
+use crate::number::{self, percent};
+use crate::part::{self, OTHER};
+use crate::plan::Place;
 
 /// The deciding sentence: about the comparison the study names, else its first.
-pub fn headline(
-    study: &Study,
-    family: &Family,
-    comparisons: &[Option<Comparison>],
-    command: &str,
-) -> Headline {
+pub fn headline(study: &Study, family: &Family, comparisons: &[Option<Comparison>], data: &Data) -> Headline {
     let chosen = family.pairs.iter().zip(comparisons).find(|((pair, _), _)| named(study, pair));
     let (text, decided) = match chosen.or_else(|| family.pairs.iter().zip(comparisons).next()) {
         Some(((pair, conclusion), Some(found))) => about(study, pair, conclusion, found, family),
         Some(((pair, _), None)) => (nothing(pair), false),
-        None => without_comparison(family),
+        None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
-    Headline { text, decided, command: command.to_string() }
+    Headline { text, decided, command: data.run.command.clone() }
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {
-    study.headline.as_ref().is_some_and(|h| {
-        pair.view.data.experiments[pair.view.index].planned.name == h.experiment
-            && level::same(&pair.other, &h.level)
-            && level::matches(&pair.at, &h.at)
-    })
+    study.headline.as_ref().is_some_and(|h| stands(h, pair) && level::same(&pair.other, &h.level))
+}
+
+/// Whether a pair stands where the study's headline speaks of.
+fn stands(headline: &Spec, pair: &Pair) -> bool {
+    pair.view.data.experiments[pair.view.index].planned.name == headline.experiment
+        && level::matches(&pair.at, &headline.at)
 }
 
 fn about(
@@ -50,7 +51,7 @@ fn about(
     let than = than(study, pair);
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let cause = cause(&found.causes, found.verdict);
+            let cause = cause(pair, &found.causes, found.verdict);
             (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -77,7 +78,8 @@ fn about(
 
 /// ` on PageRank …`: what the study calls it, else the levels of what varies beside.
 fn subject(study: &Study, pair: &Pair) -> String {
-    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && named(study, pair)) {
+    // It is about the place, and holds for every level that is compared there.
+    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && stands(h, pair)) {
         Some(headline) => format!(" on {}", headline.subject),
         None => {
             let mut varied = pair.at.clone();
@@ -96,9 +98,8 @@ fn than(study: &Study, pair: &Pair) -> String {
 
 /// `1.26 × faster than microblade`, `3.15 × the bandwidth of microblade`.
 fn change(found: &Comparison, than: &str) -> String {
-    let ratio = found.ratio.value;
-    let (factor, grew) = if ratio < 1.0 { (1.0 / ratio, false) } else { (ratio, true) };
-    let times = format!("{} ×", words::factor(factor, told(found)));
+    let grew = found.ratio.value >= 1.0;
+    let times = number::value(&told(found), "ratio");
     match (found.better, grew) {
         (Better::Lower, false) => format!("{times} faster{than}"),
         (Better::Lower, true) => format!("{times} slower{than}"),
@@ -109,38 +110,50 @@ fn change(found: &Comparison, than: &str) -> String {
 
 /// The interval of the factor that is told.
 fn interval(found: &Comparison) -> String {
-    told(found).map(|ends| format!(" ({})", range(ends, "ratio"))).unwrap_or_default()
+    number::interval(&told(found), "ratio").map(|ends| format!(" ({ends})")).unwrap_or_default()
 }
 
-/// Its ends: of base over other where that is told, as what grew.
-fn told(found: &Comparison) -> Option<(f64, f64)> {
+/// The factor that is told: base over other where that is what grew.
+fn told(found: &Comparison) -> Estimate {
     let changed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
-    let (low, high) = found.ratio.interval?;
-    Some(if changed && found.ratio.value < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) })
+    let ratio = found.ratio;
+    if !changed || ratio.value >= 1.0 {
+        return ratio;
+    }
+    let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    Estimate { value: 1.0 / ratio.value, interval, ..ratio }
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
-fn cause(causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
+fn cause(pair: &Pair, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
     let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let gain = if verdict == ComparisonVerdict::Better { "gain" } else { "loss" };
     match most {
         // More than the whole, where something else took longer.
-        Some((name, share)) if *share > 0.995 => format!("; all of the {gain} is {}", cause_words(name)),
+        Some((name, share)) if *share > 0.995 => {
+            format!("; all of the {gain} is {}", cause_words(pair, name))
+        }
         Some((name, share)) if *share > 0.0 => {
-            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(name))
+            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(pair, name))
         }
         _ => String::new(),
     }
 }
 
-fn cause_words(cause: &str) -> String {
+fn cause_words(pair: &Pair, cause: &str) -> String {
     match cause {
-        "wait" => "network waiting".into(),
-        "compute" => "computing".into(),
-        "serialise" => "serialising".into(),
+        "wait" if waits_for_network(pair) => "network waiting".into(),
         OTHER => "time that is not accounted for".into(),
-        named => super::figures::words(named),
+        named => part::words(named),
     }
+}
+
+/// Whether a change of waiting is the network's doing: always with ranks, which
+/// wait for nothing else; with programs, where the fabric alone is what differs.
+fn waits_for_network(pair: &Pair) -> bool {
+    let experiment = pair.view.data.experiments[pair.view.index].planned;
+    let ranks = experiment.cells.iter().all(|cell| matches!(cell.scene.place, Place::Virtual { .. }));
+    ranks || pair.factor == "fabric"
 }
 
 fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &Family) -> String {
@@ -160,12 +173,27 @@ fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &
 }
 
 fn ratio(found: &Comparison) -> String {
-    words::estimate(&found.ratio, "ratio")
+    number::estimate(&found.ratio, "ratio")
 }
 
 fn nothing(pair: &Pair) -> String {
     let why = pair.datum.missing.first().cloned().unwrap_or_else(|| "no block has both".into());
     format!("{} against {}: nothing to compare: {why}", pair.other, pair.base)
+}
+
+/// One cell of which nothing is asked: what was measured in it.
+fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
+    let [experiment] = &data.experiments[..] else { return None };
+    if experiment.cells.len() != 1 || !study.claim.is_empty() {
+        return None;
+    }
+    let view = View::new(data, &study.experiment, &experiment.planned.name)?;
+    let metric = view.deciding_metric()?;
+    let found = super::estimate::of(&data.values(0, 0, metric))?;
+    let told = number::estimate(&found, &data.metric(0, metric).unit);
+    let sure = if found.interval.is_some() { " with 95 % confidence," } else { "" };
+    let (metric, blocks) = (super::figures::words(metric), counted(found.n, "block"));
+    Some((format!("{}: {metric} {told}{sure} over {blocks}", study.name), found.interval.is_some()))
 }
 
 /// A study that compares nothing is summed up by its claims.

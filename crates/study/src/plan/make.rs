@@ -4,7 +4,8 @@ use super::scene::Maker;
 use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
 use crate::catalogue::Catalogues;
 use crate::check::check;
-use crate::file::Study;
+use crate::factor::EQUAL;
+use crate::file::{Experiment, Study};
 use crate::resolve::resolve;
 use cells::Known;
 use crosstalk_core::Fault;
@@ -107,6 +108,7 @@ fn experiment(
         join(&mut planned.metrics, metrics);
         planned.cells.push(cell);
     }
+    compares_something(study, name, experiment)?;
     for observer in &experiment.observe {
         let observer = registry
             .observer(observer)
@@ -130,11 +132,29 @@ fn join(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
     }
 }
 
+/// What is compared differs in more than its name: else a run would measure
+/// noise for hours, and call it a comparison.
+fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
+    let idle = cells::idle_factors(experiment);
+    let compared = experiment.compare.as_ref().map(|compare| compare.factor.as_str());
+    match compared.filter(|factor| *factor != EQUAL && idle.contains(factor)) {
+        None => Ok(()),
+        Some(factor) => Err(Fault::usage(format!(
+            "nothing takes factor `{factor}`, so its levels are the same scene and cannot be compared"
+        ))
+        .at(study.written.at(&format!("experiment.{name}.factors.{factor}")))
+        .remedy(format!(
+            "use \"${factor}\" in the experiment's work or conditions; call the factor `{EQUAL}` to measure noise"
+        ))),
+    }
+}
+
 /// What a reader of the plan should know about one experiment.
 fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String> {
     let experiment = &study.experiment[name];
     let mut remarks: Vec<String> = cells::idle_factors(experiment)
         .into_iter()
+        .filter(|factor| *factor != EQUAL)
         .map(|factor| {
             format!(
                 "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"

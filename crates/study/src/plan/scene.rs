@@ -207,7 +207,8 @@ fn above_zero<T: FromStr<Err = Fault>>(
     Err(Fault::usage(format!("expected more than zero, found `{value}`")).at(at))
 }
 
-fn scale(value: &Value) -> Result<f64, Fault> {
+/// What every rate is divided by.
+pub fn scale(value: &Value) -> Result<f64, Fault> {
     value.number().filter(|scale| scale.is_finite() && *scale >= 1.0).ok_or_else(|| {
         Fault::usage(format!("expected a number of at least 1, found `{value}`"))
             .remedy("scale = 10 runs every link at a tenth of its fabric's rate")

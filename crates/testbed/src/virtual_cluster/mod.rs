@@ -28,3 +28,4 @@ mod switch;
 
 pub use holder::holder_main;
 pub use owner::Virtual;
+pub(crate) use shaping::SCALES;

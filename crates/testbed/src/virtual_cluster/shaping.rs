@@ -13,7 +13,7 @@ pub(super) const ALWAYS_HELD: f64 = 50e6;
 pub(super) const ENOUGH: f64 = 0.9;
 
 /// By how much rates may be scaled down instead, the least first.
-pub(super) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+pub(crate) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
 /// Has `device` send at `rate` in bit/s, or as fast as it can. Segmentation is
 /// off exactly while a rate holds.
@@ -60,7 +60,7 @@ pub(super) fn not_held(rate: f64, held: f64, scale: Option<f64>) -> Fault {
     fault.remedy(match scale {
         Some(scale) => format!(
             "scale rates and data down together: --scale {scale} runs links at {}, which it holds; give the \
-             program a {scale}th of its data",
+             program 1/{scale} of its data",
             human(rate / scale, "bit/s")
         ),
         None => "stop what keeps this machine busy, or measure on a real network".into(),

@@ -42,7 +42,15 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
 
-use argv::{PARAMETERS, argv, env};
+use argv::{PARAMETERS, argv, env, find};
+
+/// Whether this machine has the program that the parameters name.
+///
+/// # Errors
+/// When it is not there, or may not be executed.
+pub fn present(params: &Params) -> Result<(), Fault> {
+    find(&argv(params)?[0]).map(drop)
+}
 
 /// The user's own program as a workload.
 #[derive(Debug, Clone, Copy, Default)]

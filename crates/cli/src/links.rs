@@ -1,0 +1,38 @@
+//! What links between two virtual nodes hold here, for the catalogued fabrics.
+
+use crosstalk_core::Fault;
+use crosstalk_core::testbed::Testbed;
+use crosstalk_core::units::{BitRate, human};
+use crosstalk_testbed::{Virtual, fastest, scale_for};
+use serde_json::{Value, json};
+
+use crate::catalogue;
+
+/// Lines for people, and the same as JSON.
+pub struct Links {
+    pub lines: Vec<String>,
+    pub json: Value,
+}
+
+/// Tries it, within a few seconds.
+pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
+    let catalogues = catalogue::catalogues(&[])?;
+    let rates: Vec<BitRate> = catalogues.fabrics().map(|fabric| fabric.rate).collect();
+    let held = fastest(bed.raise(2)?.as_mut(), &rates)?;
+    let mut lines = vec![match held {
+        Some(held) => format!("ok   held now: up to {}", human(held.0, "bit/s")),
+        None => "miss no fabric's rate is held, however it is scaled down: a busy machine?".into(),
+    }];
+    let mut fabrics = Vec::new();
+    for fabric in catalogues.fabrics() {
+        let scale = held.and_then(|held| scale_for(fabric.rate, held));
+        let ask = match scale {
+            Some(1.0) => "as it is".into(),
+            Some(scale) => format!("with --scale {scale} (the program with 1/{scale} of its data)"),
+            None => "not at any scale".into(),
+        };
+        lines.push(format!("     {} at {}: {ask}", fabric.name, human(fabric.rate.0, "bit/s")));
+        fabrics.push(json!({ "fabric": fabric.name, "rate": fabric.rate, "scale": scale }));
+    }
+    Ok(Links { lines, json: json!({ "held": held, "fabrics": fabrics }) })
+}

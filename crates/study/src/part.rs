@@ -1,0 +1,27 @@
+//! What the parts of a time are called, wherever people read of them.
+
+/// What no part accounts for.
+pub const OTHER: &str = "other";
+
+/// A part of a node's time (`time_queue` without `time_`) in words.
+pub fn words(part: &str) -> String {
+    match part {
+        "compute" => "computing".into(),
+        "wait" => "waiting".into(),
+        "serialise" => "serialising".into(),
+        "queue" => "waiting for a processor".into(),
+        OTHER => "not accounted for".into(),
+        named => named.replace('_', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_says_what_is_queued_for() {
+        assert_eq!(words("queue"), "waiting for a processor");
+        assert_eq!(words("disk_wait"), "disk wait");
+    }
+}

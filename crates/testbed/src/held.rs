@@ -1,0 +1,100 @@
+//! Which of several rates the links of a cluster can be held to.
+
+use crosstalk_core::testbed::{Cluster, Link};
+use crosstalk_core::units::BitRate;
+use crosstalk_core::{Fault, FaultKind};
+
+use crate::virtual_cluster::SCALES;
+
+/// The fastest of `rates`, or of them over the usual scales, to which links can
+/// be held now; `None` where they can be held to none. Links are let go again.
+///
+/// # Errors
+/// Interrupted, or the cluster is gone.
+pub fn fastest(cluster: &mut dyn Cluster, rates: &[BitRate]) -> Result<Option<BitRate>, Fault> {
+    let mut candidates: Vec<f64> =
+        rates.iter().flat_map(|rate| scales().map(|scale| rate.0 / scale)).collect();
+    candidates.sort_by(f64::total_cmp);
+    candidates.dedup();
+    // What holds a rate holds those below it: half the rest is decided by each try.
+    let (mut held, mut open) = (None, &candidates[..]);
+    while !open.is_empty() {
+        let (below, middle, above) =
+            (&open[..open.len() / 2], open[open.len() / 2], &open[open.len() / 2 + 1..]);
+        open = match cluster.shape(Link::Rate(BitRate(middle))) {
+            Ok(_) => {
+                held = Some(BitRate(middle));
+                above
+            }
+            Err(fault) if fault.kind == FaultKind::Interrupted || !cluster.is_up() => return Err(fault),
+            Err(_) => below,
+        };
+    }
+    cluster.shape(Link::Unshaped)?;
+    Ok(held)
+}
+
+/// The least scale at which `rate` is no more than what is held.
+pub fn scale_for(rate: BitRate, held: BitRate) -> Option<f64> {
+    scales().find(|scale| rate.0 / scale <= held.0)
+}
+
+fn scales() -> impl Iterator<Item = f64> {
+    std::iter::once(1.0).chain(SCALES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::testbed::Duplex;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    /// Holds rates up to this many bit/s.
+    struct UpTo(f64, usize);
+
+    impl Cluster for UpTo {
+        fn nodes(&self) -> usize {
+            2
+        }
+
+        fn address(&self, _: usize) -> IpAddr {
+            Ipv4Addr::LOCALHOST.into()
+        }
+
+        fn attach(&mut self, _: usize) -> Result<Duplex, Fault> {
+            Err(Fault::environment("has no agents"))
+        }
+
+        fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
+            self.1 += 1;
+            match link {
+                Link::Rate(rate) if rate.0 > self.0 => Err(Fault::environment("not held")),
+                _ => Ok(Vec::new()),
+            }
+        }
+
+        fn absences(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn the_fastest_rate_is_found_in_few_tries() {
+        let rates = [BitRate(1e9), BitRate(10e9)];
+        for (limit, found) in [(2.3e9, Some(2e9)), (20e9, Some(10e9)), (0.9e9, Some(0.5e9)), (10.0, None)] {
+            let mut cluster = UpTo(limit, 0);
+            let held = fastest(&mut cluster, &rates).expect("asks");
+            assert_eq!(held.map(|rate| rate.0), found, "{limit}");
+            assert!(cluster.1 <= 6, "{} tries", cluster.1);
+        }
+    }
+
+    #[test]
+    fn a_scale_brings_a_rate_below_what_is_held() {
+        let scale = |rate, held| scale_for(BitRate(rate), BitRate(held));
+        assert_eq!(scale(1e9, 1e9), Some(1.0));
+        assert_eq!(scale(10e9, 1e9), Some(10.0));
+        assert_eq!(scale(10e9, 0.9e9), Some(20.0));
+        assert_eq!(scale(10e9, 1.0), None);
+    }
+}
