@@ -7,10 +7,13 @@
 //! | `account` | what every application tells of its answer and its nodes |
 //! | `words` | what master and slaves tell each other |
 //! | `exchange` | what slaves hand each other |
+//! | `mapreduce` | counting by key, within a memory limit |
 
 mod account;
 mod application;
+pub mod bayes;
 pub mod exchange;
+pub mod mapreduce;
 pub mod pagerank;
 mod words;
 

@@ -1,0 +1,110 @@
+//! The classification alone, on one core, without a network: what
+//! `bench/bayes_vs_sklearn.py` sets beside other libraries.
+//!
+//! `bayes_kernel CORPUS MEMORY_LIMIT` reads a MediaWiki export; then, for every
+//! line on standard input, it goes through all stages and prints a JSON object:
+//! the seconds of each, the bytes spilled, the accuracy. `bayes_kernel --generate
+//! DOCUMENTS WORDS` writes a generated corpus to standard output.
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use crosstalk_core::value::Params;
+use crosstalk_work::app::bayes::config::{Config, Settings};
+use crosstalk_work::app::bayes::confusion::Confusion;
+use crosstalk_work::app::bayes::export::Pages;
+use crosstalk_work::app::bayes::node::{Node, STAGES};
+use crosstalk_work::app::bayes::pipeline;
+use crosstalk_work::app::bayes::source::{Source, keep};
+use crosstalk_work::app::mapreduce::cluster::Single;
+use crosstalk_work::app::mapreduce::scratch::Scratch;
+use crosstalk_work::app::mapreduce::spool::Spool;
+use std::io::{BufWriter, Write, stdin, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("bayes_kernel: {fault}");
+            ExitCode::from(fault.kind.exit_code())
+        }
+    }
+}
+
+fn run() -> Result<(), Fault> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [generate, documents, words] if generate == "--generate" => write_corpus(documents, words),
+        [corpus, limit] => classify(Path::new(corpus), number(limit)? as u64),
+        _ => Err(Fault::usage("expected CORPUS MEMORY_LIMIT, or --generate DOCUMENTS WORDS")),
+    }
+}
+
+fn write_corpus(documents: &str, words: &str) -> Result<(), Fault> {
+    let params =
+        Params::default().with("documents", number(documents)?).with("document_words", number(words)?);
+    let Source::Generated(corpus) = Config::new(&params)?.source else {
+        return Err(Fault::usage("expected no file"));
+    };
+    let write = || {
+        let mut out = BufWriter::new(stdout().lock());
+        let mut page = String::new();
+        writeln!(out, "<mediawiki>")?;
+        for number in 0..corpus.documents {
+            page.clear();
+            corpus.write(number, &mut page);
+            out.write_all(page.as_bytes())?;
+        }
+        writeln!(out, "</mediawiki>")?;
+        out.flush()
+    };
+    write().map_err(|e: std::io::Error| Fault::environment(format!("cannot write: {e}")))
+}
+
+fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
+    let config = Config::new(&Params::default().with("remove_labels", true))?;
+    let settings = Settings { memory_limit: Bytes(limit), ..config.settings };
+    for _ in stdin().lines() {
+        let scratch = Scratch::new(config.scratch.clone());
+        let pages = load(corpus, &scratch, limit)?;
+        let before = scratch.spilled();
+        let mut single = Single::default();
+        let mut node = Node::new(&settings, scratch.clone(), &mut single);
+        let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
+        let stages =
+            STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
+        let mut confusion = Confusion::default();
+        learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
+        println!(
+            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"peak\": {}}}",
+            stages.collect::<Vec<_>>().join(", "),
+            confusion.accuracy(),
+            learned.features.count(),
+            scratch.spilled().since(before).bytes,
+            peak_memory(),
+        );
+    }
+    Ok(())
+}
+
+fn load(corpus: &Path, scratch: &Scratch, limit: u64) -> Result<Spool, Fault> {
+    let mut spool = Spool::new(scratch, (limit / 8) as usize);
+    let (mut pages, mut record, mut number) = (Pages::open(corpus)?, Vec::new(), 0);
+    while let Some(page) = pages.page()? {
+        keep(number, page.as_bytes(), &mut record, &mut spool)?;
+        number += 1;
+    }
+    Ok(spool)
+}
+
+/// `VmHWM` of proc(5), in bytes; 0 where it cannot be read.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).map_or(0, |kib| kib << 10)
+}
+
+fn number(text: &str) -> Result<i64, Fault> {
+    text.parse().map_err(|_| Fault::usage(format!("expected a whole number, found `{text}`")))
+}

@@ -1,0 +1,214 @@
+//! What a study says about a run.
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use crosstalk_core::value::{Params, Value};
+use std::path::PathBuf;
+
+use super::category::NAMES;
+use super::corpus::Corpus;
+use super::source::Source;
+use super::split::Split;
+use crate::app::mapreduce::budget;
+use crate::app::mapreduce::record::Tally;
+
+/// The names of the parameters.
+pub const PARAMETERS: &[&str] = &[
+    "slaves",
+    "documents",
+    "document_words",
+    "vocabulary",
+    "categories",
+    "topical",
+    "mislabelled",
+    "seed",
+    "corpus",
+    "remove_labels",
+    "ngrams",
+    "min_support",
+    "max_df",
+    "test_percent",
+    "split_seed",
+    "alpha",
+    "norm",
+    "memory_limit",
+    "scratch",
+    "output",
+];
+
+/// Those that shape generated corpora.
+const GENERATED: &[&str] =
+    &["documents", "document_words", "vocabulary", "categories", "topical", "mislabelled", "seed"];
+
+/// The most pages: weights of so many add up without overflow.
+pub const MOST_PAGES: u64 = 1 << 24;
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Slaves; beside them there is one master.
+    pub slaves: usize,
+    /// The corpus.
+    pub source: Source,
+    /// What is computed.
+    pub settings: Settings,
+    /// Where slaves spill to: a directory.
+    pub scratch: PathBuf,
+    /// Where slaves write their decisions to, if anywhere: a directory.
+    pub output: Option<PathBuf>,
+}
+
+/// What is computed from the corpus, and within what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Whether category links are taken out of the text.
+    pub remove_labels: bool,
+    /// 1: words; 2: pairs of neighbours too.
+    pub ngrams: u64,
+    /// A word or pair must occur so often in all.
+    pub min_support: u64,
+    /// And in no more than this percentage of the documents.
+    pub max_df: f64,
+    /// Which documents are held back.
+    pub split: Split,
+    /// Smoothing.
+    pub alpha: f64,
+    /// Whether each label's weights are made to add up to 1.
+    pub norm: bool,
+    /// Bytes that a slave may hold of what grows with the data.
+    pub memory_limit: Bytes,
+}
+
+impl Settings {
+    /// Whether what occurs so often in so many documents is no stop word.
+    pub fn is_feature(&self, tally: &Tally, documents: u64) -> bool {
+        100.0 * tally.documents as f64 <= self.max_df * documents as f64
+    }
+}
+
+impl Config {
+    /// Reads and checks the parameters.
+    pub fn new(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        let split = Split {
+            percent: bounded(params, "test_percent", 20, 1, 99)?,
+            seed: params.count("split_seed", 1, 0)?,
+        };
+        let memory_limit = params.size("memory_limit", Bytes(1 << 30))?;
+        if memory_limit.0 < budget::LEAST {
+            let (least, found) = (budget::LEAST, memory_limit.0);
+            return Err(parameter("memory_limit", format!("expected at least {least} B, found {found} B")));
+        }
+        let settings = Settings {
+            remove_labels: params.flag("remove_labels", false)?,
+            ngrams: bounded(params, "ngrams", 2, 1, 2)?,
+            min_support: params.count("min_support", 2, 1)?,
+            max_df: within(params, "max_df", 99.0, 100.0)?,
+            split,
+            alpha: params.float("alpha", 1.0)?,
+            norm: params.flag("norm", false)?,
+            memory_limit,
+        };
+        if settings.alpha < 1e-10 {
+            let found = settings.alpha;
+            return Err(parameter("alpha", format!("expected a number of at least 1e-10, found {found}")));
+        }
+        Ok(Config {
+            slaves: bounded(params, "slaves", 1, 1, 4096)? as usize,
+            source: source(params)?,
+            settings,
+            scratch: path(params, "scratch")?.unwrap_or_else(std::env::temp_dir),
+            output: path(params, "output")?,
+        })
+    }
+}
+
+fn source(params: &Params) -> Result<Source, Fault> {
+    if let Some(path) = path(params, "corpus")? {
+        if let Some(name) = GENERATED.iter().find(|name| params.get(name).is_some()) {
+            return Err(parameter(name, "it shapes generated corpora, and `corpus` names a file".into())
+                .remedy(format!("leave out `corpus` or `{name}`")));
+        }
+        return Ok(Source::File(path));
+    }
+    Ok(Source::Generated(Corpus {
+        documents: bounded(params, "documents", 2000, 1, MOST_PAGES)?,
+        words: bounded(params, "document_words", 400, 1, 1 << 20)?,
+        vocabulary: bounded(params, "vocabulary", 50_000, 1, 1 << 28)?,
+        categories: bounded(params, "categories", NAMES.len() as u64, 1, NAMES.len() as u64)?,
+        topical: within(params, "topical", 0.3, 1.0)?,
+        mislabelled: within(params, "mislabelled", 0.1, 1.0)?,
+        seed: params.count("seed", 1, 0)?,
+    }))
+}
+
+fn bounded(params: &Params, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
+    let value = params.count(name, default, least)?;
+    if value > most {
+        return Err(parameter(name, format!("expected at most {most}, found {value}")));
+    }
+    Ok(value)
+}
+
+fn within(params: &Params, name: &str, default: f64, most: f64) -> Result<f64, Fault> {
+    let value = params.float(name, default)?;
+    if !(0.0..=most).contains(&value) {
+        return Err(parameter(name, format!("expected a number from 0 to {most}, found {value}")));
+    }
+    Ok(value)
+}
+
+fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
+    match params.get(name) {
+        None => Ok(None),
+        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
+        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
+    }
+}
+
+fn parameter(name: &str, message: String) -> Fault {
+    Fault::usage(message).at(format!("parameter `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str, value: impl Into<Value>) -> String {
+        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_cloudsuite_has_it() {
+        let Config { slaves, settings, .. } = Config::new(&Params::default()).expect("reads");
+        assert_eq!((slaves, settings.remove_labels, settings.ngrams, settings.min_support), (1, false, 2, 2));
+        assert_eq!((settings.max_df, settings.split.percent, settings.alpha), (99.0, 20, 1.0));
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        assert!(
+            refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
+        );
+        assert!(refusal("slaves", 5000).contains("at most 4096"));
+        assert!(refusal("documents", 0).contains("at least 1"));
+        assert!(refusal("documents", (1 << 24) + 1).contains("at most 16777216"));
+        assert!(refusal("categories", 26).contains("at most 25"));
+        assert!(refusal("ngrams", 3).contains("at most 2"));
+        assert!(refusal("topical", 1.5).contains("from 0 to 1, found 1.5"));
+        assert!(refusal("max_df", -1.0).contains("from 0 to 100"));
+        assert!(refusal("test_percent", 100).contains("at most 99"));
+        assert!(refusal("alpha", 0.0).contains("at least 1e-10"));
+        assert!(refusal("memory_limit", "1 KiB").starts_with("parameter `memory_limit`: expected at least"));
+        assert!(refusal("corpus", 3).contains("expected a path"));
+        assert!(refusal("norm", "l1").contains("true or false"));
+        assert!(refusal("document", 3).contains("did you mean `documents`?"));
+    }
+
+    #[test]
+    fn a_file_has_its_own_size() {
+        let params = Params::default().with("corpus", "corpus.xml").with("documents", 20);
+        let fault = Config::new(&params).expect_err("refused");
+        assert_eq!(fault.remedy.as_deref(), Some("leave out `corpus` or `documents`"));
+    }
+}

@@ -1,0 +1,208 @@
+//! The third stage: pairs of neighbouring words are counted, and those that
+//! occur often enough become features beside the words.
+//!
+//! A pair occurs at most as often as each of its words, so that only pairs of
+//! words in the dictionary need to be counted (the Apriori principle: Agrawal,
+//! Srikant, VLDB 1994). With their numbers in the upper and the lower half, a
+//! pair is a 64-bit number without collisions.
+
+use crosstalk_core::Fault;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::config::Settings;
+use super::dictionary::Dictionary;
+use super::node::{Node, Stage, same};
+use super::record::{Head, UNKNOWN, numbers};
+use crate::app::mapreduce::cluster::Cluster;
+use crate::app::mapreduce::record::{Key, Number, Tally, Value, number, put, take};
+use crate::app::mapreduce::spool::Spool;
+
+/// A word, or a pair of words. In ascending order a word stands before the
+/// pairs that it begins.
+pub type Gram = Number;
+
+/// A word alone.
+pub fn word(word: u32) -> Gram {
+    Number(u64::from(word) << 32)
+}
+
+/// Two neighbours.
+pub fn pair(first: u32, second: u32) -> Gram {
+    Number(word(first).0 | (u64::from(second) + 1))
+}
+
+/// Features with their numbers: places in the order of grams.
+#[derive(Debug, Default)]
+pub struct Features {
+    /// Word → its feature, if it is one.
+    words: Vec<u32>,
+    /// Pair → its feature.
+    pairs: HashMap<Gram, u32, FxBuildHasher>,
+    /// Feature → inverse document frequency.
+    pub idf: Vec<f64>,
+    /// Some features with how often they occur.
+    pub sample: Vec<(Gram, Tally)>,
+}
+
+/// Features that are looked at again when all is done.
+const SAMPLE: usize = 8;
+
+/// Lucene's `ClassicSimilarity` since 6.0, which Mahout 14.1 uses, and
+/// scikit-learn's `smooth_idf`.
+pub fn idf(having: u64, documents: u64) -> f64 {
+    ((documents + 1) as f64 / (having + 1) as f64).ln() + 1.0
+}
+
+impl Features {
+    fn new(mut grams: Vec<(Gram, Tally)>, words: usize, documents: u64) -> Result<Self, Fault> {
+        // A stable sort finds the runs in order that the slaves sent.
+        grams.sort_by_key(|(gram, _)| *gram);
+        if grams.len() >= UNKNOWN as usize {
+            return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
+        }
+        let mut features = Features {
+            words: vec![UNKNOWN; words],
+            pairs: HashMap::with_capacity_and_hasher(grams.len(), FxBuildHasher),
+            idf: grams.iter().map(|(_, tally)| idf(tally.documents, documents)).collect(),
+            sample: (0..SAMPLE.min(grams.len()))
+                .map(|n| grams[n * grams.len() / SAMPLE.min(grams.len())])
+                .collect(),
+        };
+        for ((gram, _), feature) in grams.iter().zip(0..) {
+            if gram.0 as u32 == 0 {
+                features.words[(gram.0 >> 32) as usize] = feature;
+            } else {
+                features.pairs.insert(*gram, feature);
+            }
+        }
+        Ok(features)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.idf.len()
+    }
+
+    /// The features of a document, one for each time that they occur.
+    pub fn of(&self, words: &[u32], found: &mut Vec<u32>) {
+        found.clear();
+        let mut before = UNKNOWN;
+        for &word in words {
+            if word != UNKNOWN {
+                let feature = self.words[word as usize];
+                if feature != UNKNOWN {
+                    found.push(feature);
+                }
+                if before != UNKNOWN
+                    && let Some(feature) = self.pairs.get(&pair(before, word))
+                {
+                    found.push(*feature);
+                }
+            }
+            before = word;
+        }
+    }
+}
+
+/// Turns documents of words into documents of their numbers, and counts pairs.
+pub fn count<C: Cluster>(
+    node: &mut Node<C>,
+    tokens: &Spool,
+    dictionary: &Dictionary,
+    documents: u64,
+) -> Result<(Spool, Features), Fault> {
+    let mut numbered = node.spool();
+    let mut pairs = node.list::<Gram, Tally>();
+    let settings = node.settings;
+    let emitted = node.cluster.parallel(|| {
+        let (mut reader, mut record) = (tokens.reader(), Vec::new());
+        let (mut emitted, mut document) = (0, 0);
+        while let Some(tokens) = reader.read()? {
+            let (head, mut tokens) = Head::split(tokens)?;
+            head.begin(&mut record);
+            document += 1;
+            let mut before = UNKNOWN;
+            while !tokens.is_empty() {
+                let word = take(&mut tokens).ok_or_else(|| Fault::attempt("a word was cut short"))?;
+                let word = dictionary.number(word);
+                record.extend_from_slice(&word.to_le_bytes());
+                if settings.ngrams == 2 && before != UNKNOWN && word != UNKNOWN {
+                    pairs.add(pair(before, word), document);
+                    emitted += 1;
+                }
+                before = word;
+            }
+            pairs.settle()?;
+            numbered.push(&record)?;
+        }
+        Ok::<_, Fault>(emitted)
+    })?;
+    node.ends(Stage::CountPairs);
+    let mut frequent = Vec::new();
+    let mut arrived = 0;
+    node.shuffle(
+        || pairs.finish(),
+        |gram, tally| {
+            arrived += tally.count;
+            if tally.count >= settings.min_support && settings.is_feature(&tally, documents) {
+                gram.write(&mut frequent);
+                tally.write(&mut frequent);
+            }
+            Ok(())
+        },
+    )?;
+    let mut mine = Vec::new();
+    put(emitted, &mut mine);
+    put(arrived, &mut mine);
+    mine.append(&mut frequent);
+    let shares = node.share(mine)?;
+    let features = node.cluster.parallel(|| read(&shares, settings, dictionary, documents))?;
+    node.ends(Stage::SharePairs);
+    Ok((numbered, features))
+}
+
+fn read(
+    shares: &[Vec<u8>],
+    settings: &Settings,
+    dictionary: &Dictionary,
+    documents: u64,
+) -> Result<Features, Fault> {
+    let torn = || Fault::attempt("a list of features was cut short");
+    let words = (0..).map(word).zip(dictionary.tallies.iter().copied());
+    let mut grams: Vec<_> = words.filter(|(_, tally)| settings.is_feature(tally, documents)).collect();
+    let (mut emitted, mut arrived) = (0, 0);
+    for share in shares {
+        let from = &mut share.as_slice();
+        emitted += number(from).ok_or_else(torn)?;
+        arrived += number(from).ok_or_else(torn)?;
+        while !from.is_empty() {
+            let gram = Gram::read(from).ok_or_else(torn)?;
+            grams.push((gram, Tally::read(from).ok_or_else(torn)?));
+        }
+    }
+    same("pairs of words", emitted, arrived)?;
+    Features::new(grams, dictionary.tallies.len(), documents)
+}
+
+/// How often each of the sample's features occurs in these documents, and in
+/// how many, seen without any table: what the counted ones are held against.
+pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)]) -> Result<Vec<Tally>, Fault> {
+    let mut tallies = vec![Tally::default(); sample.len()];
+    let mut reader = numbered.reader();
+    let mut document = 0;
+    while let Some(record) = reader.read()? {
+        let (_, words) = Head::split(record)?;
+        let words: Vec<u32> = numbers(words).collect();
+        document += 1;
+        for ((gram, _), tally) in sample.iter().zip(&mut tallies) {
+            let first = (gram.0 >> 32) as u32;
+            let times = match (gram.0 as u32).checked_sub(1) {
+                None => words.iter().filter(|word| **word == first).count(),
+                Some(second) => words.windows(2).filter(|pair| **pair == [first, second]).count(),
+            };
+            (0..times).for_each(|_| tally.see(document));
+        }
+    }
+    Ok(tallies)
+}

@@ -1,0 +1,118 @@
+//! Data analytics: Wikipedia's articles, classified by complementary Naive
+//! Bayes in a MapReduce pipeline on one master and N slaves.
+//!
+//! The stand-in for CloudSuite's Data Analytics (Mahout on Hadoop);
+//! `docs/bayes.md` has exactly what is computed and where it comes from. The
+//! files in the order of a run:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config` | the parameters |
+//! | `corpus`, `random`, `export`, `source`, `deal` | where pages come from |
+//! | `node`, `record` | what stages work with and hand on |
+//! | `page`, `category`, `split`, `label` | pages become labelled documents |
+//! | `token`, `dictionary` | words |
+//! | `features`, `vectors` | pairs of words, and weights |
+//! | `train`, `model`, `confusion` | learning and deciding |
+//! | `pipeline` | all of that, one after the other |
+//! | `slave`, `master` | the two roles |
+//! | `verify` | the check of every answer |
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Prepared, Timing};
+
+use super::Role;
+use crate::Declared;
+use config::Config;
+use source::Source;
+
+pub mod category;
+pub mod config;
+pub mod confusion;
+pub mod corpus;
+mod deal;
+pub mod dictionary;
+pub mod export;
+pub mod features;
+pub mod label;
+mod master;
+pub mod model;
+pub mod node;
+pub mod page;
+pub mod pipeline;
+mod random;
+pub mod record;
+mod slave;
+pub mod source;
+pub mod split;
+pub mod token;
+pub mod train;
+pub mod vectors;
+mod verify;
+
+/// The workload.
+pub const BAYES: Declared<Config> = Declared {
+    name: "bayes",
+    title: "data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
+    parameters: config::PARAMETERS,
+    timing: Timing::Virtual,
+    needs: Vec::new,
+    read: Config::new,
+    deploy: |config| super::deployment(config.slaves, metrics(), seconds(config)),
+    prepare,
+};
+
+fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("throughput", "B/s", Better::Higher),
+        Metric::new("accuracy", "", Better::Higher),
+        Metric::new("documents", "", Better::Neither),
+        Metric::new("features", "", Better::Neither),
+        Metric::new("confusion", "", Better::Neither),
+        Metric::new("stage_time", "s", Better::Neither),
+        Metric::new("bytes_spilled", "B", Better::Neither),
+        Metric::new("spills", "", Better::Neither),
+    ]
+}
+
+/// On one core of the reference machine. A file's size is looked at, and taken
+/// to be a quarter of its text where it is packed.
+fn seconds(config: &Config) -> f64 {
+    let bytes = match &config.source {
+        Source::Generated(corpus) => corpus.documents as f64 * corpus.words as f64 * 6.0,
+        Source::File(path) => {
+            let packed = path.extension().is_some_and(|extension| extension == "bz2");
+            let size = std::fs::metadata(path).map_or(0, |file| file.len());
+            size as f64 * if packed { 4.0 } else { 1.0 }
+        }
+    };
+    0.2 + 0.05 * config.slaves as f64 + bytes * 1e-7
+}
+
+fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    let role = match super::slave(part, config.slaves)? {
+        None => {
+            let (pages, part) = (config.source.pages()?, part.clone());
+            Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
+        }
+        Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
+    };
+    super::prepare(part, role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::scene::Workload;
+    use crosstalk_core::value::Params;
+
+    #[test]
+    fn a_study_that_names_slaves_gets_a_master_too() {
+        let deployment = BAYES.deploy(&Params::default().with("slaves", 6)).expect("deploys");
+        assert_eq!(deployment.nodes, 7);
+        assert_eq!(deployment.metrics[0].name, "completion_time");
+        assert!(BAYES.deploy(&Params::default().with("slaves", 0)).is_err());
+    }
+}

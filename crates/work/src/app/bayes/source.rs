@@ -1,0 +1,67 @@
+//! Where pages come from: a generator, which every slave asks for its own, or a
+//! file, which the master reads and deals. Page n is slave n mod N's.
+//!
+//! The master reads, because neither bz2 nor XML can be begun in the middle
+//! without guessing (a block's magic number may stand in the data by chance),
+//! and because CloudSuite, too, puts the file into HDFS from one node before
+//! its clock starts.
+
+use crosstalk_core::Fault;
+use std::path::PathBuf;
+
+use super::config::MOST_PAGES;
+use super::corpus::Corpus;
+use super::export::Pages;
+use super::page::article;
+use crate::app::mapreduce::spool::Spool;
+
+/// A corpus.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Generated.
+    Generated(Corpus),
+    /// Read from a MediaWiki export.
+    File(PathBuf),
+}
+
+impl Source {
+    /// Its pages. Reads a file from end to end, and finds its faults.
+    pub fn pages(&self) -> Result<u64, Fault> {
+        let path = match self {
+            Source::Generated(corpus) => return Ok(corpus.documents),
+            Source::File(path) => path,
+        };
+        let mut count = 0;
+        let mut pages = Pages::open(path)?;
+        while let Some(page) = pages.page()? {
+            if let Err(message) = article(page).map(|_| ()) {
+                return Err(pages.refuse(message));
+            }
+            count += 1;
+            if count > MOST_PAGES {
+                return Err(pages.refuse(format!("expected at most {MOST_PAGES} pages, found more")));
+            }
+        }
+        Ok(count)
+    }
+}
+
+/// Puts a page into a spool: its number, then its XML.
+pub fn keep(number: u64, xml: &[u8], record: &mut Vec<u8>, pages: &mut Spool) -> Result<(), Fault> {
+    record.clear();
+    record.extend_from_slice(&(number as u32).to_le_bytes());
+    record.extend_from_slice(xml);
+    pages.push(record)
+}
+
+/// A slave's pages of a generated corpus; returns their bytes.
+pub fn generate(corpus: &Corpus, slave: usize, slaves: usize, pages: &mut Spool) -> Result<u64, Fault> {
+    let (mut page, mut record, mut bytes) = (String::new(), Vec::new(), 0);
+    for number in (slave as u64..corpus.documents).step_by(slaves) {
+        page.clear();
+        corpus.write(number, &mut page);
+        bytes += page.len() as u64;
+        keep(number, page.as_bytes(), &mut record, pages)?;
+    }
+    Ok(bytes)
+}

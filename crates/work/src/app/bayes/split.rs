@@ -1,0 +1,45 @@
+//! Which articles are held back for testing: by their titles, so that neither
+//! the number of slaves nor the order of pages matters.
+
+use super::random::mixed;
+
+/// A split of the articles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    /// Share of the articles that are held back, in percent.
+    pub percent: u64,
+    /// Another seed, another split.
+    pub seed: u64,
+}
+
+impl Split {
+    /// Whether the article with this title is held back: FNV-1a
+    /// (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the title's bytes,
+    /// begun with the seed, mixed by SplitMix64's finaliser, modulo 100.
+    pub fn is_test(self, title: &str) -> bool {
+        let begin = 0xcbf2_9ce4_8422_2325 ^ self.seed;
+        let hash = title
+            .bytes()
+            .fold(begin, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        mixed(hash) % 100 < self.percent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn about_the_share_asked_for_is_held_back_and_another_seed_holds_back_others() {
+        let held = |seed| {
+            let split = Split { percent: 20, seed };
+            (0..10_000).filter(|n| split.is_test(&format!("Article {n}"))).collect::<Vec<_>>()
+        };
+        let (first, second) = (held(1), held(2));
+        for held in [&first, &second] {
+            assert!(held.len().abs_diff(2000) < 5 * 40, "{}", held.len());
+        }
+        let both = first.iter().filter(|n| second.contains(n)).count();
+        assert!(both.abs_diff(400) < 5 * 20, "{both} of 10,000 in both");
+    }
+}

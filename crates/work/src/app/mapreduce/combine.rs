@@ -1,0 +1,67 @@
+//! The map side for words: values by word in a table; when it is full, a run on
+//! disk, sorted by owner and word.
+
+use crosstalk_core::Fault;
+use hashbrown::HashMap;
+use hashbrown::hash_map::EntryRef;
+use rustc_hash::FxBuildHasher;
+
+use super::budget::Budget;
+use super::record::{Key, Value, Word};
+use super::runs::{Runs, Sorted};
+use super::scratch::Scratch;
+
+/// Bytes that an entry takes in the table beside its word: two words of a
+/// pointer, three of a tally, the allocator's, and room to grow.
+const WEIGHT: usize = 72;
+
+/// Values by word.
+pub struct Combiner<V> {
+    table: HashMap<Word, V, FxBuildHasher>,
+    held: usize,
+    budget: Budget,
+    parts: usize,
+    runs: Runs,
+}
+
+impl<V: Value> Combiner<V> {
+    /// An empty one for `parts` owners.
+    pub fn new(parts: usize, budget: Budget, scratch: &Scratch) -> Self {
+        Combiner { table: HashMap::default(), held: 0, budget, parts, runs: Runs::new(scratch) }
+    }
+
+    /// The value of a word.
+    pub fn at(&mut self, word: &[u8]) -> &mut V {
+        match self.table.entry_ref(word) {
+            EntryRef::Occupied(entry) => entry.into_mut(),
+            EntryRef::Vacant(entry) => {
+                self.held += word.len() + WEIGHT;
+                entry.insert_with_key(word.into(), V::default())
+            }
+        }
+    }
+
+    /// Spills if the table is full. Values may be told in which document they
+    /// were seen last: call this between documents only.
+    pub fn settle(&mut self) -> Result<(), Fault> {
+        if self.held <= self.budget.combiner() {
+            return Ok(());
+        }
+        self.held = 0;
+        let records = records(self.table.drain(), self.parts);
+        self.runs.add(records.into_iter().map(|records| records.into_iter().map(Ok)))
+    }
+
+    /// All records, ready to be read owner by owner.
+    pub fn finish(mut self) -> Result<Sorted<Word, V>, Fault> {
+        Sorted::new(records(self.table.drain(), self.parts), self.runs, self.budget)
+    }
+}
+
+/// By owner, in the order of the words.
+fn records<V>(entries: impl Iterator<Item = (Word, V)>, parts: usize) -> Vec<Vec<(Word, V)>> {
+    let mut owners: Vec<Vec<(Word, V)>> = (0..parts).map(|_| Vec::new()).collect();
+    entries.for_each(|entry| owners[entry.0.owner(parts)].push(entry));
+    owners.iter_mut().for_each(|records| records.sort_unstable_by(|a, b| a.0.cmp(&b.0)));
+    owners
+}

@@ -1,0 +1,215 @@
+//! Keys and values, and how they travel: numbers in LEB128 (seven bits a byte,
+//! low ones first), strings after their length.
+
+use std::hash::Hash;
+
+/// What values are gathered by. Runs and reductions are in its order.
+pub trait Key: Ord + Hash + Sized {
+    /// Which of `parts` reduces it: the same everywhere.
+    fn owner(&self, parts: usize) -> usize;
+    /// Appends it.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Takes one from the front.
+    fn read(from: &mut &[u8]) -> Option<Self>;
+}
+
+/// What is gathered: sums of whole numbers, so that no order of adding matters.
+pub trait Value: Default {
+    /// Adds another one.
+    fn add(&mut self, other: &Self);
+    /// Appends it.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Takes one from the front.
+    fn read(from: &mut &[u8]) -> Option<Self>;
+}
+
+/// A byte string of at most 255 bytes.
+pub type Word = Box<[u8]>;
+
+impl Key for Word {
+    fn owner(&self, parts: usize) -> usize {
+        let mixed = self.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        place(mixed, parts)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.len() as u8);
+        out.extend_from_slice(self);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        take(from).map(Into::into)
+    }
+}
+
+/// A number that is a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number(pub u64);
+
+impl Key for Number {
+    fn owner(&self, parts: usize) -> usize {
+        place(self.0, parts)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let (bytes, rest) = from.split_first_chunk()?;
+        *from = rest;
+        Some(Number(u64::from_le_bytes(*bytes)))
+    }
+}
+
+/// Which of `parts` a number belongs to: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+pub fn place(number: u64, parts: usize) -> usize {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((u128::from(mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) as u64 >> 32) % parts as u64)
+        as usize
+}
+
+impl Value for u64 {
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(*self, out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        number(from)
+    }
+}
+
+/// How often something occurs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// In all.
+    pub count: u64,
+    /// In how many documents.
+    pub documents: u64,
+    /// The last document that it was seen in, from 1; does not travel.
+    last: u64,
+}
+
+impl Tally {
+    /// So often, in so many documents.
+    pub fn new(count: u64, documents: u64) -> Self {
+        Tally { count, documents, last: 0 }
+    }
+
+    /// Seen once more, in the document with this number (from 1, ascending).
+    pub fn see(&mut self, document: u64) {
+        self.count += 1;
+        self.documents += u64::from(self.last != document);
+        self.last = document;
+    }
+}
+
+impl Value for Tally {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.documents += other.documents;
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.count, out);
+        put(self.documents, out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some(Tally { count: number(from)?, documents: number(from)?, last: 0 })
+    }
+}
+
+/// Appends a number.
+pub fn put(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes a number from the front.
+pub fn number(from: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for (index, byte) in from.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            *from = &from[index + 1..];
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// Takes a string of at most 255 bytes, after its length, from the front.
+pub fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = from.split_first()?;
+    let (string, rest) = rest.split_at_checked(usize::from(*length))?;
+    *from = rest;
+    Some(string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            numbers in proptest::collection::vec(any::<u64>(), 0..20),
+            word in proptest::collection::vec(any::<u8>(), 0..256),
+        ) {
+            let word: Word = word.into();
+            let mut out = Vec::new();
+            numbers.iter().for_each(|number| put(*number, &mut out));
+            word.write(&mut out);
+            let mut from = out.as_slice();
+            for expected in &numbers {
+                prop_assert_eq!(number(&mut from), Some(*expected));
+            }
+            prop_assert_eq!(Word::read(&mut from), Some(word));
+            prop_assert!(from.is_empty());
+        }
+
+        #[test]
+        fn what_was_cut_is_not_read(value: u64, word in "[a-z]{1,9}") {
+            let mut out = Vec::new();
+            put(value, &mut out);
+            prop_assert_eq!(number(&mut &out[..out.len() - 1]), None);
+            out.clear();
+            Word::from(word.as_bytes()).write(&mut out);
+            prop_assert_eq!(Word::read(&mut &out[..out.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn keys_spread_evenly_over_their_owners() {
+        for parts in [1, 2, 3, 6, 7] {
+            let mut numbers = vec![0_usize; parts];
+            let mut words = vec![0_usize; parts];
+            for number in 0..7000_u64 {
+                numbers[Number((number << 32) | (number % 7)).owner(parts)] += 1;
+                words[Word::from(number.to_string().as_bytes()).owner(parts)] += 1;
+            }
+            for counts in [numbers, words] {
+                let expected = 7000 / parts;
+                assert!(counts.iter().all(|count| count.abs_diff(expected) < expected / 8), "{counts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_counts_once() {
+        let mut tally = Tally::default();
+        [1, 1, 3, 3, 3, 4].into_iter().for_each(|document| tally.see(document));
+        assert_eq!((tally.count, tally.documents), (6, 3));
+    }
+}
