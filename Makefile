@@ -20,6 +20,7 @@ bench:
 	@cargo build --release --locked --quiet
 	@tools/bench $(ONLY)
 
-# One static program that runs on any Linux of this architecture.
+# One static program that runs on any Linux of this architecture. LIBC=musl or LIBC=gnu
+# asks for a C library; else it is musl where Rust has that target.
 static:
 	@tools/static

@@ -10,7 +10,7 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::scene::{Sink, Workload};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
-use crosstalk_work::app::pagerank::PageRank;
+use crosstalk_work::app::pagerank::PAGERANK;
 use std::io::{BufReader, stdin, stdout};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
@@ -31,11 +31,11 @@ fn main() -> ExitCode {
 /// Starts a process a node, and prints what they tell.
 fn cluster(arguments: &[String]) -> Result<(), Fault> {
     let params = parameters(arguments)?;
-    let nodes = PageRank.deploy(&params)?.nodes;
+    let nodes = PAGERANK.deploy(&params)?.nodes;
     let mut children = (0..nodes).map(|_| Node::start()).collect::<Result<Vec<_>, _>>()?;
     for (node, child) in children.iter_mut().enumerate() {
         let part = Part {
-            workload: PageRank.name().into(),
+            workload: PAGERANK.name().into(),
             params: params.clone(),
             node,
             nodes,
@@ -121,7 +121,7 @@ fn node() -> Result<(), Fault> {
     let Some(ToAgent::Prepare { part }) = receive(&mut input)? else {
         return Err(Fault::attempt("expected the order to prepare"));
     };
-    let outcome = PageRank.prepare(&part).and_then(|ready| {
+    let outcome = PAGERANK.prepare(&part).and_then(|ready| {
         send(&mut stdout(), &FromAgent::Ready { endpoint: ready.endpoint() })?;
         match receive(&mut input)? {
             Some(ToAgent::Go { endpoints }) => ready.run(&endpoints, &mut Told, &AtomicBool::new(false)),

@@ -8,8 +8,8 @@
 //! writes the ranks to the file RANKS (label, 64-bit; rank, floating-point).
 
 use crosstalk_core::Fault;
+use crosstalk_work::app::exchange::Alone;
 use crosstalk_work::app::pagerank::build::build;
-use crosstalk_work::app::pagerank::exchange::Alone;
 use crosstalk_work::app::pagerank::ranks::Ranks;
 use crosstalk_work::app::pagerank::rmat::Rmat;
 use crosstalk_work::app::pagerank::shard::Shard;

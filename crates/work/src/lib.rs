@@ -12,10 +12,10 @@ use crosstalk_core::scene::Workload;
 /// Every workload there is.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
-        Box::new(app::pagerank::PageRank),
+        Box::new(app::pagerank::PAGERANK),
         Box::new(probe::stream::Stream),
-        Box::new(probe::latency::Latency),
-        Box::new(probe::bandwidth::Bandwidth),
+        Box::new(probe::latency::LATENCY),
+        Box::new(probe::bandwidth::BANDWIDTH),
         Box::new(tool::command::Command),
     ]
 }

@@ -9,9 +9,10 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_work::probe::bandwidth::{Bandwidth, Outcome, Spec, measure};
-use crosstalk_work::probe::{Times, Until, here, listen, serve};
+use crosstalk_work::probe::bandwidth::{BANDWIDTH, Outcome, Spec, measure};
+use crosstalk_work::probe::{Times, Until, listen, serve};
 
+mod ends;
 mod scene;
 
 fn short(transport: &str) -> Params {
@@ -19,10 +20,8 @@ fn short(transport: &str) -> Params {
 }
 
 fn on_this_host(params: &Params) -> Result<Vec<Outcome>, Fault> {
-    let flag = AtomicBool::new(false);
-    let until = Until::new(Seconds(20.0), &flag);
     let spec = Spec::from_params(params)?;
-    here(&until, |target| measure(target, &spec, &until))
+    ends::on_this_host(|target, until| measure(target, &spec, until))
 }
 
 #[test]
@@ -69,8 +68,8 @@ fn the_series_holds_what_was_received_in_whole_intervals() {
 #[test]
 fn two_nodes_of_a_scene_measure() {
     let params = short("tcp");
-    let readings = scene::finished(scene::play(&Bandwidth, &params, 2, 20.0, &AtomicBool::new(false)));
-    let declared = Bandwidth.deploy(&params).expect("deploys").metrics;
+    let readings = scene::finished(scene::play(&BANDWIDTH, &params, 2, 20.0, &AtomicBool::new(false)));
+    let declared = BANDWIDTH.deploy(&params).expect("deploys").metrics;
     assert!(readings.iter().all(|r| declared.iter().any(|m| m.name == r.metric)), "an undeclared metric");
     assert!(scene::value(&readings, "bandwidth") > 0.0);
     assert!(scene::value(&readings, "own_overhead") < 5e-6);
@@ -80,29 +79,20 @@ fn two_nodes_of_a_scene_measure() {
 
 #[test]
 fn a_refused_connection_is_a_fault_with_a_remedy() {
-    let target = listen(([127, 0, 0, 1], 0).into()).expect("listens").local_addr().expect("has one");
-    let flag = AtomicBool::new(false);
     let spec = Spec::from_params(&Params::default()).expect("reads");
-    let fault = measure(target, &spec, &Until::new(Seconds(5.0), &flag)).expect_err("nobody listens");
+    let fault =
+        ends::where_nobody_listens(|target, until| measure(target, &spec, until)).expect_err("refused");
     assert!(fault.remedy.is_some(), "no remedy");
 }
 
 #[test]
 fn cancelled_both_ends_end_soon() {
     for transport in ["tcp", "udp"] {
-        let flag = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                thread::sleep(Duration::from_millis(200));
-                flag.store(true, Ordering::Relaxed);
-            });
-            let begin = Instant::now();
-            let long = Params::default().with("transport", transport).with("duration", "1 min");
-            let outcomes = scene::play(&Bandwidth, &long, 2, 90.0, &flag);
-            assert!(begin.elapsed() < Duration::from_secs(2), "{transport} took {:?}", begin.elapsed());
-            let fault = outcomes[0].as_ref().expect_err("is cancelled");
-            assert_eq!(fault.kind, FaultKind::Interrupted, "{transport}");
-        });
+        let long = Params::default().with("transport", transport).with("duration", "1 min");
+        let (outcomes, took) = scene::cancelled(&BANDWIDTH, &long, Duration::from_millis(200));
+        assert!(took < Duration::from_secs(2), "{transport} took {took:?}");
+        let fault = outcomes[0].as_ref().expect_err("is cancelled");
+        assert_eq!(fault.kind, FaultKind::Interrupted, "{transport}");
     }
 }
 
@@ -134,6 +124,6 @@ fn an_end_that_dies_in_mid_run_is_noticed_at_once() {
 #[test]
 fn a_deadline_ends_it_with_a_fault() {
     let long = Params::default().with("duration", "1 min");
-    let outcomes = scene::play(&Bandwidth, &long, 2, 0.5, &AtomicBool::new(false));
+    let outcomes = scene::play(&BANDWIDTH, &long, 2, 0.5, &AtomicBool::new(false));
     assert!(outcomes[0].as_ref().is_err_and(|f| f.message.contains("time was up")), "{outcomes:?}");
 }

@@ -3,8 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::record::Reading;
@@ -266,17 +265,9 @@ fn a_node_that_does_not_come_is_named() {
 
 #[test]
 fn cancelled_it_ends_soon() {
-    let flag = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(300));
-            flag.store(true, Ordering::Relaxed);
-        });
-        let begin = Instant::now();
-        let outcomes = scene::play(&Command, &shell("sleep 60"), 2, 90.0, &flag);
-        assert!(begin.elapsed() < Duration::from_secs(3), "took {:?}", begin.elapsed());
-        assert!(outcomes.iter().all(|o| o.as_ref().is_err_and(|f| f.kind == FaultKind::Interrupted)));
-    });
+    let (outcomes, took) = scene::cancelled(&Command, &shell("sleep 60"), Duration::from_millis(300));
+    assert!(took < Duration::from_secs(3), "took {took:?}");
+    assert!(outcomes.iter().all(|o| o.as_ref().is_err_and(|f| f.kind == FaultKind::Interrupted)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,10 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_work::probe::latency::{Latency, Mode, Outcome, Spec, measure};
-use crosstalk_work::probe::{Times, Until, here, listen, serve};
+use crosstalk_work::probe::latency::{LATENCY, Mode, Outcome, Spec, measure};
+use crosstalk_work::probe::{Times, Until, listen, serve};
 
+mod ends;
 mod scene;
 
 fn short(transport: &str) -> Params {
@@ -21,10 +22,8 @@ fn short(transport: &str) -> Params {
 }
 
 fn on_this_host(params: &Params) -> Result<Vec<Outcome>, Fault> {
-    let flag = AtomicBool::new(false);
-    let until = Until::new(Seconds(20.0), &flag);
     let spec = Spec::from_params(params)?;
-    here(&until, |target| measure(target, &spec, &until))
+    ends::on_this_host(|target, until| measure(target, &spec, until))
 }
 
 #[test]
@@ -70,8 +69,8 @@ fn one_way_is_part_of_the_round_trip_and_half_is_half() {
 fn two_nodes_of_a_scene_measure_a_list_of_sizes() {
     let sizes = Value::List(vec!["64 B".into(), "1 KiB".into()]);
     let params = Params(short("tcp").0.into_iter().chain([("size".to_string(), sizes)]).collect());
-    let readings = scene::finished(scene::play(&Latency, &params, 2, 20.0, &AtomicBool::new(false)));
-    let declared = Latency.deploy(&params).expect("deploys").metrics;
+    let readings = scene::finished(scene::play(&LATENCY, &params, 2, 20.0, &AtomicBool::new(false)));
+    let declared = LATENCY.deploy(&params).expect("deploys").metrics;
     assert!(readings.iter().all(|r| declared.iter().any(|m| m.name == r.metric)), "an undeclared metric");
     for size in ["64", "1024"] {
         let reading = readings.iter().find(|r| r.metric == "round_trip" && r.labels["size"] == size);
@@ -88,10 +87,9 @@ fn own_overhead_is_small_beside_what_is_measured() {
 
 #[test]
 fn a_refused_connection_is_a_fault_with_a_remedy() {
-    let target = listen(([127, 0, 0, 1], 0).into()).expect("listens").local_addr().expect("has one");
-    let flag = AtomicBool::new(false);
     let spec = Spec::from_params(&Params::default()).expect("reads");
-    let fault = measure(target, &spec, &Until::new(Seconds(5.0), &flag)).expect_err("nobody listens");
+    let fault =
+        ends::where_nobody_listens(|target, until| measure(target, &spec, until)).expect_err("refused");
     assert!(fault.remedy.is_some_and(|r| r.contains("--listen")), "no remedy");
 }
 
@@ -103,26 +101,18 @@ fn a_processor_that_the_serving_end_lacks_is_its_refusal() {
 
 #[test]
 fn cancelled_it_ends_soon() {
-    let flag = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(200));
-            flag.store(true, Ordering::Relaxed);
-        });
-        let begin = Instant::now();
-        let long = Params::default().with("duration", "1 min");
-        let outcomes = scene::play(&Latency, &long, 2, 90.0, &flag);
-        assert!(begin.elapsed() < Duration::from_secs(2), "took {:?}", begin.elapsed());
-        let fault = outcomes[0].as_ref().expect_err("is cancelled");
-        assert_eq!(fault.kind, FaultKind::Interrupted);
-    });
+    let long = Params::default().with("duration", "1 min");
+    let (outcomes, took) = scene::cancelled(&LATENCY, &long, Duration::from_millis(200));
+    assert!(took < Duration::from_secs(2), "took {took:?}");
+    let fault = outcomes[0].as_ref().expect_err("is cancelled");
+    assert_eq!(fault.kind, FaultKind::Interrupted);
 }
 
 #[test]
 fn a_deadline_ends_it_with_a_fault() {
     let long = Params::default().with("duration", "1 min");
     let begin = Instant::now();
-    let outcomes = scene::play(&Latency, &long, 2, 0.5, &AtomicBool::new(false));
+    let outcomes = scene::play(&LATENCY, &long, 2, 0.5, &AtomicBool::new(false));
     assert!(begin.elapsed() < Duration::from_secs(3));
     assert!(outcomes[0].as_ref().is_err_and(|f| f.message.contains("time was up")), "{outcomes:?}");
 }
@@ -137,14 +127,26 @@ fn impostor_with(
     params: &Params,
     upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send,
 ) -> Result<Vec<Outcome>, Fault> {
+    impostor_of(1, params, |listener, control| {
+        read_line(control);
+        upon(listener, control);
+    })
+}
+
+/// One that greets with this version of the conversation.
+fn impostor_of(
+    version: u32,
+    params: &Params,
+    upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send,
+) -> Result<Vec<Outcome>, Fault> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let target = listener.local_addr().expect("has one");
     thread::scope(|scope| {
         scope.spawn(|| {
             let (mut control, _) = listener.accept().expect("comes");
             read_line(&mut control);
-            control.write_all(b"{\"answer\":\"hello\",\"version\":1,\"clock\":null}\n").expect("greets");
-            read_line(&mut control);
+            writeln!(control, "{{\"answer\":\"hello\",\"version\":{version},\"clock\":null}}")
+                .expect("greets");
             upon(&listener, &mut control);
         });
         let flag = AtomicBool::new(false);
@@ -190,19 +192,8 @@ fn an_end_that_falls_silent_is_a_fault_after_the_patience() {
 
 #[test]
 fn another_version_is_refused_by_name() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let target = listener.local_addr().expect("has one");
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let (mut control, _) = listener.accept().expect("comes");
-            read_line(&mut control);
-            control.write_all(b"{\"answer\":\"hello\",\"version\":99,\"clock\":null}\n").expect("greets");
-        });
-        let flag = AtomicBool::new(false);
-        let spec = Spec::from_params(&Params::default()).expect("reads");
-        let fault = measure(target, &spec, &Until::new(Seconds(5.0), &flag)).expect_err("is refused");
-        assert!(fault.message.contains("version 99"), "{fault}");
-    });
+    let fault = impostor_of(99, &Params::default(), |_, _| ()).expect_err("is refused");
+    assert!(fault.message.contains("version 99"), "{fault}");
 }
 
 /// Answers datagrams, except every tenth, which it answers when it is too late.

@@ -1,20 +1,22 @@
 //! PageRank through its workload, on ranks that really exchange messages.
 
 mod cluster;
+mod scene;
 
-use cluster::{emulation, play, reading};
+use cluster::{emulation, play};
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
-use crosstalk_work::app::pagerank::PageRank;
+use crosstalk_work::app::pagerank::PAGERANK;
+use scene::value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn run(params: Params, virtual_time: bool) -> Result<Vec<Reading>, Fault> {
-    let nodes = PageRank.deploy(&params)?.nodes;
-    play(&PageRank, &params, nodes, virtual_time.then(|| emulation(nodes)))
+    let nodes = PAGERANK.deploy(&params)?.nodes;
+    play(&PAGERANK, &params, nodes, virtual_time.then(|| emulation(nodes)))
 }
 
 /// What the slaves wrote: label → rank.
@@ -82,7 +84,7 @@ fn agrees_with_the_reference(name: &str, iterations: usize, variant: &str) {
             .with("graph", graph.display().to_string())
             .with("output", directory.path().display().to_string());
         let readings = run(params, true).expect("runs");
-        checksums.push(reading(&readings, "answer_checksum"));
+        checksums.push(value(&readings, "answer_checksum"));
         let found = output(directory.path());
         assert!(found.keys().eq(expected.keys()), "{slaves} slaves: other vertices");
         let off = |(label, rank): (&u32, &f64)| (rank / expected[label] - 1.0).abs();
@@ -116,9 +118,9 @@ fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock(
     for (slaves, virtual_time) in [(1, true), (2, true), (3, false), (6, true)] {
         let params = Params::default().with("slaves", slaves).with("scale", 12);
         let readings = run(params, virtual_time).expect("runs");
-        checksums.push(reading(&readings, "answer_checksum"));
-        assert!(reading(&readings, "completion_time") > 0.0);
-        assert_eq!(reading(&readings, "bytes_exchanged") > 0.0, slaves > 1);
+        checksums.push(value(&readings, "answer_checksum"));
+        assert!(value(&readings, "completion_time") > 0.0);
+        assert_eq!(value(&readings, "bytes_exchanged") > 0.0, slaves > 1);
         let origin = if virtual_time { Origin::Emulated } else { Origin::Measured };
         assert!(readings.iter().any(|r| r.metric == "completion_time" && r.origin == origin));
     }
@@ -129,15 +131,15 @@ fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock(
 fn more_slaves_than_vertices_leave_some_with_nothing_to_do() {
     let params = Params::default().with("slaves", 6).with("scale", 1).with("edge_factor", 1);
     let readings = run(params, true).expect("runs");
-    assert!(reading(&readings, "completion_time") > 0.0);
+    assert!(value(&readings, "completion_time") > 0.0);
 }
 
 #[test]
 fn every_node_says_where_its_time_went() {
     let params = Params::default().with("slaves", 2).with("scale", 12);
     let readings = run(params, true).expect("runs");
-    let completion = reading(&readings, "completion_time");
-    let declared = PageRank.deploy(&Params::default()).expect("deploys").metrics;
+    let completion = value(&readings, "completion_time");
+    let declared = PAGERANK.deploy(&Params::default()).expect("deploys").metrics;
     assert!(readings.iter().all(|r| declared.iter().any(|metric| metric.name == r.metric)));
     assert!(declared.iter().all(|metric| readings.iter().any(|r| r.metric == metric.name)));
     for node in ["0", "1", "2"] {

@@ -1,11 +1,13 @@
 //! The bandwidth probe against LogGOPS's closed form.
 
 mod cluster;
+mod scene;
 
-use cluster::{emulation, play, reading};
+use cluster::{emulation, play};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
 use crosstalk_work::probe::stream::Stream;
+use scene::value;
 
 /// Relative errors, of the bandwidth of messages of `size` bytes, against one
 /// every `max(o + (s − 1) · O, g + (s − 1) · G)`.
@@ -20,7 +22,7 @@ fn error(size: i64, overhead: f64, overhead_per_byte: f64) -> f64 {
     let expected = size as f64 * 8.0 / cpu.max(nic);
 
     let readings = play(&Stream, &Params::default().with("size", size), 2, Some(cluster)).expect("runs");
-    (reading(&readings, "bandwidth") / expected - 1.0).abs()
+    (value(&readings, "bandwidth") / expected - 1.0).abs()
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What two processes on two nodes need to talk: sockets with deadlines,
-//! conversations in lines, and a limit on every wait.
+//! conversations in lines, and a limit on every wait; or a rank over `comm`.
 
 mod line;
+pub mod rank;
 pub mod socket;
 mod until;
 

@@ -4,14 +4,15 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
 use crosstalk_core::message::Part;
-use crosstalk_core::record::{Observation, Reading};
+use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::Params;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
+
+use crate::scene;
 
 /// Gigabit Ethernet between `nodes` nodes of four cores.
 pub fn emulation(nodes: usize) -> Emulation {
@@ -50,47 +51,17 @@ pub fn play(
     nodes: usize,
     emulation: Option<Emulation>,
 ) -> Result<Vec<Reading>, Fault> {
-    let part = |node| Part {
-        workload: workload.name().into(),
-        params: params.clone(),
-        node,
-        nodes,
-        addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST); nodes],
+    let parts = (0..nodes).map(|node| Part {
         emulation: emulation.clone(),
-        deadline: Seconds(60.0),
-        seed: 42,
-    };
-    let prepared = (0..nodes).map(|node| workload.prepare(&part(node))).collect::<Result<Vec<_>, _>>()?;
-    let endpoints: Vec<_> = prepared.iter().map(|ready| ready.endpoint()).collect();
-    let cancelled = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = prepared
-            .into_iter()
-            .map(|ready| {
-                let (endpoints, cancelled) = (&endpoints, &cancelled);
-                scope.spawn(move || {
-                    let mut readings = Vec::new();
-                    ready.run(endpoints, &mut readings, cancelled).map(|_| readings)
-                })
-            })
-            .collect();
-        let results: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
-        // Who was left alone says so; why it was is another's fault.
-        let blame = |fault: &Fault| fault.message.contains("gone") || fault.message.contains("connection");
-        let mut faults: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
-        faults.sort_by_key(|fault| blame(fault));
-        match faults.first() {
-            Some(fault) => Err((*fault).clone()),
-            None => Ok(results.into_iter().flatten().flatten().collect()),
-        }
-    })
-}
-
-/// The only reading of a metric.
-pub fn reading(readings: &[Reading], metric: &str) -> f64 {
-    let mut found = readings.iter().filter(|reading| reading.metric == metric);
-    match (found.next(), found.next()) {
-        (Some(Reading { observation: Observation::Value(value), .. }), None) => *value,
-        other => panic!("expected one value of {metric}, found {other:?}"),
+        ..scene::part(workload.name(), params, node, nodes, 60.0)
+    });
+    let results = scene::play_parts(workload, parts, &AtomicBool::new(false));
+    // Who was left alone says so; why it was is another's fault.
+    let blame = |fault: &Fault| fault.message.contains("gone") || fault.message.contains("connection");
+    let mut faults: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
+    faults.sort_by_key(|fault| blame(fault));
+    match faults.first() {
+        Some(fault) => Err((*fault).clone()),
+        None => Ok(results.into_iter().flatten().flatten().collect()),
     }
 }

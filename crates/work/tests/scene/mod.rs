@@ -1,7 +1,8 @@
 //! A scene of one workload on nodes of this host, as the runner composes it.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -32,9 +33,17 @@ pub fn play(
     deadline: f64,
     cancelled: &AtomicBool,
 ) -> Vec<Result<Vec<Reading>, Fault>> {
-    let prepared: Result<Vec<Box<dyn Prepared>>, Fault> = (0..nodes)
-        .map(|node| workload.prepare(&part(workload.name(), params, node, nodes, deadline)))
-        .collect();
+    let parts = (0..nodes).map(|node| part(workload.name(), params, node, nodes, deadline));
+    play_parts(workload, parts, cancelled)
+}
+
+/// The same, of these parts.
+pub fn play_parts(
+    workload: &dyn Workload,
+    parts: impl Iterator<Item = Part>,
+    cancelled: &AtomicBool,
+) -> Vec<Result<Vec<Reading>, Fault>> {
+    let prepared: Result<Vec<Box<dyn Prepared>>, Fault> = parts.map(|part| workload.prepare(&part)).collect();
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(fault) => return vec![Err(fault)],
@@ -54,6 +63,25 @@ pub fn play(
     })
 }
 
+/// What each node reported of a scene that is cancelled `after` it began, and
+/// how long the scene took in all.
+#[allow(dead_code, reason = "not every test file asks for it")]
+pub fn cancelled(
+    workload: &dyn Workload,
+    params: &Params,
+    after: Duration,
+) -> (Vec<Result<Vec<Reading>, Fault>>, Duration) {
+    let flag = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(after);
+            flag.store(true, Ordering::Relaxed);
+        });
+        let begin = Instant::now();
+        (play(workload, params, 2, 90.0, &flag), begin.elapsed())
+    })
+}
+
 /// The readings of the node that is asked for, where all went well.
 #[allow(dead_code, reason = "not every test file asks for it")]
 pub fn finished(outcomes: Vec<Result<Vec<Reading>, Fault>>) -> Vec<Reading> {
@@ -63,10 +91,9 @@ pub fn finished(outcomes: Vec<Result<Vec<Reading>, Fault>>) -> Vec<Reading> {
 /// The named metric's only value.
 #[allow(dead_code, reason = "not every test file asks for it")]
 pub fn value(readings: &[Reading], metric: &str) -> f64 {
-    let mut found = readings.iter().filter(|r| r.metric == metric);
-    let reading = found.next().unwrap_or_else(|| panic!("no reading of {metric}"));
-    match reading.observation {
-        Observation::Value(value) => value,
-        ref other => panic!("{metric} is not a number: {other:?}"),
+    let mut found = readings.iter().filter(|reading| reading.metric == metric);
+    match (found.next(), found.next()) {
+        (Some(Reading { observation: Observation::Value(value), .. }), None) => *value,
+        other => panic!("expected one value of {metric}, found {other:?}"),
     }
 }

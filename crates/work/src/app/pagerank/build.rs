@@ -8,13 +8,13 @@
 use crosstalk_core::Fault;
 
 use super::Edge;
-use super::exchange::{Exchange, numbers};
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
 use super::sample::{Sample, Sampled};
 use super::shard::Shard;
 use super::slots::{Keys, assign, order};
 use super::source::{Extent, Source};
+use crate::app::exchange::{Exchange, numbers};
 
 /// Marks a label as a source where sources and targets travel together; labels
 /// are below 2^28.

@@ -5,10 +5,10 @@
 
 use crosstalk_core::Fault;
 
-use super::exchange::floats;
 use super::mass::Mass;
 use super::rmat::mix;
 use super::shard::Shard;
+use crate::app::exchange::floats;
 
 /// Bytes of a share in a message.
 const SHARE: usize = size_of::<f64>();
@@ -184,8 +184,8 @@ pub fn top(ranks: impl Iterator<Item = (u32, f64)>, count: usize) -> Vec<(u32, f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::exchange::{Exchange, mock::on_threads};
     use crate::app::pagerank::build::build;
-    use crate::app::pagerank::exchange::{Exchange, mock::on_threads};
     use crate::app::pagerank::partition::Partition;
     use crate::app::pagerank::source::{Extent, Source};
     use crate::app::pagerank::{Edge, reference};

@@ -5,10 +5,10 @@
 use crosstalk_core::Fault;
 
 use super::Edge;
-use super::exchange::{Exchange, numbers};
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
 use super::rmat::counted;
+use crate::app::exchange::{Exchange, numbers};
 
 /// Vertices that each part picks.
 const PICKS: u64 = 8;
@@ -141,8 +141,8 @@ impl Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::exchange::mock::on_threads;
     use crate::app::pagerank::build::build;
-    use crate::app::pagerank::exchange::mock::on_threads;
     use crate::app::pagerank::ranks::Ranks;
     use crate::app::pagerank::rmat::Rmat;
     use crate::app::pagerank::shard::Shard;

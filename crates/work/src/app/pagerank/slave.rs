@@ -8,12 +8,12 @@ use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, Variant};
-use super::exchange::Exchange;
 use super::partition::Partition;
-use super::protocol::{Slaves, report, tell};
 use super::ranks::{Ranks, checksum, top};
 use super::sample::Sampled;
 use super::source::Extent;
+use crate::app::exchange::Exchange;
+use crate::app::words::{Slaves, report, tell};
 
 /// How many of the highest ranks a slave tells the master.
 pub const TOP: usize = 10;

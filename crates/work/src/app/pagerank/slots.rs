@@ -11,9 +11,9 @@
 use crosstalk_core::Fault;
 use std::ops::Range;
 
-use super::exchange::{Exchange, numbers};
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
+use crate::app::exchange::{Exchange, numbers};
 
 /// Groups of sources: the bits of their out-degree, up to this many, from the
 /// most to the least.
@@ -127,7 +127,7 @@ pub fn order(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::pagerank::exchange::mock::on_threads;
+    use crate::app::exchange::mock::on_threads;
     use crate::app::pagerank::ranked_bits::Bits;
 
     /// Four vertices with edges on two parts: out-degrees 1, 0, 40 and 3.

@@ -5,6 +5,7 @@
 use crosstalk_core::Fault;
 
 use super::ranks::Balance;
+use super::slave::TOP;
 
 /// The largest relative error that rounding can explain.
 const TOLERANCE: f64 = 1e-9;
@@ -30,6 +31,15 @@ pub fn balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), F
         close(pair[1].all.total(), expected, || format!("the ranks of iteration {iteration}"))?;
     }
     Ok(())
+}
+
+/// The highest ranks are all there, highest first.
+pub fn highest(top: &[(u32, f64)], vertices: u64) -> Result<(), Fault> {
+    let expected = vertices.min(TOP as u64);
+    if top.len() as u64 == expected && top.is_sorted_by(|a, b| a.1 >= b.1) {
+        return Ok(());
+    }
+    Err(wrong(format!("expected the {expected} highest ranks, found {top:?}")))
 }
 
 /// What is known of the sample's vertices in the last iteration.
@@ -109,6 +119,14 @@ mod tests {
     fn a_missing_edge_is_found() {
         assert_eq!(edges(7, 7), Ok(()));
         assert!(edges(7, 6).expect_err("refused").message.contains("has 7 edges, the slaves hold 6"));
+    }
+
+    #[test]
+    fn the_highest_ranks_are_as_many_as_there_are_vertices_and_descend() {
+        assert_eq!(highest(&[(7, 2.0), (3, 1.0)], 2), Ok(()));
+        assert_eq!(highest(&[(7, 2.0); TOP], 1000), Ok(()));
+        assert!(highest(&[(7, 2.0)], 2).is_err());
+        assert!(highest(&[(7, 1.0), (3, 2.0)], 2).is_err());
     }
 
     #[test]

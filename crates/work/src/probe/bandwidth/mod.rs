@@ -25,61 +25,31 @@ pub use outcome::Outcome;
 pub use send::measure;
 pub use spec::{Session, Spec};
 
-use crosstalk_core::Fault;
-use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
-use crosstalk_core::value::Params;
 
-use super::node;
+use super::node::Probe;
 
 /// The probe as a workload.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Bandwidth;
+pub const BANDWIDTH: Probe<Spec> = Probe {
+    name: "bandwidth",
+    title: "Bits a second over TCP or UDP, for writes of a size",
+    parameters: spec::PARAMETERS,
+    metrics,
+    read: Spec::from_params,
+    seconds: Spec::seconds,
+    measure: |spec, target, until| {
+        Ok(measure(target, spec, until)?.iter().flat_map(Outcome::readings).collect())
+    },
+};
 
-impl Workload for Bandwidth {
-    fn name(&self) -> &'static str {
-        "bandwidth"
-    }
-
-    fn title(&self) -> &'static str {
-        "Bits a second over TCP or UDP, for writes of a size"
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        spec::PARAMETERS
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Real
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        vec![Need::found("TCP and UDP sockets", "the kernel's")]
-    }
-
-    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        let spec = Spec::from_params(params)?;
-        let metrics = vec![
-            Metric::new("bandwidth", "bit/s", Better::Higher),
-            Metric::new("bandwidth_p50", "bit/s", Better::Higher),
-            Metric::new("bandwidth_series", "bit/s", Better::Higher),
-            Metric::new("offered", "bit/s", Better::Neither),
-            Metric::new("lost", "ratio", Better::Lower),
-            Metric::new("warm_up", "s", Better::Neither),
-            Metric::new("own_overhead", "s", Better::Neither),
-        ];
-        Ok(Deployment { nodes: 2, metrics, seconds: spec.seconds() })
-    }
-
-    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-        let spec = Spec::from_params(&part.params)?;
-        node::prepare(
-            part,
-            Box::new(move |target, until| {
-                Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
-            }),
-        )
-    }
+fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("bandwidth", "bit/s", Better::Higher),
+        Metric::new("bandwidth_p50", "bit/s", Better::Higher),
+        Metric::new("bandwidth_series", "bit/s", Better::Higher),
+        Metric::new("offered", "bit/s", Better::Neither),
+        Metric::new("lost", "ratio", Better::Lower),
+        Metric::new("warm_up", "s", Better::Neither),
+        Metric::new("own_overhead", "s", Better::Neither),
+    ]
 }

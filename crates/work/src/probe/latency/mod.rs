@@ -28,63 +28,33 @@ pub use outcome::Outcome;
 pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
 
-use crosstalk_core::Fault;
-use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
-use crosstalk_core::value::Params;
 
-use super::node;
+use super::node::Probe;
 
 /// The probe as a workload.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Latency;
+pub const LATENCY: Probe<Spec> = Probe {
+    name: "latency",
+    title: "Round trip of a message over TCP or UDP, against its size",
+    parameters: spec::PARAMETERS,
+    metrics,
+    read: Spec::from_params,
+    seconds: Spec::seconds,
+    measure: |spec, target, until| {
+        Ok(measure(target, spec, until)?.iter().flat_map(Outcome::readings).collect())
+    },
+};
 
-impl Workload for Latency {
-    fn name(&self) -> &'static str {
-        "latency"
-    }
-
-    fn title(&self) -> &'static str {
-        "Round trip of a message over TCP or UDP, against its size"
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        spec::PARAMETERS
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Real
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        vec![Need::found("TCP and UDP sockets", "the kernel's")]
-    }
-
-    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        let spec = Spec::from_params(params)?;
-        let metrics = vec![
-            Metric::new("round_trip", "s", Better::Lower),
-            Metric::new("half_round_trip", "s", Better::Lower),
-            Metric::new("one_way", "s", Better::Lower),
-            Metric::new("round_trip_p50", "s", Better::Lower),
-            Metric::new("round_trip_p99", "s", Better::Lower),
-            Metric::new("round_trip_p999", "s", Better::Lower),
-            Metric::new("lost", "ratio", Better::Lower),
-            Metric::new("warm_up", "messages", Better::Neither),
-            Metric::new("own_overhead", "s", Better::Neither),
-        ];
-        Ok(Deployment { nodes: 2, metrics, seconds: spec.seconds() })
-    }
-
-    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-        let spec = Spec::from_params(&part.params)?;
-        node::prepare(
-            part,
-            Box::new(move |target, until| {
-                Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
-            }),
-        )
-    }
+fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("round_trip", "s", Better::Lower),
+        Metric::new("half_round_trip", "s", Better::Lower),
+        Metric::new("one_way", "s", Better::Lower),
+        Metric::new("round_trip_p50", "s", Better::Lower),
+        Metric::new("round_trip_p99", "s", Better::Lower),
+        Metric::new("round_trip_p999", "s", Better::Lower),
+        Metric::new("lost", "ratio", Better::Lower),
+        Metric::new("warm_up", "messages", Better::Neither),
+        Metric::new("own_overhead", "s", Better::Neither),
+    ]
 }

@@ -7,7 +7,7 @@
 //! latency of the start has no part in it. Of the others the median interval
 //! counts. What the probe itself does between two messages is not charged.
 
-use crosstalk_comm::{Listener, Rank};
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
@@ -16,8 +16,8 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing, Workload};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
-use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+
+use crate::peer::rank;
 
 /// Messages that fill the pipeline, before the timed ones.
 const FILLING: u64 = 8;
@@ -65,7 +65,7 @@ impl Workload for Stream {
 
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         let load = Load::new(&part.params)?;
-        if part.nodes != 2 || part.node > RECEIVER || part.addresses.len() != 2 {
+        if part.nodes != 2 || part.node > RECEIVER {
             return Err(Fault::attempt(format!(
                 "expected two nodes, found node {} of {}",
                 part.node, part.nodes
@@ -75,8 +75,7 @@ impl Workload for Stream {
             return Err(Fault::usage("`stream` is told by virtual time, and this is a real network")
                 .remedy("use the workload `bandwidth`"));
         }
-        let listener = crosstalk_comm::bind(part.addresses[part.node])?;
-        Ok(Box::new(Ready { part: part.clone(), load, listener }))
+        rank::prepare(part, Box::new(move |rank, out| play(load, rank, out)))
     }
 }
 
@@ -113,35 +112,16 @@ impl Load {
     }
 }
 
-struct Ready {
-    part: Part,
-    load: Load,
-    listener: Listener,
-}
-
-impl Prepared for Ready {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        Some(self.listener.endpoint())
+fn play(load: Load, mut rank: Rank, out: &mut dyn Sink) -> Result<Option<Fidelity>, Fault> {
+    rank.count_messages_only();
+    rank.restart_clock()?;
+    if rank.id() == SENDER {
+        send(load, &mut rank)?;
+    } else {
+        let bandwidth = receive(load, &mut rank)?;
+        out.take(Reading::value("bandwidth", bandwidth, Origin::Emulated), load.count)?;
     }
-
-    fn run(
-        self: Box<Self>,
-        endpoints: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
-        let Ready { part, load, listener } = *self;
-        let mut rank = listener.connect(&part, endpoints, cancelled)?;
-        rank.count_messages_only();
-        rank.restart_clock()?;
-        if rank.id() == SENDER {
-            send(load, &mut rank)?;
-        } else {
-            let bandwidth = receive(load, &mut rank)?;
-            out.take(Reading::value("bandwidth", bandwidth, Origin::Emulated), load.count)?;
-        }
-        rank.finish()
-    }
+    rank.finish()
 }
 
 fn send(load: Load, rank: &mut Rank) -> Result<(), Fault> {

@@ -1,0 +1,109 @@
+//! What every application tells: of its answer as a whole, and of where each
+//! node's time and memory went.
+
+use crosstalk_comm::Account;
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::scene::Sink;
+use crosstalk_core::units::Seconds;
+
+/// What the master has when all is done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// What loading the input took before the clock was restarted.
+    pub loading: Seconds,
+    /// Where the master's time went: its total is the completion time.
+    pub account: Account,
+    /// Bytes that slaves sent each other.
+    pub exchanged: u64,
+    /// The same for the same answer, bit by bit.
+    pub checksum: u64,
+    /// What this application tells beside that.
+    pub own: Vec<Reading>,
+    /// What is wrong with the answer, if anything.
+    pub verdict: Result<(), Fault>,
+}
+
+impl Answer {
+    /// The readings that speak of the whole.
+    pub(super) fn tell(&self, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
+        // The upper 52 bits, which a floating-point number holds exactly.
+        let checksum = (self.checksum >> 12) as f64;
+        out.take(Reading::value("completion_time", self.account.total().0, origin), 1)?;
+        out.take(Reading::value("load_time", self.loading.0, origin), 1)?;
+        for reading in &self.own {
+            out.take(reading.clone(), 1)?;
+        }
+        out.take(Reading::value("bytes_exchanged", self.exchanged as f64, Origin::Computed), 1)?;
+        out.take(Reading::value("answer_checksum", checksum, Origin::Computed), 1)
+    }
+}
+
+/// All metrics of an application that has some of its `own`.
+pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
+    let mut metrics = vec![
+        Metric::new("completion_time", "s", Better::Lower),
+        Metric::new("time_compute", "s", Better::Neither),
+        Metric::new("time_wait", "s", Better::Neither),
+        Metric::new("time_serialise", "s", Better::Neither),
+        Metric::new("load_time", "s", Better::Neither),
+    ];
+    metrics.extend(own);
+    metrics.extend([
+        Metric::new("bytes_exchanged", "B", Better::Neither),
+        Metric::new("peak_memory", "B", Better::Lower),
+        Metric::new("answer_checksum", "", Better::Neither),
+    ]);
+    metrics
+}
+
+/// Where times come from.
+pub fn origin(part: &Part) -> Origin {
+    if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
+}
+
+/// Cores that all slaves compute on together. In real time a slave computes on
+/// one core of its node.
+pub fn cores(part: &Part) -> f64 {
+    let cores = part.emulation.as_ref().map_or(1, |emulation| emulation.node.cores);
+    (part.nodes - 1) as f64 * f64::from(cores)
+}
+
+/// The readings that speak of one node.
+pub fn tell(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
+    let times = [
+        ("time_compute", account.compute),
+        ("time_wait", account.wait),
+        ("time_serialise", account.serialise),
+    ];
+    for (metric, time) in times {
+        out.take(Reading::value(metric, time.0, origin).label("node", node), 1)?;
+    }
+    match peak_memory() {
+        Some(bytes) => {
+            out.take(Reading::value("peak_memory", bytes, Origin::Measured).label("node", node), 1)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The most memory this process has held, in bytes: `VmHWM` of proc(5).
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_of_memory_is_at_least_what_is_held() {
+        let held = vec![1_u8; 32 << 20];
+        let peak = peak_memory().expect("Linux has it");
+        assert!(peak >= held.iter().map(|byte| f64::from(*byte)).sum());
+    }
+}

@@ -1,0 +1,43 @@
+//! A node whose part is one rank over `comm`: it listens, is connected to the
+//! other ranks, and plays.
+
+use crosstalk_comm::{Listener, Rank};
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::scene::{Prepared, Sink};
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+/// What the rank does once it is connected, [`Rank::finish`] included.
+pub type Play = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
+
+/// Gets a node ready to play its part.
+pub fn prepare(part: &Part, play: Play) -> Result<Box<dyn Prepared>, Fault> {
+    let address = part.addresses.get(part.node).copied();
+    let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
+    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, play }))
+}
+
+/// A node that listens.
+struct Ready {
+    part: Part,
+    listener: Listener,
+    play: Play,
+}
+
+impl Prepared for Ready {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        Some(self.listener.endpoint())
+    }
+
+    fn run(
+        self: Box<Self>,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        let rank = self.listener.connect(&self.part, endpoints, cancelled)?;
+        (self.play)(rank, out)
+    }
+}
