@@ -43,7 +43,8 @@ pub fn small<const B: usize, const FUSED: bool>(
             let row = i * BLOCK + k;
             put(&mut systems.right, row, lane, right[i][k]);
             for j in 0..=i {
-                for (l, value) in matrix[i][k][j].iter().enumerate().take(if j == i { k + 1 } else { BLOCK }) {
+                for (l, value) in matrix[i][k][j].iter().enumerate().take(if j == i { k + 1 } else { BLOCK })
+                {
                     put(&mut systems.triangle, at(row, 0) + j * BLOCK + l, lane, *value);
                 }
             }

@@ -2,7 +2,11 @@
 
 /// The x that minimises Σ (r − x·f)² + λ n |x|² over a row's n (column, rating)
 /// pairs, by Gaussian elimination.
-pub fn solve((columns, ratings): (&[u32], &[f32]), factor: impl Fn(u32) -> Vec<f32>, lambda: f64) -> Vec<f64> {
+pub fn solve(
+    (columns, ratings): (&[u32], &[f32]),
+    factor: impl Fn(u32) -> Vec<f32>,
+    lambda: f64,
+) -> Vec<f64> {
     let vectors: Vec<Vec<f64>> =
         columns.iter().map(|column| factor(*column).into_iter().map(f64::from).collect()).collect();
     let rank = vectors.first().map_or(0, Vec::len);
