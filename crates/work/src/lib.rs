@@ -3,17 +3,20 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod declared;
 mod peer;
 pub mod probe;
 pub mod tool;
 
 use crosstalk_core::scene::Workload;
 
+pub use declared::{Declared, Prepare};
+
 /// Every workload there is.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
         Box::new(app::pagerank::PAGERANK),
-        Box::new(probe::stream::Stream),
+        Box::new(probe::stream::STREAM),
         Box::new(probe::latency::LATENCY),
         Box::new(probe::bandwidth::BANDWIDTH),
         Box::new(tool::command::Command),

@@ -8,57 +8,59 @@ use std::sync::atomic::AtomicBool;
 use cluster::{emulation, play};
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
-use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::Workload;
+use crosstalk_core::scene::{Timing, Workload};
 use crosstalk_core::value::Params;
-use crosstalk_work::app::{Answer, Application, Play};
+use crosstalk_work::Declared;
+use crosstalk_work::app::{self, Answer, Role};
 use scene::value;
 
-/// Slave `p` has the number `p`, and the master expects a certain sum.
+/// Slave `p` has the number `p + 1`, and the master expects a certain sum.
 struct Sum {
     slaves: u64,
     expected: u64,
 }
 
-const SUM: Application<Sum> = Application {
+const SUM: Declared<Sum> = Declared {
     name: "sum",
     title: "the sum of the slaves' numbers",
     parameters: &["slaves", "expected"],
-    metrics: || vec![Metric::new("sum", "", Better::Neither)],
+    timing: Timing::Virtual,
+    needs: Vec::new,
     read: |params| {
         let slaves = params.count("slaves", 3, 1)?;
         Ok(Sum { slaves, expected: params.count("expected", slaves * (slaves + 1) / 2, 1)? })
     },
-    slaves: |config| config.slaves as usize,
-    seconds: |_| 0.1,
-    master,
-    slave,
+    deploy: |config| {
+        app::deployment(config.slaves as usize, vec![Metric::new("sum", "", Better::Neither)], 0.1)
+    },
+    prepare: |config, part| {
+        let role = match app::slave(part, config.slaves as usize)? {
+            None => Role::Master(Box::new(move |rank| master(&config, rank))),
+            Some(slave) => Role::Slave(Box::new(move |rank| tell_number(slave, rank))),
+        };
+        app::prepare(part, role)
+    },
 };
 
-fn master(config: Sum, _: &Part) -> Result<Play<Answer>, Fault> {
-    Ok(Box::new(move |rank: &mut Rank| {
-        let loading = rank.now();
-        rank.restart_clock()?;
-        let told = rank.gather(0, &[])?.unwrap_or_default();
-        let sum: u64 = told.iter().flatten().map(|number| u64::from(*number)).sum();
-        let verdict = if sum == config.expected {
-            Ok(())
-        } else {
-            Err(Fault::attempt(format!("wrong answer: {sum}, not {}", config.expected)))
-        };
-        let own = vec![Reading::value("sum", sum as f64, Origin::Computed)];
-        Ok(Answer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
-    }))
+fn master(config: &Sum, rank: &mut Rank) -> Result<Answer, Fault> {
+    let loading = rank.now();
+    rank.restart_clock()?;
+    let told = rank.gather(0, &[])?.unwrap_or_default();
+    let sum: u64 = told.iter().flatten().map(|number| u64::from(*number)).sum();
+    let verdict = if sum == config.expected {
+        Ok(())
+    } else {
+        Err(Fault::attempt(format!("wrong answer: {sum}, not {}", config.expected)))
+    };
+    let own = vec![Reading::value("sum", sum as f64, Origin::Computed)];
+    Ok(Answer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
 }
 
-fn slave(_: Sum, part: &Part) -> Result<Play<Account>, Fault> {
-    let number = part.node as u8;
-    Ok(Box::new(move |rank: &mut Rank| {
-        rank.restart_clock()?;
-        rank.gather(0, &[number])?;
-        Ok(rank.account())
-    }))
+fn tell_number(slave: usize, rank: &mut Rank) -> Result<Account, Fault> {
+    rank.restart_clock()?;
+    rank.gather(0, &[slave as u8 + 1])?;
+    Ok(rank.account())
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod scene;
 use cluster::{emulation, play};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
-use crosstalk_work::probe::stream::Stream;
+use crosstalk_work::probe::stream::STREAM;
 use scene::value;
 
 /// Relative errors, of the bandwidth of messages of `size` bytes, against one
@@ -21,7 +21,7 @@ fn error(size: i64, overhead: f64, overhead_per_byte: f64) -> f64 {
     let nic = costs.gap.0 + bytes * costs.gap_per_byte.0;
     let expected = size as f64 * 8.0 / cpu.max(nic);
 
-    let readings = play(&Stream, &Params::default().with("size", size), 2, Some(cluster)).expect("runs");
+    let readings = play(&STREAM, &Params::default().with("size", size), 2, Some(cluster)).expect("runs");
     (value(&readings, "bandwidth") / expected - 1.0).abs()
 }
 
@@ -38,6 +38,6 @@ fn bandwidth_is_as_the_closed_form_says_at_every_size() {
 
 #[test]
 fn it_refuses_a_real_network() {
-    let fault = play(&Stream, &Params::default(), 2, None).expect_err("refused");
+    let fault = play(&STREAM, &Params::default(), 2, None).expect_err("refused");
     assert_eq!(fault.remedy.as_deref(), Some("use the workload `bandwidth`"));
 }

@@ -3,7 +3,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `application` | what an application states, and how it becomes a workload |
+//! | `application` | the roles, and how a node gets ready for one |
 //! | `account` | what every application tells of its answer and its nodes |
 //! | `words` | what master and slaves tell each other |
 //! | `exchange` | what slaves hand each other |
@@ -16,4 +16,4 @@ pub mod pagerank;
 mod words;
 
 pub use account::Answer;
-pub use application::{Application, Play};
+pub use application::{Play, Role, deployment, prepare, slave};

@@ -21,5 +21,4 @@ pub mod stream;
 
 pub use crate::peer::{Until, listen};
 pub use arguments::Transport;
-pub use node::Probe;
 pub use server::{Times, here, serve};

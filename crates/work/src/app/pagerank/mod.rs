@@ -13,12 +13,13 @@
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
 
-use crosstalk_comm::Account;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Prepared, Timing};
 
-use super::{Answer, Application, Play};
+use super::Role;
+use crate::Declared;
 use config::Config;
 
 pub mod build;
@@ -50,16 +51,18 @@ pub struct Edge {
 }
 
 /// The workload.
-pub const PAGERANK: Application<Config> = Application {
+pub const PAGERANK: Declared<Config> = Declared {
     name: "pagerank",
     title: "graph analytics: PageRank as GraphX computes it, one master and N slaves",
     parameters: config::PARAMETERS,
-    metrics: || vec![Metric::new("edges_per_second", "edges/s", Better::Higher)],
+    timing: Timing::Virtual,
+    needs: Vec::new,
     read: Config::new,
-    slaves: |config| config.slaves,
-    seconds,
-    master,
-    slave,
+    deploy: |config| {
+        let own = vec![Metric::new("edges_per_second", "edges/s", Better::Higher)];
+        super::deployment(config.slaves, own, seconds(config))
+    },
+    prepare,
 };
 
 /// On one core of the reference machine: edges are made or read twice and
@@ -69,16 +72,19 @@ fn seconds(config: &Config) -> f64 {
     0.2 + 0.05 * config.slaves as f64 + edges * (2.5e-7 + 5e-9 * config.iterations as f64)
 }
 
-fn master(config: Config, part: &Part) -> Result<Play<Answer>, Fault> {
-    let extent = config.source.extent()?;
-    let part = part.clone();
-    Ok(Box::new(move |rank| master::run(&config, extent, &part, rank)))
-}
-
-fn slave(config: Config, part: &Part) -> Result<Play<Account>, Fault> {
-    config.source.open(part.node - 1, config.slaves)?;
-    let seed = part.seed;
-    Ok(Box::new(move |rank| slave::run(&config, seed, rank)))
+fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    let role = match super::slave(part, config.slaves)? {
+        None => {
+            let (extent, part) = (config.source.extent()?, part.clone());
+            Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
+        }
+        Some(slave) => {
+            config.source.open(slave, config.slaves)?;
+            let seed = part.seed;
+            Role::Slave(Box::new(move |rank| slave::run(&config, seed, rank)))
+        }
+    };
+    super::prepare(part, role)
 }
 
 #[cfg(test)]

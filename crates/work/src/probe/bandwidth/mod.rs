@@ -26,19 +26,24 @@ pub use send::measure;
 pub use spec::{Session, Spec};
 
 use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Deployment, Timing};
 
-use super::node::Probe;
+use super::node;
+use crate::Declared;
 
 /// The probe as a workload.
-pub const BANDWIDTH: Probe<Spec> = Probe {
+pub const BANDWIDTH: Declared<Spec> = Declared {
     name: "bandwidth",
     title: "Bits a second over TCP or UDP, for writes of a size",
     parameters: spec::PARAMETERS,
-    metrics,
+    timing: Timing::Real,
+    needs: node::needs,
     read: Spec::from_params,
-    seconds: Spec::seconds,
-    measure: |spec, target, until| {
-        Ok(measure(target, spec, until)?.iter().flat_map(Outcome::readings).collect())
+    deploy: |spec| Deployment { nodes: 2, metrics: metrics(), seconds: spec.seconds() },
+    prepare: |spec, part| {
+        node::prepare(part, move |target, until| {
+            Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
+        })
     },
 };
 

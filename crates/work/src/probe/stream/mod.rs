@@ -11,12 +11,12 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
 
+use crate::Declared;
 use crate::peer::rank;
 
 /// Messages that fill the pipeline, before the timed ones.
@@ -32,56 +32,41 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const TAG: u32 = 0;
 
+const PARAMETERS: &[&str] = &["size", "count"];
+
 /// The probe.
-pub struct Stream;
-
-impl Workload for Stream {
-    fn name(&self) -> &'static str {
-        "stream"
-    }
-
-    fn title(&self) -> &'static str {
-        "bandwidth between two nodes in virtual time, messages of one size back to back"
-    }
-
-    fn parameters(&self) -> &'static [&'static str] {
-        &["size", "count"]
-    }
-
-    fn timing(&self) -> Timing {
-        Timing::Virtual
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
-    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        let load = Load::new(params)?;
+pub const STREAM: Declared<Load> = Declared {
+    name: "stream",
+    title: "bandwidth between two nodes in virtual time, messages of one size back to back",
+    parameters: PARAMETERS,
+    timing: Timing::Virtual,
+    needs: Vec::new,
+    read: Load::new,
+    deploy: |load| {
         let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
         let seconds = 0.02 + (load.size as f64 * 1e-9 + 1e-5) * load.messages() as f64;
-        Ok(Deployment { nodes: 2, metrics, seconds })
-    }
+        Deployment { nodes: 2, metrics, seconds }
+    },
+    prepare,
+};
 
-    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-        let load = Load::new(&part.params)?;
-        if part.nodes != 2 || part.node > RECEIVER {
-            return Err(Fault::attempt(format!(
-                "expected two nodes, found node {} of {}",
-                part.node, part.nodes
-            )));
-        }
-        if part.emulation.is_none() {
-            return Err(Fault::usage("`stream` is told by virtual time, and this is a real network")
-                .remedy("use the workload `bandwidth`"));
-        }
-        rank::prepare(part, Box::new(move |rank, out| play(load, rank, out)))
+fn prepare(load: Load, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if part.nodes != 2 || part.node > RECEIVER {
+        return Err(Fault::attempt(format!(
+            "expected two nodes, found node {} of {}",
+            part.node, part.nodes
+        )));
     }
+    if part.emulation.is_none() {
+        return Err(Fault::usage("`stream` is told by virtual time, and this is a real network")
+            .remedy("use the workload `bandwidth`"));
+    }
+    rank::prepare(part, Box::new(move |rank, out| play(load, rank, out)))
 }
 
 /// What is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Load {
+pub struct Load {
     /// Bytes in a message.
     size: u64,
     /// Timed messages.
@@ -90,7 +75,7 @@ struct Load {
 
 impl Load {
     fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(Stream.parameters())?;
+        params.only(PARAMETERS)?;
         let Bytes(size) = params.size("size", Bytes(4096))?;
         if size > 1 << 30 {
             return Err(
@@ -171,6 +156,7 @@ fn receive_one(load: Load, index: u64, rank: &mut Rank) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::scene::Workload;
 
     #[test]
     fn small_messages_are_many_and_large_ones_few() {
@@ -183,7 +169,7 @@ mod tests {
     #[test]
     fn bad_values_are_named() {
         let refusal = |name: &str, value: i64| {
-            Stream.deploy(&Params::default().with(name, value)).expect_err("refused").to_string()
+            STREAM.deploy(&Params::default().with(name, value)).expect_err("refused").to_string()
         };
         assert!(refusal("size", 0).contains("parameter `size`: expected a size above zero"));
         assert!(refusal("size", 2 << 30).contains("at most 1 GiB"));
