@@ -6,7 +6,7 @@ use crosstalk_host::vector::{self, Kernel};
 
 use super::cholesky::{LANES, Systems};
 use super::factors::{BLOCK, Factors};
-use super::normal::{Large, small};
+use super::normal::{Accumulate, Large, Small};
 use super::rows::Rows;
 
 /// For every row the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings
@@ -42,29 +42,17 @@ impl Kernel for HalfStep<'_> {
     fn run<const FUSED: bool>(self) -> Option<usize> {
         let data = self.from.data();
         match self.from.blocks() {
-            1 => {
-                let vectors = data.as_chunks::<1>().0;
-                self.solve(|c, r, systems, lane| small::<1, FUSED>(c, r, vectors, systems, lane))
-            }
-            2 => {
-                let vectors = data.as_chunks::<2>().0;
-                self.solve(|c, r, systems, lane| small::<2, FUSED>(c, r, vectors, systems, lane))
-            }
-            3 => {
-                let vectors = data.as_chunks::<3>().0;
-                self.solve(|c, r, systems, lane| small::<3, FUSED>(c, r, vectors, systems, lane))
-            }
-            blocks => {
-                let mut large = Large::new(blocks);
-                self.solve(|c, r, systems, lane| large.accumulate::<FUSED>(c, r, data, systems, lane))
-            }
+            1 => self.solve::<_, FUSED>(Small(data.as_chunks::<1>().0)),
+            2 => self.solve::<_, FUSED>(Small(data.as_chunks::<2>().0)),
+            3 => self.solve::<_, FUSED>(Small(data.as_chunks::<3>().0)),
+            blocks => self.solve::<_, FUSED>(Large::new(blocks, data)),
         }
     }
 }
 
 impl HalfStep<'_> {
     #[inline(always)]
-    fn solve(self, mut accumulate: impl FnMut(&[u32], &[f32], &mut Systems, usize)) -> Option<usize> {
+    fn solve<A: Accumulate, const FUSED: bool>(self, mut equations: A) -> Option<usize> {
         let rank = self.from.rank();
         let mut systems = Systems::new(rank, self.from.blocks() * BLOCK);
         let mut vector = vec![0.0; rank];
@@ -72,7 +60,7 @@ impl HalfStep<'_> {
             let count = (self.rows.len() - first).min(LANES);
             for lane in 0..count {
                 let (columns, ratings) = self.rows.row(first + lane);
-                accumulate(columns, ratings, &mut systems, lane);
+                equations.accumulate::<FUSED>(columns, ratings, &mut systems, lane);
                 systems.add_to_diagonal(lane, self.lambda * ratings.len() as f64);
             }
             (count..LANES).for_each(|lane| systems.idle(lane));

@@ -12,40 +12,62 @@ use super::factors::BLOCK;
 type Strip = [f64; BLOCK];
 
 /// One rating's factor vector, in `B` blocks.
-type Vector<const B: usize> = [[f32; BLOCK]; B];
+pub type Vector<const B: usize> = [[f32; BLOCK]; B];
 
-/// Accumulates a row whose vectors have `B` blocks, all in registers (`B` ≤ 3:
-/// 27 vectors of four doubles), and puts it into a lane of `systems`.
-#[inline(always)]
-pub fn small<const B: usize, const FUSED: bool>(
-    columns: &[u32],
-    ratings: &[f32],
-    from: &[Vector<B>],
-    systems: &mut Systems,
-    lane: usize,
-) {
-    let mut matrix = [[[[0.0; BLOCK]; B]; BLOCK]; B];
-    let mut right = [[0.0; BLOCK]; B];
-    for (column, rating) in columns.iter().zip(ratings) {
-        let vector: [Strip; B] = from[*column as usize].map(|block| block.map(f64::from));
-        let rating = f64::from(*rating);
-        for i in 0..B {
-            add::<FUSED>(&mut right[i], rating, &vector[i]);
-            for k in 0..BLOCK {
-                for j in 0..=i {
-                    add::<FUSED>(&mut matrix[i][k][j], vector[i][k], &vector[j]);
+/// A way to accumulate rows. No closures here: the compiler would build them for
+/// the least processor.
+pub trait Accumulate {
+    /// Accumulates a row and puts it into a lane of `systems`.
+    fn accumulate<const FUSED: bool>(
+        &mut self,
+        columns: &[u32],
+        ratings: &[f32],
+        systems: &mut Systems,
+        lane: usize,
+    );
+}
+
+/// Accumulates rows whose vectors have `B` blocks, all in registers (`B` ≤ 3: 27
+/// vectors of four doubles).
+pub struct Small<'a, const B: usize>(pub &'a [Vector<B>]);
+
+impl<const B: usize> Accumulate for Small<'_, B> {
+    #[inline(always)]
+    fn accumulate<const FUSED: bool>(
+        &mut self,
+        columns: &[u32],
+        ratings: &[f32],
+        systems: &mut Systems,
+        lane: usize,
+    ) {
+        let mut matrix = [[[[0.0; BLOCK]; B]; BLOCK]; B];
+        let mut right = [[0.0; BLOCK]; B];
+        for (column, rating) in columns.iter().zip(ratings) {
+            let single = &self.0[*column as usize];
+            let mut vector = [[0.0; BLOCK]; B];
+            for i in 0..B {
+                vector[i] = double(&single[i]);
+            }
+            let rating = f64::from(*rating);
+            for i in 0..B {
+                add::<FUSED>(&mut right[i], rating, &vector[i]);
+                for k in 0..BLOCK {
+                    for j in 0..=i {
+                        add::<FUSED>(&mut matrix[i][k][j], vector[i][k], &vector[j]);
+                    }
                 }
             }
         }
-    }
-    for i in 0..B {
-        for k in 0..BLOCK {
-            let row = i * BLOCK + k;
-            put(&mut systems.right, row, lane, right[i][k]);
-            for j in 0..=i {
-                for (l, value) in matrix[i][k][j].iter().enumerate().take(if j == i { k + 1 } else { BLOCK })
-                {
-                    put(&mut systems.triangle, at(row, 0) + j * BLOCK + l, lane, *value);
+        for i in 0..B {
+            for k in 0..BLOCK {
+                let row = i * BLOCK + k;
+                put(&mut systems.right, row, lane, right[i][k]);
+                for j in 0..=i {
+                    for l in 0..BLOCK {
+                        if j < i || l <= k {
+                            put(&mut systems.triangle, at(row, j * BLOCK + l), lane, matrix[i][k][j][l]);
+                        }
+                    }
                 }
             }
         }
@@ -57,8 +79,9 @@ const PANEL: usize = 32;
 
 /// Accumulates rows of any rank: vectors are gathered into panels, and for each
 /// panel the matrix is gone over in tiles that fit into registers.
-pub struct Large {
+pub struct Large<'a> {
     blocks: usize,
+    from: &'a [[f32; BLOCK]],
     panel: Vec<Strip>,
     ratings: Vec<f64>,
     /// Row by row of blocks, of each the columns up to the diagonal's block.
@@ -66,48 +89,16 @@ pub struct Large {
     right: Vec<Strip>,
 }
 
-impl Large {
-    /// Room for vectors of so many blocks.
-    pub fn new(blocks: usize) -> Self {
+impl<'a> Large<'a> {
+    /// Room for vectors of so many blocks, which stand in `from`.
+    pub fn new(blocks: usize, from: &'a [[f32; BLOCK]]) -> Self {
         Large {
             blocks,
+            from,
             panel: Vec::with_capacity(PANEL * blocks),
             ratings: Vec::with_capacity(PANEL),
             matrix: vec![[[0.0; BLOCK]; BLOCK]; at(blocks, 0)],
             right: vec![[0.0; BLOCK]; blocks],
-        }
-    }
-
-    /// Accumulates a row and puts it into a lane of `systems`.
-    #[inline(always)]
-    pub fn accumulate<const FUSED: bool>(
-        &mut self,
-        columns: &[u32],
-        ratings: &[f32],
-        from: &[[f32; BLOCK]],
-        systems: &mut Systems,
-        lane: usize,
-    ) {
-        self.matrix.fill([[0.0; BLOCK]; BLOCK]);
-        self.right.fill([0.0; BLOCK]);
-        let blocks = self.blocks;
-        for (columns, ratings) in columns.chunks(PANEL).zip(ratings.chunks(PANEL)) {
-            self.panel.clear();
-            for column in columns {
-                let begin = *column as usize * blocks;
-                self.panel.extend(from[begin..begin + blocks].iter().map(|block| block.map(f64::from)));
-            }
-            self.ratings.clear();
-            self.ratings.extend(ratings.iter().map(|rating| f64::from(*rating)));
-            self.panel::<FUSED>();
-        }
-        for row in 0..blocks * BLOCK {
-            let (i, k) = (row / BLOCK, row % BLOCK);
-            put(&mut systems.right, row, lane, self.right[i][k]);
-            for column in 0..=row {
-                let value = self.matrix[at(i, column / BLOCK)][k][column % BLOCK];
-                put(&mut systems.triangle, at(row, column), lane, value);
-            }
         }
     }
 
@@ -135,7 +126,8 @@ impl Large {
     #[inline(always)]
     fn tile<const W: usize, const FUSED: bool>(&mut self, i: usize, j: usize) {
         let (blocks, begin) = (self.blocks, at(i, j));
-        let mut tile: [[Strip; BLOCK]; W] = std::array::from_fn(|w| self.matrix[begin + w]);
+        let mut tile = [[[0.0; BLOCK]; BLOCK]; W];
+        tile.copy_from_slice(&self.matrix[begin..begin + W]);
         for vector in self.panel.chunks_exact(blocks) {
             let (left, other) = (&vector[i], &vector[j..j + W]);
             for (k, factor) in left.iter().enumerate() {
@@ -146,6 +138,55 @@ impl Large {
         }
         self.matrix[begin..begin + W].copy_from_slice(&tile);
     }
+}
+
+impl Accumulate for Large<'_> {
+    #[inline(always)]
+    fn accumulate<const FUSED: bool>(
+        &mut self,
+        columns: &[u32],
+        ratings: &[f32],
+        systems: &mut Systems,
+        lane: usize,
+    ) {
+        self.matrix.fill([[0.0; BLOCK]; BLOCK]);
+        self.right.fill([0.0; BLOCK]);
+        let blocks = self.blocks;
+        for (columns, ratings) in columns.chunks(PANEL).zip(ratings.chunks(PANEL)) {
+            self.panel.clear();
+            for column in columns {
+                let begin = *column as usize * blocks;
+                for block in &self.from[begin..begin + blocks] {
+                    self.panel.push(double(block));
+                }
+            }
+            self.ratings.clear();
+            for rating in ratings {
+                self.ratings.push(f64::from(*rating));
+            }
+            self.panel::<FUSED>();
+        }
+        for row in 0..blocks * BLOCK {
+            let (i, k) = (row / BLOCK, row % BLOCK);
+            put(&mut systems.right, row, lane, self.right[i][k]);
+            for j in 0..=i {
+                let strip = &self.matrix[at(i, j)][k];
+                for l in 0..if j == i { k + 1 } else { BLOCK } {
+                    put(&mut systems.triangle, at(row, j * BLOCK + l), lane, strip[l]);
+                }
+            }
+        }
+    }
+}
+
+/// Four numbers in double precision.
+#[inline(always)]
+fn double(block: &[f32; BLOCK]) -> Strip {
+    let mut strip = [0.0; BLOCK];
+    for l in 0..BLOCK {
+        strip[l] = f64::from(block[l]);
+    }
+    strip
 }
 
 /// `sum += factor · vector`.
