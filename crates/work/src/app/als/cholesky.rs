@@ -60,10 +60,7 @@ impl Systems {
         let (n, a, x) = (self.order, &mut self.triangle[..], &mut self.right[..]);
         let mut singular = [false; LANES];
         for j in 0..n {
-            let (above, rest) = a.split_at_mut(at(j, 0));
-            // What later columns read of row j is final: rows are done in order.
-            let _ = above;
-            let (row, below) = rest.split_at_mut(j + 1);
+            let (row, below) = a[at(j, 0)..].split_at_mut(j + 1);
             let mut pivot = row[j];
             for element in &row[..j] {
                 less(&mut pivot, element, element);
@@ -82,30 +79,24 @@ impl Systems {
                 for (mine, other) in lower[..j].iter().zip(&row[..j]) {
                     less(&mut sum, mine, other);
                 }
-                for l in 0..LANES {
-                    lower[j][l] = sum[l] * inverse[l];
-                }
+                lower[j] = times(&sum, &inverse);
                 begin += i + 1;
             }
         }
         for i in 0..n {
             let row = &a[at(i, 0)..=at(i, i)];
-            let (known, rest) = x.split_at_mut(i);
-            for (element, value) in row[..i].iter().zip(known.iter()) {
-                less(&mut rest[0], element, value);
+            let mut sum = x[i];
+            for (element, value) in row[..i].iter().zip(&x[..i]) {
+                less(&mut sum, element, value);
             }
-            for l in 0..LANES {
-                rest[0][l] *= row[i][l];
-            }
+            x[i] = times(&sum, &row[i]);
         }
         for i in (0..n).rev() {
-            let (rest, known) = x.split_at_mut(i + 1);
-            for (k, value) in (i + 1..n).zip(known.iter()) {
-                less(&mut rest[i], &a[at(k, i)], value);
+            let mut sum = x[i];
+            for k in i + 1..n {
+                less(&mut sum, &a[at(k, i)], &x[k]);
             }
-            for l in 0..LANES {
-                rest[i][l] *= a[at(i, i)][l];
-            }
+            x[i] = times(&sum, &a[at(i, i)]);
         }
         singular
     }
@@ -117,6 +108,16 @@ fn less(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
     for l in 0..LANES {
         sum[l] -= a[l] * b[l];
     }
+}
+
+/// `a · b`, lane by lane.
+#[inline(always)]
+fn times(a: &Lanes, b: &Lanes) -> Lanes {
+    let mut product = *a;
+    for l in 0..LANES {
+        product[l] *= b[l];
+    }
+    product
 }
 
 #[cfg(test)]

@@ -42,9 +42,9 @@ impl Kernel for HalfStep<'_> {
     fn run<const FUSED: bool>(self) -> Option<usize> {
         let data = self.from.data();
         match self.from.blocks() {
-            1 => self.solve::<_, FUSED>(Small(data.as_chunks::<1>().0)),
-            2 => self.solve::<_, FUSED>(Small(data.as_chunks::<2>().0)),
-            3 => self.solve::<_, FUSED>(Small(data.as_chunks::<3>().0)),
+            1 => self.solve::<_, FUSED>(Small::<1>::new(data)),
+            2 => self.solve::<_, FUSED>(Small::<2>::new(data)),
+            3 => self.solve::<_, FUSED>(Small::<3>::new(data)),
             blocks => self.solve::<_, FUSED>(Large::new(blocks, data)),
         }
     }

@@ -29,7 +29,21 @@ pub trait Accumulate {
 
 /// Accumulates rows whose vectors have `B` blocks, all in registers (`B` ≤ 3: 27
 /// vectors of four doubles).
-pub struct Small<'a, const B: usize>(pub &'a [Vector<B>]);
+pub struct Small<'a, const B: usize> {
+    from: &'a [Vector<B>],
+    /// Where the sums go from the registers. The loop that adds does not touch
+    /// it, for what has an address that varies stays in memory.
+    matrix: [[[Strip; B]; BLOCK]; B],
+    right: [Strip; B],
+}
+
+impl<'a, const B: usize> Small<'a, B> {
+    /// For vectors that stand in `from`.
+    pub fn new(from: &'a [[f32; BLOCK]]) -> Self {
+        let from = from.as_chunks::<B>().0;
+        Small { from, matrix: [[[[0.0; BLOCK]; B]; BLOCK]; B], right: [[0.0; BLOCK]; B] }
+    }
+}
 
 impl<const B: usize> Accumulate for Small<'_, B> {
     #[inline(always)]
@@ -43,7 +57,7 @@ impl<const B: usize> Accumulate for Small<'_, B> {
         let mut matrix = [[[[0.0; BLOCK]; B]; BLOCK]; B];
         let mut right = [[0.0; BLOCK]; B];
         for (column, rating) in columns.iter().zip(ratings) {
-            let single = &self.0[*column as usize];
+            let single = &self.from[*column as usize];
             let mut vector = [[0.0; BLOCK]; B];
             for i in 0..B {
                 vector[i] = double(&single[i]);
@@ -52,22 +66,24 @@ impl<const B: usize> Accumulate for Small<'_, B> {
             for i in 0..B {
                 add::<FUSED>(&mut right[i], rating, &vector[i]);
                 for k in 0..BLOCK {
-                    for j in 0..=i {
-                        add::<FUSED>(&mut matrix[i][k][j], vector[i][k], &vector[j]);
+                    // Bounds that the compiler knows: only then it unrolls the
+                    // loops and keeps the sums in registers.
+                    for j in 0..B {
+                        if j <= i {
+                            add::<FUSED>(&mut matrix[i][k][j], vector[i][k], &vector[j]);
+                        }
                     }
                 }
             }
         }
+        (self.matrix, self.right) = (matrix, right);
         for i in 0..B {
             for k in 0..BLOCK {
                 let row = i * BLOCK + k;
-                put(&mut systems.right, row, lane, right[i][k]);
-                for j in 0..=i {
-                    for l in 0..BLOCK {
-                        if j < i || l <= k {
-                            put(&mut systems.triangle, at(row, j * BLOCK + l), lane, matrix[i][k][j][l]);
-                        }
-                    }
+                put(&mut systems.right, row, lane, self.right[i][k]);
+                let strips = self.matrix[i][k].as_flattened();
+                for column in 0..=row {
+                    put(&mut systems.triangle, at(row, column), lane, strips[column]);
                 }
             }
         }
