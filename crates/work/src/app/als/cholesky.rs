@@ -67,7 +67,7 @@ impl Systems {
             }
             let mut inverse = [0.0; LANES];
             for l in 0..LANES {
-                singular[l] |= !(pivot[l] > SINGULAR * row[j][l]);
+                singular[l] |= pivot[l].is_nan() || pivot[l] <= SINGULAR * row[j][l];
                 inverse[l] = 1.0 / pivot[l].sqrt();
             }
             row[j] = inverse;

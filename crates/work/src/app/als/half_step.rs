@@ -13,7 +13,7 @@ use super::rows::Rows;
 /// r of columns with factor vectors f (`from`, by slot). A fault names the first
 /// row that has no single such x.
 pub fn half_step(rows: &Rows, from: &Factors, lambda: f64) -> Result<Factors, Fault> {
-    let mut into = Factors::zeros(rows.len(), from.rank());
+    let mut into = Factors::zeros(rows.count(), from.rank());
     let singular = vector::run(HalfStep { rows, from, lambda, into: &mut into });
     match singular {
         None => Ok(into),
@@ -56,8 +56,8 @@ impl HalfStep<'_> {
         let rank = self.from.rank();
         let mut systems = Systems::new(rank, self.from.blocks() * BLOCK);
         let mut vector = vec![0.0; rank];
-        for first in (0..self.rows.len()).step_by(LANES) {
-            let count = (self.rows.len() - first).min(LANES);
+        for first in (0..self.rows.count()).step_by(LANES) {
+            let count = (self.rows.count() - first).min(LANES);
             for lane in 0..count {
                 let (columns, ratings) = self.rows.row(first + lane);
                 equations.accumulate::<FUSED>(columns, ratings, &mut systems, lane);
@@ -113,7 +113,7 @@ mod tests {
                 .collect();
             let rows = Rows::new(ratings);
             let found = half_step(&rows, &from, 0.1).expect("solved");
-            for row in 0..rows.len() {
+            for row in 0..rows.count() {
                 let expected = reference::solve(rows.row(row), |c| from.row(c as usize).to_vec(), 0.1);
                 for (x, y) in found.row(row).iter().zip(&expected) {
                     prop_assert!((f64::from(*x) - y).abs() < 1e-6 * (1.0 + y.abs()), "{} for {}", x, y);

@@ -82,8 +82,8 @@ impl<const B: usize> Accumulate for Small<'_, B> {
                 let row = i * BLOCK + k;
                 put(&mut systems.right, row, lane, self.right[i][k]);
                 let strips = self.matrix[i][k].as_flattened();
-                for column in 0..=row {
-                    put(&mut systems.triangle, at(row, column), lane, strips[column]);
+                for (column, value) in strips[..=row].iter().enumerate() {
+                    put(&mut systems.triangle, at(row, column), lane, *value);
                 }
             }
         }
@@ -187,8 +187,9 @@ impl Accumulate for Large<'_> {
             put(&mut systems.right, row, lane, self.right[i][k]);
             for j in 0..=i {
                 let strip = &self.matrix[at(i, j)][k];
-                for l in 0..if j == i { k + 1 } else { BLOCK } {
-                    put(&mut systems.triangle, at(row, j * BLOCK + l), lane, strip[l]);
+                let filled = if j == i { k + 1 } else { BLOCK };
+                for (l, value) in strip[..filled].iter().enumerate() {
+                    put(&mut systems.triangle, at(row, j * BLOCK + l), lane, *value);
                 }
             }
         }

@@ -20,11 +20,10 @@ pub fn solve(
         })
         .collect();
     for i in 0..rank {
-        for k in i + 1..rank {
-            let share = system[k][i] / system[i][i];
-            for j in i..=rank {
-                system[k][j] -= share * system[i][j];
-            }
+        let (above, below) = system.split_at_mut(i + 1);
+        for row in below {
+            let share = row[i] / above[i][i];
+            row.iter_mut().zip(&above[i]).for_each(|(mine, pivot)| *mine -= share * pivot);
         }
     }
     let mut x = vec![0.0; rank];

@@ -34,7 +34,7 @@ impl Rows {
     }
 
     /// How many rows there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.ids.len()
     }
 
@@ -65,6 +65,6 @@ mod tests {
 
     #[test]
     fn no_ratings_are_no_rows() {
-        assert_eq!(Rows::new(Vec::new()).len(), 0);
+        assert_eq!(Rows::new(Vec::new()).count(), 0);
     }
 }

@@ -85,7 +85,9 @@ fn equations(what: &str, rows: &Rows, solutions: &ById, from: &ById, lambda: f64
             }
         }
         // Not a number is wrong too.
-        if let Some((sum, size)) = sums.iter().find(|(sum, size)| !(sum.abs() <= TOLERANCE * size)) {
+        if let Some((sum, size)) =
+            sums.iter().find(|(sum, size)| sum.is_nan() || sum.abs() > TOLERANCE * size)
+        {
             return Err(wrong(format!("{what} {id} does not solve its equations: {sum} of {size} is left")));
         }
     }
