@@ -32,6 +32,7 @@ pub enum Verb {
   crosstalk run my.toml --set graph.slaves=1,6 --out runs/six
   crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --its-own-flag
   crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
+  crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
 commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.")]
@@ -89,7 +90,8 @@ pub struct StudyArgs {
     /// Fewer cells and claims, the same rules: minutes instead of hours.
     #[arg(long)]
     pub quick: bool,
-    /// Change a factor's levels or a parameter: `graph.slaves=1,6`.
+    /// Change a factor's levels or a parameter: `graph.slaves=1,6`, `graph.pagerank.scale=18`; a
+    /// shorter key such as `slaves` where it means one thing only.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Blocks at which to look whether the data suffice; the last is the budget.
@@ -104,7 +106,8 @@ pub struct StudyArgs {
     /// Your own program: on how many nodes.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub nodes: Option<usize>,
-    /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`. The first level is the base.
+    /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`, or an environment
+    /// variable of the program, `env.THREADS=1,2`. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
     /// Your own program: run every link at its fabric's rate over this, for rates that this machine

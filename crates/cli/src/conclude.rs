@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::out::Out;
-use crate::{catalogue, parts};
+use crate::{catalogue, parts, signal};
 
 /// How a run was asked for, beside its study: `options.json`.
 #[derive(Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub struct Resolved {
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
         let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
-        let study = crosstalk_study::resolve(&study, &options)?;
+        let study = crosstalk_study::resolve(&study, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan })
     }
 
@@ -82,14 +83,30 @@ fn kept(dir: &RunDir) -> Result<Kept, Fault> {
 }
 
 /// Analyses what was measured, writes the reports, says the deciding sentence.
-pub fn conclude(dir: &RunDir, resolved: &Resolved, gate: bool, out: &Out) -> Result<ExitCode, Fault> {
-    let run = dir.read()?;
-    let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
-    let json = serde_json::to_string_pretty(&findings)
-        .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
-    dir.write("findings.json", &json)?;
-    dir.write("report.html", &crosstalk_report::html(&findings))?;
-    dir.write("report.md", &crosstalk_report::markdown(&findings))?;
+///
+/// # Errors
+/// Beside those of files: interrupted, with nothing written; the remedy analyses again.
+pub fn conclude(
+    dir: &RunDir,
+    resolved: Resolved,
+    gate: bool,
+    interrupted: &AtomicBool,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let theirs = RunDir::open(dir.path())?;
+    let done =
+        signal::unless_during(interrupted, move || Pages::of(&theirs, &resolved)).map_err(|fault| {
+            if fault.kind != FaultKind::Interrupted {
+                return fault;
+            }
+            let line = format!("all is measured; analyse it with: crosstalk report {}", dir.path().display());
+            out.say(&line);
+            fault.remedy(line)
+        })?;
+    let findings = done.findings;
+    dir.write("findings.json", &done.json)?;
+    dir.write("report.html", &done.html)?;
+    dir.write("report.md", &done.markdown)?;
     let page = dir.path().join("report.html");
     out.say(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
     out.say(&format!("\nreport: {}", page.display()));
@@ -100,6 +117,25 @@ pub fn conclude(dir: &RunDir, resolved: &Resolved, gate: bool, out: &Out) -> Res
         "findings": findings,
     }));
     Ok(if gate { verdict(&findings) } else { ExitCode::SUCCESS })
+}
+
+/// What a run found, and as it is written down.
+struct Pages {
+    findings: Findings,
+    json: String,
+    html: String,
+    markdown: String,
+}
+
+impl Pages {
+    fn of(dir: &RunDir, resolved: &Resolved) -> Result<Self, Fault> {
+        let run = dir.read()?;
+        let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
+        let json = serde_json::to_string_pretty(&findings)
+            .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
+        let (html, markdown) = (crosstalk_report::html(&findings), crosstalk_report::markdown(&findings));
+        Ok(Pages { findings, json, html, markdown })
+    }
 }
 
 /// The exit code under `--gate`.

@@ -1,6 +1,8 @@
 //! What the program is made of: the registry, and the testbed that suits a plan.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
@@ -24,11 +26,25 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
 }
 
 /// The testbed asked for, or the one that suits: links to be shaped need the
-/// virtual one; virtual time is content with processes.
-pub fn testbed(kind: TestbedKind, plan: &Plan) -> Result<Box<dyn Testbed>, Fault> {
+/// virtual one; virtual time is content with processes. It gives up what it is
+/// at when `interrupted` is set.
+///
+/// # Errors
+/// Where this host has no such testbed, or no room in it for the plan's nodes.
+pub fn testbed(
+    kind: TestbedKind,
+    plan: &Plan,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Box<dyn Testbed>, Fault> {
+    let bed = suited(kind, plan, interrupted)?;
+    bed.admits(plan.nodes())?;
+    Ok(bed)
+}
+
+fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
     let shaped = plan.cells().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
     let local = || Box::new(Local::new(Launcher::current()));
-    let bed = Virtual::new(Launcher::current());
+    let bed = Virtual::new(Launcher::current()).until(interrupted);
     let missing = bed.needs().into_iter().find(|need| !need.is_found());
     match (kind, missing) {
         (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")

@@ -3,52 +3,12 @@
 
 mod common;
 
-use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{command, crosstalk, finish, stderr, stdout};
-
-/// Small, in virtual time, so that it needs no namespaces.
-const STUDY: &str = r#"
-    schema = "crosstalk.study/1"
-    title = "Two networks, small messages"
-    looks = [8]
-    [headline]
-    experiment = "b"
-    level = "kosmos-srio"
-    [experiment.b]
-    work.stream = { kind = "stream", size = "4096 B" }
-    conditions = { system = "$system" }
-    factors = { system = ["microblade", "kosmos-srio"] }
-    compare = { factor = "system", base = "microblade" }
-"#;
-
-fn study(dir: &Path) {
-    std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
-}
-
-/// Processes that have `needle` in their environment or command line and are not us.
-fn left_behind(needle: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
-        let text = |name| std::fs::read(entry.path().join(name)).unwrap_or_default();
-        let line = [text("cmdline"), text("environ")].concat();
-        if String::from_utf8_lossy(&line).contains(needle) {
-            found.push(String::from_utf8_lossy(&text("cmdline")).replace('\0', " "));
-        }
-    }
-    found
-}
-
-fn journal(dir: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(dir.join("journal.ndjson")).expect("a journal");
-    text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
-}
-
-fn samples(dir: &Path) -> Vec<serde_json::Value> {
-    journal(dir).into_iter().filter(|l| l["line"] == "sample").collect()
-}
+use common::{
+    await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, samples, stderr,
+    stdout, study, virtual_nodes,
+};
 
 #[test]
 fn a_study_ends_with_its_deciding_sentence_and_a_report() {
@@ -79,22 +39,6 @@ fn a_study_ends_with_its_deciding_sentence_and_a_report() {
     let refused = crosstalk(dir.path(), &["run", "./s.toml", "--out", "out"]);
     assert_eq!(refused.status.code(), Some(2), "a run is never overwritten");
     assert!(stderr(&refused).contains("crosstalk resume"));
-}
-
-#[test]
-fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
-    let dir = tempfile::tempdir().expect("a directory");
-    study(dir.path());
-    let args = ["run", "./s.toml", "--testbed", "local", "--out", "out", "--looks", "400"];
-    let child = command(dir.path(), &args).spawn().expect("starts");
-    await_samples(&dir.path().join("out"), 5);
-    interrupt(child.id());
-    let output = finish(child);
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert!(stderr(&output).contains("crosstalk resume out"), "{}", stderr(&output));
-    let lines = journal(&dir.path().join("out"));
-    let last = lines.last().expect("a line");
-    assert_eq!((last["line"].as_str(), last["status"].as_str()), (Some("end"), Some("interrupted")));
 }
 
 #[test]
@@ -219,6 +163,8 @@ fn a_program_of_ones_own_is_compared_over_fabrics() {
         "2",
         "--vary",
         "fabric=ethernet-1g,none",
+        "--scale",
+        "100",
         "--looks",
         "8",
         "--out",
@@ -258,35 +204,6 @@ fn a_program_that_fails_cannot_be_found_or_hangs_is_named() {
         assert!(!text.contains("node 0: node 0"), "{text}");
         assert!(!text.contains("panicked"), "{text}");
     }
-}
-
-fn virtual_nodes(dir: &Path) -> bool {
-    let doctor = crosstalk(dir, &["doctor", "--json"]);
-    let told: serde_json::Value =
-        serde_json::from_str(stdout(&doctor).lines().last().unwrap_or("{}")).expect("JSON");
-    let found = told["needs"][0]["needs"][0]["state"] == "found";
-    if !found {
-        eprintln!("skipped: no virtual nodes here: {}", told["needs"][0]);
-    }
-    found
-}
-
-fn await_samples(out: &Path, n: usize) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !out.join("journal.ndjson").exists() || samples(out).len() < n {
-        assert!(Instant::now() < until, "no samples came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// As Ctrl-C does.
-fn interrupt(pid: u32) {
-    kill("-INT", pid);
-}
-
-fn kill(signal: &str, pid: u32) {
-    let status = Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill runs");
-    assert!(status.success());
 }
 
 /// The child of `parent` that calls itself `name`.

@@ -78,7 +78,38 @@ pub struct Fabric {
     pub caveats: Vec<String>,
 }
 
+/// What is different about links from the fabric that a system has: a question
+/// of "what if". Nothing, by default.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Links {
+    /// Another data rate.
+    pub rate: Option<BitRate>,
+    /// Another L, for messages of every size.
+    pub latency: Option<Seconds>,
+}
+
+impl Links {
+    /// Whether the links are those of the fabric.
+    pub fn as_they_are(&self) -> bool {
+        *self == Links::default()
+    }
+}
+
 impl Fabric {
+    /// This fabric with other links. At another rate every byte takes the NIC that
+    /// much less or more time (G); what a message costs the CPU and the NIC beside
+    /// its bytes (o, O, g) stays, as on the same nodes with the same software.
+    pub fn with(mut self, links: &Links) -> Self {
+        let slower = links.rate.map_or(1.0, |rate| self.rate.0 / rate.0);
+        for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
+        {
+            costs.gap_per_byte = Seconds(costs.gap_per_byte.0 * slower);
+            costs.latency = links.latency.unwrap_or(costs.latency);
+        }
+        self.rate = links.rate.unwrap_or(self.rate);
+        self
+    }
+
     /// The costs of a message of `size` bytes.
     pub fn costs_for(&self, size: u64) -> &Costs {
         self.step.iter().rev().find(|step| size >= step.from.0).map_or(&self.costs, |step| &step.costs)
@@ -88,6 +119,32 @@ impl Fabric {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_links_change_what_a_byte_or_the_way_takes_and_nothing_else() {
+        let fabric: Fabric = toml::from_str(
+            r#"
+            title = "T"
+            rate = "1 Gbit/s"
+            costs = { L = "5 µs", o = "1 µs", g = "1 µs", G = "8 ns", O = "1 ns" }
+            step = [{ from = "256 B", L = "6 µs", o = "1 µs", g = "2 µs", G = "10 ns" }]
+            source = { rate = { text = "standard" } }
+            "#,
+        )
+        .expect("reads");
+        assert_eq!(fabric.clone().with(&Links::default()), fabric);
+        let links = Links { rate: Some(BitRate(4e9)), latency: Some(Seconds(1e-6)) };
+        let other = fabric.clone().with(&links);
+        assert_eq!(other.rate, BitRate(4e9));
+        let (small, large) = (other.costs_for(64), other.costs_for(256));
+        assert!((small.gap_per_byte.0 - 2e-9).abs() < 1e-18 && (large.gap_per_byte.0 - 2.5e-9).abs() < 1e-18);
+        assert_eq!([small.latency, large.latency], [Seconds(1e-6); 2]);
+        assert_eq!(
+            (small.overhead, small.gap, small.overhead_per_byte),
+            (Seconds(1e-6), Seconds(1e-6), Seconds(1e-9))
+        );
+        assert_eq!(large.gap, Seconds(2e-6));
+    }
 
     #[test]
     fn steps_take_over_from_their_size_on() {

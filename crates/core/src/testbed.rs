@@ -30,6 +30,9 @@ pub trait Testbed: Send {
     fn name(&self) -> &'static str;
     /// What it needs of this machine.
     fn needs(&self) -> Vec<Need>;
+    /// Refuses a number of nodes that this machine has no room for, before
+    /// anything is made.
+    fn admits(&self, nodes: usize) -> Result<(), Fault>;
     /// Makes `nodes` nodes. Dropping the cluster takes them away again.
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
 }
@@ -43,6 +46,9 @@ pub trait Cluster: Send {
     /// Starts an agent on `node` (a fresh one after a former died).
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault>;
     /// Makes every link behave so from now on; says what was really set.
+    ///
+    /// # Errors
+    /// When the links cannot be made to behave so, with what could be instead.
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault>;
     /// Whether it can still be used. A cluster that lives by processes of its own
     /// may lose them; then no agent can be attached any more.

@@ -10,6 +10,7 @@ pub mod ethtool;
 pub mod facts;
 pub mod launcher;
 pub mod ledger;
+pub mod limits;
 pub mod namespace;
 pub mod netlink;
 pub mod packet;

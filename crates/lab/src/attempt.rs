@@ -16,12 +16,10 @@ use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::plan::{Place, Scene};
 
-use crate::troupe::{Heard, Seat, Troupe};
+use crate::troupe::{GLANCE, Heard, Seat, Troupe};
 
 /// How long an agent may take to stop once it is told to.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a wait looks up whether the user has interrupted.
-const GLANCE: Duration = Duration::from_millis(100);
 
 /// How an attempt ended.
 pub struct Ended {
@@ -112,14 +110,14 @@ fn stage(
 }
 
 /// The agents that take part in one attempt.
-struct Cast<'a> {
-    troupe: &'a mut Troupe,
+struct Cast<'a, 't> {
+    troupe: &'a mut Troupe<'t>,
     given: &'a Given<'a>,
     until: Instant,
     seats: Vec<Seat>,
 }
 
-impl Cast<'_> {
+impl Cast<'_, '_> {
     fn play(
         &mut self,
         scene: &Scene,

@@ -50,6 +50,32 @@ impl Book {
             })
             .sum()
     }
+
+    /// Seconds until the next look and until the budget ends, when `rest` of
+    /// this block is still to come and `block` is the next.
+    pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
+        let one_block = self.estimate(plan, &plan.order(0));
+        let rest = self.estimate(plan, rest);
+        (
+            rest + one_block * blocks_until_look(plan, block) as f64,
+            rest + one_block * budget(plan).saturating_sub(block) as f64,
+        )
+    }
+}
+
+/// The most blocks that a plan runs.
+pub fn budget(plan: &Plan) -> usize {
+    plan.looks.last().copied().unwrap_or(0)
+}
+
+/// Blocks from `block` on until the next look.
+fn blocks_until_look(plan: &Plan, block: usize) -> usize {
+    plan.looks.iter().find(|look| **look >= block).map_or(0, |look| look - block)
+}
+
+/// Attempts from `block` on until the next look.
+pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
+    blocks_until_look(plan, block) * plan.cells().count()
 }
 
 /// How many times each cell of `block` has been tried, by plan position.

@@ -13,10 +13,11 @@ pub mod clock;
 pub mod journal;
 mod once;
 pub mod progress;
+mod run;
 pub mod rundir;
 mod runner;
 pub mod seal;
 mod troupe;
 
 pub use once::once;
-pub use runner::{Ending, Lab, run};
+pub use run::{Ending, Lab, run};

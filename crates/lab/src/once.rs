@@ -21,7 +21,7 @@ pub fn once(
     deadline: Duration,
     interrupted: &AtomicBool,
 ) -> Result<Vec<(Reading, u64)>, Fault> {
-    let mut troupe = Troupe::new(testbed.raise(scene.place.nodes())?);
+    let mut troupe = Troupe::new(testbed.raise(scene.place.nodes())?, interrupted);
     let given = Given { registry, emulation: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
     let ended = perform(&mut troupe, scene, &given, &mut |reading, _, n| {

@@ -129,6 +129,7 @@ impl RunDir {
         if self.path.join("provenance.json").exists() {
             let conditions = self.conditions()?;
             run.provenance = conditions.before;
+            run.provenance_after = conditions.after;
             run.absences = conditions.absences;
         }
         Ok(run)
@@ -249,6 +250,18 @@ mod tests {
         }
         drop(first);
         RunDir::create(&path).expect("free again");
+    }
+
+    #[test]
+    fn a_run_is_read_with_what_its_nodes_were_before_and_after() {
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = RunDir::next(root.path(), "study").expect("made");
+        fs::write(dir.journal(), "").expect("written");
+        dir.record_before(&facts("6.1"), &[], false).expect("noted");
+        assert_eq!(dir.read().expect("reads").provenance_after, BTreeMap::new());
+        dir.record_after(&facts("6.2"), &[]).expect("noted");
+        let run = dir.read().expect("reads");
+        assert_eq!((run.provenance, run.provenance_after), (facts("6.1"), facts("6.2")));
     }
 
     #[test]

@@ -1,27 +1,21 @@
-//! The run itself: blocks of attempts, a look now and then, until the data
+//! A run under way: blocks of attempts, a look now and then, until the data
 //! suffice or the budget ends.
 
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
-use crosstalk_core::registry::Registry;
-use crosstalk_core::testbed::Testbed;
 use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
-use crosstalk_study::catalogue::Catalogues;
-use crosstalk_study::file::Study;
-use crosstalk_study::plan::{Cell, Plan};
+use crosstalk_study::plan::Cell;
 use crosstalk_study::samples::Run;
 
 use crate::attempt::{Ended, Given, perform};
-use crate::blocks::{Book, CellId, turns};
-use crate::clock::Clock;
+use crate::blocks::{Book, CellId, attempts_until_look, budget, turns};
 use crate::journal::Journal;
 use crate::progress::{Event, Progress};
-use crate::rundir::RunDir;
+use crate::run::{Ending, Lab};
 use crate::troupe::Troupe;
 
 /// An attempt may take this many times its estimate before it is called hung …
@@ -33,93 +27,24 @@ const DEADLINE_LEAST: f64 = 60.0;
 /// so many times in all: a passing disturbance must not cost the whole block.
 const TRIES: u32 = 3;
 
-/// Everything a run is made of.
-pub struct Lab<'a> {
-    /// What its scenes can name.
-    pub registry: &'a Registry,
-    /// Fabrics, systems, published data.
-    pub catalogues: &'a Catalogues,
-    /// The resolved study.
-    pub study: &'a Study,
-    /// What to run.
-    pub plan: &'a Plan,
-    /// Where nodes come from.
-    pub testbed: &'a dyn Testbed,
-    /// Where results go.
-    pub dir: &'a RunDir,
-    /// What the journal is stamped with.
-    pub clock: &'a dyn Clock,
-    /// The longest an attempt may take; by estimate where not given.
-    pub deadline: Option<Duration>,
-    /// The command line, for the record.
-    pub command: String,
-    /// Set when the user interrupts.
-    pub interrupted: &'a AtomicBool,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
-    /// Finished or interrupted.
-    pub status: Status,
-    /// In words.
-    pub why: String,
-}
-
-/// Runs the plan, going on where `before` ended (an empty run begins it).
-pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
-    let next = next_attempt(&before, lab)?;
-    let resuming = lab.dir.journal().exists();
-    let journal =
-        if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
-    let mut runner = Runner { lab, journal, next, book: Book::new(), done: 0, progress };
-    runner.open(&before)?;
-    runner.progress.event(Event::Preparing { what: format!("raising the {} testbed", lab.testbed.name()) });
-    let nodes = lab.plan.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0);
-    let mut troupe = Troupe::new(lab.testbed.raise(nodes)?);
-    let seats: Vec<_> = (0..nodes).map(|node| (0, node)).collect();
-    let facts = troupe.facts(&seats)?;
-    lab.dir.record_before(&facts, &troupe.absences(), resuming)?;
-
-    let ending = runner.blocks(&mut troupe, before);
-    let ending = match ending {
-        Ok(ending) => ending,
-        Err(fault) => {
-            // The journal may be what failed; then this line is lost with it.
-            let _ = runner.close(&Ending { status: Status::Failed, why: fault.to_string() });
-            return Err(fault);
-        }
-    };
-    runner.close(&ending)?;
-    if ending.status == Status::Finished {
-        lab.dir.record_after(&troupe.facts(&seats)?, &troupe.absences())?;
-    }
-    Ok(ending)
-}
-
-/// The first number that no attempt has.
-fn next_attempt(before: &Run, lab: &Lab) -> Result<AttemptId, Fault> {
-    let last = before.attempts.iter().map(|a| a.id).max();
-    match last {
-        None => Ok(0),
-        Some(id) if id < AttemptId::from(u32::MAX) => Ok(id + 1),
-        Some(id) => Err(Fault::usage(format!("it is damaged: it has an attempt number {id}"))
-            .at(lab.dir.journal().display().to_string())
-            .remedy("take that attempt's lines out, or begin a new run")),
-    }
-}
-
-struct Runner<'a> {
+/// A run under way.
+pub struct Runner<'a> {
     lab: &'a Lab<'a>,
     journal: Journal,
     next: AttemptId,
     book: Book,
     done: usize,
-    progress: &'a mut dyn Progress,
+    pub progress: &'a mut dyn Progress,
 }
 
-impl Runner<'_> {
-    fn open(&mut self, before: &Run) -> Result<(), Fault> {
+impl<'a> Runner<'a> {
+    /// `next` is the first number that no attempt has.
+    pub fn new(lab: &'a Lab<'a>, journal: Journal, next: AttemptId, progress: &'a mut dyn Progress) -> Self {
+        Runner { lab, journal, next, book: Book::new(), done: 0, progress }
+    }
+
+    /// Writes what is run, and what it reports.
+    pub fn open(&mut self, before: &Run) -> Result<(), Fault> {
         let plan = self.lab.plan;
         self.journal.write(&Line::Run {
             schema: JOURNAL_SCHEMA.into(),
@@ -140,7 +65,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
+    /// Writes how the run ended.
+    pub fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
         self.journal.write(&Line::End {
             status: ending.status,
             why: ending.why.clone(),
@@ -148,11 +74,12 @@ impl Runner<'_> {
         })
     }
 
-    fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
+    /// All blocks that are left, until a look says that it is enough.
+    pub fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
         let plan = self.lab.plan;
-        let budget = plan.looks.last().copied().unwrap_or(0);
+        let budget = budget(plan);
         let first = crosstalk_study::next_block(plan, &before);
-        let (to_look, to_end) = self.seconds_left(first, &[]);
+        let (to_look, to_end) = self.book.seconds_left(plan, first, &[]);
         self.progress.event(Event::Began {
             cells: plan.cells().count(),
             blocks: budget,
@@ -166,9 +93,12 @@ impl Runner<'_> {
                 if self.book.given_up(cell) {
                     continue;
                 }
+                if self.lab.is_interrupted() {
+                    return Ok(Ending::interrupted());
+                }
                 let turn = turns.get(&cell).copied().unwrap_or(0) + 1;
                 if self.cell(troupe, cell, block, turn, &order[place + 1..])? == Status::Interrupted {
-                    return Ok(Ending { status: Status::Interrupted, why: "interrupted by the user".into() });
+                    return Ok(Ending::interrupted());
                 }
             }
             if let Some(ending) = self.look(block + 1)? {
@@ -278,7 +208,7 @@ impl Runner<'_> {
             self.book.took(cell, seconds);
         }
         self.done += 1;
-        let (seconds_to_look, seconds_to_end) = self.seconds_left(block + 1, rest);
+        let (seconds_to_look, seconds_to_end) = self.book.seconds_left(lab.plan, block + 1, rest);
         self.progress.event(Event::Ended {
             experiment: experiment.name.clone(),
             levels: planned.levels.clone(),
@@ -286,7 +216,7 @@ impl Runner<'_> {
             reason: ended.reason.clone(),
             seconds,
             done: self.done,
-            until_look: rest.len() + self.attempts_until_look(block + 1),
+            until_look: rest.len() + attempts_until_look(lab.plan, block + 1),
             seconds_to_look,
             seconds_to_end,
         });
@@ -295,29 +225,6 @@ impl Runner<'_> {
 
     fn emulation(&self, cell: &Cell) -> Result<Option<Emulation>, Fault> {
         crosstalk_study::emulation(self.lab.catalogues, &cell.scene.place)
-    }
-
-    /// Blocks from `block` on until the next look.
-    fn blocks_until_look(&self, block: usize) -> usize {
-        self.lab.plan.looks.iter().find(|look| **look >= block).map_or(0, |look| look - block)
-    }
-
-    fn attempts_until_look(&self, block: usize) -> usize {
-        self.blocks_until_look(block) * self.lab.plan.cells().count()
-    }
-
-    /// Seconds until the next look and until the budget ends, when `rest` of
-    /// this block is still to come and `block` is the next.
-    fn seconds_left(&self, block: usize, rest: &[CellId]) -> (f64, f64) {
-        let plan = self.lab.plan;
-        let all = plan.order(0);
-        let one_block = self.book.estimate(plan, &all);
-        let rest = self.book.estimate(plan, rest);
-        let budget = plan.looks.last().copied().unwrap_or(0);
-        (
-            rest + one_block * self.blocks_until_look(block) as f64,
-            rest + one_block * budget.saturating_sub(block) as f64,
-        )
     }
 
     /// After `blocks` blocks: asks the stopping rule if this is a planned look.

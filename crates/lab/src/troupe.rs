@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ use crosstalk_core::testbed::{Cluster, Link};
 
 /// How long an agent may take to answer a greeting or tell its facts.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a wait looks up whether the user has interrupted.
+pub const GLANCE: Duration = Duration::from_millis(100);
 
 /// Which agent: the workload's place in its scene, and the node.
 pub type Seat = (usize, usize);
@@ -31,7 +35,7 @@ struct Session {
 }
 
 /// The agents of one cluster.
-pub struct Troupe {
+pub struct Troupe<'a> {
     cluster: Box<dyn Cluster>,
     sessions: BTreeMap<Seat, Session>,
     generation: u64,
@@ -39,10 +43,12 @@ pub struct Troupe {
     notes: Vec<String>,
     sender: Sender<(Seat, u64, Heard)>,
     inbox: Receiver<(Seat, u64, Heard)>,
+    interrupted: &'a AtomicBool,
 }
 
-impl Troupe {
-    pub fn new(cluster: Box<dyn Cluster>) -> Self {
+impl<'a> Troupe<'a> {
+    /// Its waits end when `interrupted` is set.
+    pub fn new(cluster: Box<dyn Cluster>, interrupted: &'a AtomicBool) -> Self {
         let (sender, inbox) = channel();
         Troupe {
             cluster,
@@ -52,7 +58,13 @@ impl Troupe {
             notes: Vec::new(),
             sender,
             inbox,
+            interrupted,
         }
+    }
+
+    /// A fault when the user has interrupted.
+    fn unless_interrupted(&self) -> Result<(), Fault> {
+        if self.interrupted.load(Ordering::SeqCst) { Err(Fault::interrupted()) } else { Ok(()) }
     }
 
     pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {
@@ -93,6 +105,7 @@ impl Troupe {
         let mut fresh = Vec::new();
         for &seat in seats {
             if !self.sessions.contains_key(&seat) {
+                self.unless_interrupted()?;
                 self.attach(seat)?;
                 fresh.push(seat);
             }
@@ -192,8 +205,9 @@ impl Troupe {
         let until = Instant::now() + PATIENCE;
         let mut found = BTreeMap::new();
         while found.len() < seats.len() {
+            self.unless_interrupted()?;
             let left = until.saturating_duration_since(Instant::now());
-            match self.hear(left) {
+            match self.hear(left.min(GLANCE)) {
                 Some((seat, Heard::Message(message))) => {
                     if let Some(value) = wanted(message).map_err(|f| f.at(format!("node {}", seat.1)))? {
                         found.insert(seat, value);
@@ -202,6 +216,7 @@ impl Troupe {
                 Some((seat, Heard::Gone(why))) => {
                     return Err(Fault::environment(why).at(format!("node {}", seat.1)));
                 }
+                None if !left.is_zero() => {}
                 None => {
                     let silent = seats.iter().find(|s| !found.contains_key(s)).map_or(0, |s| s.1);
                     return Err(Fault::environment(format!(
@@ -216,7 +231,7 @@ impl Troupe {
     }
 }
 
-impl Drop for Troupe {
+impl Drop for Troupe<'_> {
     fn drop(&mut self) {
         let seats: Vec<Seat> = self.sessions.keys().copied().collect();
         for seat in seats {

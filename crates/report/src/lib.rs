@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod html;
+mod label;
 mod markdown;
-mod number;
 mod plot;
 mod summary;
 mod terminal;

@@ -3,10 +3,13 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
-use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, RunSummary, TableCell};
+use crosstalk_study::findings::{
+    CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, RunSummary, TableCell,
+};
+use crosstalk_study::number;
 use std::collections::BTreeSet;
 
-use crate::{number, words};
+use crate::{label, words};
 
 /// A line of a list of facts.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +41,7 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
 
 /// What the deciding sentence rests on.
 pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
-    let blocks = number::behind(run.blocks, false);
+    let blocks = label::behind(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
         "" => blocks,
@@ -49,16 +52,46 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     if run.quick {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
-    facts.push(match run.noise_floor {
-        Some(floor) => {
-            fact("Noise floor", format!("equal cells differed by up to {}", number::number(floor, "%")))
-        }
-        None => fact("Noise floor", "not measured: no equal cells were compared (A/A)"),
-    });
-    if let Some(least) = run.detectable {
-        facts.push(fact("Detectable", format!("effects of {} and more", number::number(least, "%"))));
+    if run.noise.is_empty() {
+        facts.push(fact("Noise floor", "not measured: no equal cells were compared (A/A)"));
     }
+    facts.extend(run.noise.iter().map(|noise| fact("Noise floor", floor(noise))));
+    facts.extend(run.noise.iter().filter_map(|noise| Some(fact("Detectable", detectable(noise)?))));
     facts
+}
+
+/// How far equal cells differed, which cells those were, and which metric alone it speaks of.
+fn floor(noise: &NoiseFloor) -> String {
+    let metric = &noise.metric;
+    let cells = noise.cells.join("; ");
+    match (noise.floor, noise.cells.is_empty()) {
+        (Some(floor), _) => format!(
+            "{metric}: equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
+            number::percent(floor),
+            label::behind(noise.blocks, false),
+        ),
+        (None, true) => format!(
+            "{metric}: not measured, since no equal cells were compared (A/A); a direction counts beyond {}",
+            number::percent(noise.margin)
+        ),
+        (None, false) => format!("{metric}: too few blocks to tell (measured on: {cells})"),
+    }
+}
+
+/// What the comparisons of a metric could have found.
+fn detectable(noise: &NoiseFloor) -> Option<String> {
+    let (least, most) =
+        noise.detectable.map(|(least, most)| (number::percent(least), number::percent(most)))?;
+    let effects = match (noise.comparisons, least == most) {
+        (_, true) => format!("effects of {least} and more"),
+        _ => format!("effects of {least} and more to {most} and more, depending on the comparison"),
+    };
+    Some(format!("{}: {effects}, in 8 of 10 such runs", noise.metric))
+}
+
+/// The smallest effect that a comparison would have found: `from 12.3 %`.
+pub fn least(c: &Comparison) -> Option<String> {
+    c.detectable.map(|effect| format!("from {}", number::percent(effect)))
 }
 
 /// How the run went.
@@ -68,8 +101,8 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     let attempts = if attempts.is_empty() { "none".into() } else { attempts.join(", ") };
     vec![
         fact("Study", format!("{} ({})", findings.title, findings.study)),
-        fact("Began", number::date(run.began)),
-        fact("Took", number::duration(run.seconds)),
+        fact("Began", label::date(run.began)),
+        fact("Took", label::duration(run.seconds)),
         fact("Blocks", run.blocks.to_string()),
         fact("Ended", run.ended.clone()),
         fact("Attempts", attempts),

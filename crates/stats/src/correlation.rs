@@ -3,11 +3,7 @@
 //! Over the cells of a study: one coefficient a block ([`by_block`]), and the
 //! median over blocks against a number ([`crate::threshold::Threshold`]), which
 //! needs no distribution and never takes cells that share a block for
-//! independent. Over independent pairs (for example published and found values,
-//! one pair a claim): Fisher's z with the variance for ranks ([`interval`]).
-
-use crate::Interval;
-use crate::special::normal_quantile;
+//! independent.
 
 /// Spearman's coefficient of each block: `x[c][b]` and `y[c][b]` are the two
 /// quantities of cell c in block b. A block that lacks a cell has none.
@@ -33,19 +29,6 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| (joint(&x, &y) / scale).clamp(-1.0, 1.0))
 }
 
-/// Spearman's coefficient of independent pairs with its interval at two-sided
-/// error `alpha`: tanh(atanh ρ ± z·√((1 + ρ²/2)/(n − 3))) (Fisher 1921; Bonett &
-/// Wright 2000). `None` for fewer than five pairs or where [`spearman`] is.
-pub fn interval(x: &[f64], y: &[f64], alpha: f64) -> Option<Interval> {
-    let rho = spearman(x, y).filter(|_| x.len() >= 5 && alpha > 0.0 && alpha < 1.0)?;
-    let n = x.len() as f64;
-    // A perfect order of n pairs does not make the true coefficient exactly 1.
-    let z = rho.clamp(-1.0 + 1.0 / (n * n), 1.0 - 1.0 / (n * n)).atanh();
-    let half = normal_quantile(1.0 - alpha / 2.0) * ((1.0 + rho * rho / 2.0) / (n - 3.0)).sqrt();
-    let end = |z: f64| z.tanh();
-    Some(Interval { point: rho, low: end(z - half).min(rho), high: end(z + half).max(rho), count: x.len() })
-}
-
 /// Ranks from 1, ties with their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |v: f64| values.iter().filter(|other| **other < v).count() as f64;
@@ -56,7 +39,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
 
     #[test]
     fn perfect_and_reversed_orders_are_the_ends() {
@@ -83,18 +65,5 @@ mod tests {
     fn one_coefficient_a_block() {
         let x = [vec![Some(1.0), Some(1.0)], vec![Some(2.0), None], vec![Some(3.0), Some(3.0)]];
         assert_eq!(by_block(&x, &x), [Some(1.0), None]);
-    }
-
-    #[test]
-    fn independent_pairs_rarely_seem_correlated() {
-        let mut rng = Rng::seeded(81);
-        let covered = (0..1_000)
-            .filter(|_| {
-                let x: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
-                let y: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
-                interval(&x, &y, 0.05).expect("20 pairs suffice").covers(0.0)
-            })
-            .count();
-        assert!(covered >= 930, "{covered} of 1,000");
     }
 }

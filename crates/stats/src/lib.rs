@@ -3,20 +3,16 @@
 //! The datum of a comparison is one log ratio a block ([`paired`]); it is
 //! looked at as often as was planned ([`looks`]), together with everything
 //! else its study asks ([`family`]); what comes out is an [`Interval`] and a
-//! [`verdict`]. Within one run, [`warmup`], [`quantile`] and [`bootstrap`]
-//! serve. Each module says why its rule is as it is.
+//! [`verdict`]. Within one run, [`warmup`] and [`quantile`] serve. Each module says why its rule is as it is.
 //!
 //! Everything here is a pure function of its arguments.
 #![forbid(unsafe_code)]
 
 mod interval;
-mod rank_sum;
 mod signed_rank;
 mod special;
 
-pub mod bootstrap;
 pub mod correlation;
-pub mod equivalence;
 pub mod family;
 pub mod looks;
 pub mod noise;
@@ -30,7 +26,6 @@ pub mod question;
 pub mod rng;
 pub mod threshold;
 pub mod trend;
-pub mod unpaired;
 pub mod verdict;
 pub mod warmup;
 

@@ -2,6 +2,7 @@
 //! smallest effect that a study can find.
 
 use crate::paired::with_tails;
+use crate::question::first;
 use crate::signed_rank;
 use crate::special::normal_quantile;
 
@@ -14,6 +15,17 @@ pub const FLOOR_ERROR: f64 = 0.05;
 /// find the two equivalent. `None` with too few blocks (five at 0.05).
 pub fn floor(log_ratios: &[f64], alpha: f64) -> Option<f64> {
     with_tails(log_ratios, alpha).map(|interval| interval.low.abs().max(interval.high.abs()))
+}
+
+/// The margin that holds after `blocks` blocks: the one stated beforehand, or the
+/// largest floor that the pairs of equal cells in `pairs` (log ratios by block)
+/// had shown by then, where that is larger. `None` while a pair's floor is unknown.
+///
+/// It is taken over all pairs and looks at no later block: had one pair been picked
+/// once all blocks were seen, an early look would rest on what came after it.
+pub fn margin(stated: f64, pairs: &[Vec<Option<f64>>], blocks: usize) -> Option<f64> {
+    let mut floors = pairs.iter().map(|pair| floor(&first(pair, blocks), FLOOR_ERROR));
+    floors.try_fold(stated, |margin, floor| Some(margin.max(floor?)))
 }
 
 /// How far log ratios scatter, as the standard deviation that normal values
@@ -61,6 +73,18 @@ mod tests {
         assert_eq!(floor(&[0.0; 12], 0.05), Some(0.0));
         assert_eq!(floor(&[0.01; 12], 0.05), Some(0.01));
         assert_eq!(floor(&[0.0; 4], 0.05), None);
+    }
+
+    #[test]
+    fn the_margin_is_that_of_the_noisiest_pair_so_far() {
+        let quiet = vec![Some(0.01); 24];
+        let late = [vec![Some(0.02); 12], vec![Some(0.3); 12]].concat();
+        let pairs = [quiet, late];
+        assert_eq!(margin(0.005, &[], 12), Some(0.005));
+        assert_eq!(margin(0.005, &pairs[..1], 12), Some(0.01));
+        assert_eq!(margin(0.05, &pairs, 12), Some(0.05));
+        assert_eq!(margin(0.005, &pairs, 12), Some(0.02), "what comes later does not count");
+        assert_eq!(margin(0.005, &pairs, 4), None, "too few blocks for a floor");
     }
 
     #[test]

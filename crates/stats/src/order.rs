@@ -9,8 +9,8 @@
 
 use crate::Interval;
 use crate::family::{Answer, Question};
-use crate::paired;
 use crate::question::{first, read};
+use crate::{noise, paired};
 
 /// An order of cells, as its steps: log ratios by block, each expected above zero.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,20 +19,18 @@ pub struct Order {
     pub steps: Vec<Vec<Option<f64>>>,
     /// What every step must exceed, ≥ 0, on the log scale.
     pub margin: f64,
-}
-
-impl Order {
-    /// That `cells` (each its log metric by block) ascend in the order given.
-    pub fn ascending(cells: &[Vec<Option<f64>>], margin: f64) -> Self {
-        let steps = cells.windows(2).map(|pair| difference(&pair[1], &pair[0])).collect();
-        Order { steps, margin }
-    }
+    /// What pairs of equal cells showed, where the A/A floor counts as margin too.
+    pub noise: Vec<Vec<Option<f64>>>,
 }
 
 impl Question for Order {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
+        let Some(margin) = noise::margin(self.margin, &self.noise, blocks) else {
+            return earlier.copied().unwrap_or_default();
+        };
         let steps: Vec<Vec<f64>> = self.steps.iter().map(|step| first(step, blocks)).collect();
-        read(smallest(&steps, tail), self.margin.into(), earlier)
+        let answer = read(smallest(&steps, tail), margin.into(), earlier);
+        Answer { frees: answer.frees && self.noise.is_empty(), ..answer }
     }
 }
 
@@ -68,8 +66,14 @@ mod tests {
         means.iter().map(|mean| (0..16).map(|_| Some(mean + 0.02 * rng.normal())).collect()).collect()
     }
 
+    /// That `cells` (each its log metric by block) ascend in the order given.
+    fn ascending(cells: &[Vec<Option<f64>>], margin: f64) -> Order {
+        let steps = cells.windows(2).map(|pair| difference(&pair[1], &pair[0])).collect();
+        Order { steps, margin, noise: Vec::new() }
+    }
+
     fn side(means: &[f64], tail: f64) -> Option<Side> {
-        let order = Order::ascending(&cells(means, &mut Rng::seeded(51)), 0.01);
+        let order = ascending(&cells(means, &mut Rng::seeded(51)), 0.01);
         order.answer(16, tail, None).side
     }
 
@@ -82,6 +86,17 @@ mod tests {
     }
 
     #[test]
+    fn a_step_must_lie_above_what_equal_cells_showed() {
+        let plain = ascending(&cells(&[0.0, 0.1, 0.3], &mut Rng::seeded(51)), 0.01);
+        let answer = |noise| Order { noise: vec![noise], ..plain.clone() }.answer(16, 0.01, None);
+        let side = |noise| answer(noise).side;
+        assert!(plain.answer(16, 0.01, None).frees && !answer(vec![Some(0.02); 16]).frees);
+        assert_eq!(side(vec![Some(0.02); 16]), Some(Side::Above));
+        assert_eq!(side(vec![Some(0.2); 16]), Some(Side::Within));
+        assert_eq!(side(vec![None; 16]), None, "an unknown floor gives no verdict");
+    }
+
+    #[test]
     fn one_cell_is_no_order() {
         assert_eq!(side(&[0.0], 0.01), None);
     }
@@ -91,8 +106,7 @@ mod tests {
         let mut rng = Rng::seeded(52);
         let wrong = (0..500)
             .filter(|_| {
-                let mut order = Order::ascending(&cells(&[0.0; 4], &mut rng), 0.0);
-                order.margin = 0.0;
+                let order = ascending(&cells(&[0.0; 4], &mut rng), 0.0);
                 order.answer(16, 0.025, None).side.is_some()
             })
             .count();

@@ -34,11 +34,6 @@ pub fn with_tails(values: &[f64], tail: f64) -> Option<Interval> {
     Some(Interval { point: middle(&walsh), low: walsh[cut], high: walsh[last - cut], count: values.len() })
 }
 
-/// [`estimate`] as a ratio.
-pub fn ratio(log_ratios: &[f64], alpha: f64) -> Option<Interval> {
-    estimate(log_ratios, alpha).map(Interval::exp)
-}
-
 /// The Hodges–Lehmann point alone. `None` without values, or where one is not finite.
 pub fn point(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !finite(values) {
@@ -57,13 +52,6 @@ pub fn p_above(values: &[f64], bound: f64) -> f64 {
     }
     let against = walsh_averages(values).filter(|w| *w <= bound).count();
     cdf(values.len(), against)
-}
-
-/// One-sided p-value of the null hypothesis that the centre is at least
-/// `bound`: small where it lies below. 1 where the data cannot tell.
-pub fn p_below(values: &[f64], bound: f64) -> f64 {
-    let mirrored: Vec<f64> = values.iter().map(|v| -v).collect();
-    p_above(&mirrored, -bound)
 }
 
 /// The fewest blocks from which an interval with `tail` on each side exists:
@@ -94,7 +82,14 @@ fn middle(sorted: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::rng::Rng;
+    use crate::verdict::Side;
     use proptest::prelude::*;
+
+    /// The p-value of the other side.
+    fn p_below(values: &[f64], bound: f64) -> f64 {
+        let mirrored: Vec<f64> = values.iter().map(|v| -v).collect();
+        p_above(&mirrored, -bound)
+    }
 
     /// Changes on Hamilton's depression scale of nine patients: table 3.1 of
     /// Hollander, Wolfe & Chicken.
@@ -147,6 +142,18 @@ mod tests {
             let interval = with_tails(&values, tail).expect("reachable");
             prop_assert_eq!(p_above(&values, bound) <= tail, interval.low > bound);
             prop_assert_eq!(p_below(&values, bound) <= tail, interval.high < bound);
+        }
+
+        /// Two one-sided tests (Schuirmann 1987) at the full level each, as an
+        /// intersection-union test may (Berger 1982).
+        #[test]
+        fn equivalence_is_two_one_sided_tests(
+            values in prop::collection::vec(-0.03_f64..0.03, 8..30),
+            margin in 0.001_f64..0.03,
+        ) {
+            let interval = with_tails(&values, 0.01).expect("reachable");
+            let rejected = p_below(&values, margin).max(p_above(&values, -margin)) <= 0.01;
+            prop_assert_eq!(Side::of(&interval, margin) == Some(Side::Within), rejected);
         }
 
         #[test]

@@ -5,19 +5,11 @@
 //! of a level's tests runs at the error divided by their number (Bonferroni; the
 //! set in Hsu's "multiple comparisons with the best", 1984, without its normal
 //! model). A claim that the peak is at one level is a claim about its smallest
-//! lead over the others: an [`Order`] of another shape.
+//! lead over the others: an [`crate::order::Order`] of another shape.
 
-use crate::order::{Order, difference};
+use crate::order::difference;
 use crate::paired;
 use crate::question::first;
-
-/// The claim that level `claimed` exceeds all other `levels` (each its log metric
-/// by block) by more than `margin`. `None` when there is no such level, or no other.
-pub fn claim(levels: &[Vec<Option<f64>>], claimed: usize, margin: f64) -> Option<Order> {
-    let top = levels.get(claimed)?;
-    let steps: Vec<_> = others(levels.len(), claimed).map(|other| difference(top, &levels[other])).collect();
-    (!steps.is_empty()).then_some(Order { steps, margin })
-}
 
 /// The levels that may be the peak after all their blocks, at error `alpha`:
 /// ascending, all of them where the data cannot tell.
@@ -57,9 +49,7 @@ fn others(count: usize, level: usize) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::Question;
     use crate::rng::Rng;
-    use crate::verdict::Side;
 
     fn levels(means: &[f64], rng: &mut Rng) -> Vec<Vec<Option<f64>>> {
         let drift: Vec<f64> = (0..16).map(|_| rng.normal()).collect();
@@ -74,16 +64,12 @@ mod tests {
         let levels = levels(&[0.0, 0.2, 0.5, 0.1], &mut Rng::seeded(61));
         assert_eq!(confidence_set(&levels, 0.05), [2]);
         assert_eq!(point(&levels), Some(2));
-        let side = |claimed| claim(&levels, claimed, 0.0).expect("a level").answer(16, 0.01, None).side;
-        assert_eq!(side(2), Some(Side::Above));
-        assert_eq!(side(1), Some(Side::Below));
     }
 
     #[test]
     fn levels_that_cannot_be_told_apart_stay_in_the_set() {
         let levels = levels(&[0.0, 0.5, 0.501], &mut Rng::seeded(62));
         assert_eq!(confidence_set(&levels, 0.05), [1, 2]);
-        assert!(claim(&levels, 3, 0.0).is_none());
         assert_eq!(point(&[]), None);
     }
 

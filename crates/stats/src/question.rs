@@ -16,9 +16,9 @@ pub struct Comparison<'a> {
     pub by_block: &'a [Option<f64>],
     /// The margin stated beforehand, ≥ 0, on the scale of the numbers.
     pub margin: f64,
-    /// Log ratios of two equal cells by block, where the A/A floor counts as
+    /// Log ratios of pairs of equal cells by block, where the A/A floor counts as
     /// margin too; empty where it does not. Of the same study or an earlier one.
-    pub noise: &'a [Option<f64>],
+    pub noise: &'a [Vec<Option<f64>>],
     /// The published value and its margin, where the size is asked as well.
     pub published: Option<Published>,
 }
@@ -40,7 +40,7 @@ impl<'a> Comparison<'a> {
 
     /// Counts the A/A floor as margin where it is larger.
     #[must_use]
-    pub fn above_noise(self, noise: &'a [Option<f64>]) -> Self {
+    pub fn above_noise(self, noise: &'a [Vec<Option<f64>>]) -> Self {
         Comparison { noise, ..self }
     }
 
@@ -72,10 +72,7 @@ impl<'a> Comparison<'a> {
 
     /// The margin that holds after `blocks` blocks; `None` while the floor is unknown.
     pub fn margin_at(&self, blocks: usize) -> Option<f64> {
-        if self.noise.is_empty() {
-            return Some(self.margin);
-        }
-        noise::floor(&first(self.noise, blocks), noise::FLOOR_ERROR).map(|floor| floor.max(self.margin))
+        noise::margin(self.margin, self.noise, blocks)
     }
 }
 
@@ -163,8 +160,9 @@ mod tests {
     #[test]
     fn the_floor_counts_as_margin_where_it_is_larger() {
         let (slower, quiet, loud) = (blocks(0.03, 12), blocks(0.0, 12), blocks(0.05, 12));
-        let side = |noise| {
-            let ask = Comparison::new(&slower, 0.01).above_noise(noise);
+        let side = |noise: &[_]| {
+            let pairs = [noise.to_vec()];
+            let ask = Comparison::new(&slower, 0.01).above_noise(&pairs);
             judge(&[&ask], 12).of[0].answer.side
         };
         assert_eq!(side(quiet.as_slice()), Some(Side::Above));
@@ -176,7 +174,9 @@ mod tests {
     fn what_does_not_matter_is_equivalent_unless_it_is_clear() {
         let (equal, faster, twins) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
         let found = |values| {
-            let ask = Comparison::new(values, 0.0).above_noise(&twins).equivalent_within(0.05);
+            let ask = Comparison::new(values, 0.0)
+                .above_noise(std::slice::from_ref(&twins))
+                .equivalent_within(0.05);
             let answer = judge(&[&ask], 12).of[0].answer;
             (answer.side, answer.margin)
         };

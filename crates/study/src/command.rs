@@ -6,6 +6,7 @@ use crate::file::{Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, STU
 use crate::substitute::literal;
 use crate::written::Written;
 use crosstalk_core::Fault;
+use crosstalk_core::name::nearest;
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
@@ -18,11 +19,20 @@ pub const RUN_TIME: &str = "run_time";
 /// A factor and its levels.
 pub type Vary = (String, Vec<Value>);
 
+/// What says that a factor is an environment variable of the command.
+const VARIABLE: &str = "env.";
+
+/// The factor that shapes the links.
+const FABRIC: &str = "fabric";
+
+/// How the variables begin that tell a command of its nodes.
+const OWN: &str = "CROSSTALK_";
+
 /// The study that runs `argv` on `nodes` nodes once for each combination of
 /// `vary`'s levels in every block.
 ///
-/// The factor `fabric` shapes the links, to its rate over `scale`. Any other factor `F` reaches the
-/// command as environment variable `CROSSTALK_F`. The first factor's levels are
+/// The factor `fabric` shapes the links, to its rate over `scale`. A factor `env.NAME` is the command's
+/// environment variable `NAME`, and is called `NAME` in the study. The first factor's levels are
 /// compared with its first; further factors are combined with it.
 ///
 /// # Errors
@@ -36,8 +46,8 @@ pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -
     }
     let mut factors = BTreeMap::new();
     for (name, levels) in vary {
-        factor_name(name)?;
-        if factors.insert(name.clone(), Factor::Listed(levels.clone())).is_some() {
+        known(name, levels)?;
+        if factors.insert(factor(name).to_string(), Factor::Listed(levels.clone())).is_some() {
             return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
         }
     }
@@ -52,9 +62,9 @@ pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -
         observe: Vec::new(),
         factors,
         exclude: Vec::new(),
-        compare: vary.first().and_then(|(factor, levels)| {
+        compare: vary.first().and_then(|(name, levels)| {
             let base = levels.first()?.clone();
-            Some(Compare { factor: factor.clone(), base, metric: Some(RUN_TIME.into()) })
+            Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()) })
         }),
     };
     let study = Study {
@@ -82,17 +92,50 @@ pub fn command_study(nodes: usize, scale: f64, vary: &[Vary], argv: &[String]) -
     Ok(study)
 }
 
-/// Names that can stand in a study file and in an environment variable.
-fn factor_name(name: &str) -> Result<(), Fault> {
+/// Refuses what cannot be varied. Nothing but `env.` makes an environment
+/// variable: a slip of the finger would else run for hours and compare nothing.
+fn known(name: &str, levels: &[Value]) -> Result<(), Fault> {
     let fault = |message: &str| Err(Fault::usage(message).at(format!("--vary {name}")));
-    if matches!(name, "system" | "boards" | "scale") {
-        return fault("commands run in real time, where this cannot be varied: vary `fabric`");
+    if let Some(variable) = name.strip_prefix(VARIABLE) {
+        let letters = variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !letters || !variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return fault("a variable's name has letters, digits and _, and begins with a letter or _");
+        }
+        if variable.starts_with(OWN) || variable == FABRIC {
+            return fault("a name of Crosstalk's own: let the command take another");
+        }
+        return Ok(());
     }
-    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if !letters || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        return fault("a factor's name has letters, digits, - and _, and begins with a letter");
+    match name {
+        FABRIC => Ok(()),
+        "system" | "boards" | "scale" => {
+            fault("commands run in real time, where this cannot be varied: vary `fabric`")
+        }
+        "nodes" => fault("how many nodes there are cannot be varied: run it once for each --nodes"),
+        _ => {
+            let fault = Fault::usage(format!("unknown factor `{name}`")).at(format!("--vary {name}"));
+            let (nearest, levels) = (nearest(name, [FABRIC, "env"]), join(levels));
+            let variable = name.strip_prefix("env").unwrap_or(name);
+            let variable: String =
+                variable.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            let variable = if variable.is_empty() { "NAME" } else { &variable };
+            let asked = format!("--vary {VARIABLE}{variable}={levels}");
+            Err(fault.remedy(match nearest {
+                Some(FABRIC) => format!("did you mean `{FABRIC}`? (an environment variable is {asked})"),
+                _ => format!("vary `{FABRIC}`, or an environment variable of your program: {asked}"),
+            }))
+        }
     }
-    Ok(())
+}
+
+/// Levels as they are typed.
+fn join(levels: &[Value]) -> String {
+    levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// What a factor is called in the study.
+fn factor(name: &str) -> &str {
+    name.strip_prefix(VARIABLE).unwrap_or(name)
 }
 
 fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
@@ -100,24 +143,21 @@ fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
     let params = Params::default().with("argv", Value::List(argv)).with("nodes", nodes as i64);
     let env: Vec<Value> = vary
         .iter()
-        .filter(|(name, _)| name != "fabric")
-        .map(|(name, _)| {
-            let variable = format!("CROSSTALK_{}", name.to_uppercase().replace('-', "_"));
-            Value::List(vec![variable.into(), format!("${name}").into()])
-        })
+        .filter_map(|(name, _)| name.strip_prefix(VARIABLE))
+        .map(|variable| Value::List(vec![variable.into(), format!("${variable}").into()]))
         .collect();
     let params = if env.is_empty() { params } else { params.with("env", Value::List(env)) };
     WorkSpec { kind: "command".into(), params }
 }
 
 fn fabric(vary: &[Vary]) -> Value {
-    if vary.iter().any(|(name, _)| name == "fabric") { "$fabric".into() } else { NO_FABRIC.into() }
+    if vary.iter().any(|(name, _)| name == FABRIC) { "$fabric".into() } else { NO_FABRIC.into() }
 }
 
 /// The first factor's second level against its first, at the first level of every other factor.
 fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
     let (_, levels) = vary.first()?;
-    let first = |(name, levels): &Vary| Some((name.clone(), levels.first()?.clone()));
+    let first = |(name, levels): &Vary| Some((factor(name).into(), levels.first()?.clone()));
     Some(Headline {
         experiment: EXPERIMENT.into(),
         level: levels.get(1)?.clone(),
@@ -130,21 +170,24 @@ fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
 fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let Some((first, _)) = vary.first() else { return BTreeMap::new() };
     let across = vary.get(1).map_or(first, |(second, _)| second);
-    let rest = vary.iter().skip(2).filter_map(|(name, levels)| Some((name.clone(), levels.first()?.clone())));
+    let rest =
+        vary.iter().skip(2).filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone())));
     let run_time = FigureSpec {
         title: "Run time".into(),
-        caption: "Wall time of the command, until its last node has ended.".into(),
+        caption: "Wall time of the command on node 0; when it ends there, the other nodes' are told to end."
+            .into(),
         order: 1,
         experiment: EXPERIMENT.into(),
         kind: DrawAs::Bars,
         metric: RUN_TIME.into(),
-        x: across.clone(),
-        series: first.clone(),
+        x: factor(across).into(),
+        series: factor(first).into(),
         at: rest.collect::<Levels>(),
         log: Vec::new(),
         relative_to: None,
         published: None,
         published_as: BTreeMap::new(),
+        marks: BTreeMap::new(),
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),

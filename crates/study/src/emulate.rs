@@ -11,7 +11,7 @@ use crosstalk_core::emulation::{Emulation, Placement};
 /// A usage fault where the system or a fabric of it is unknown, or does not
 /// have the boards or nodes that the placement asks for.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, placement, nodes } = place else { return Ok(None) };
+    let Place::Virtual { system: name, links, placement, nodes } = place else { return Ok(None) };
     let (system, network) = catalogues.find_system(name)?;
     let board = match placement {
         Placement::One if *nodes > system.boards.nodes as usize => {
@@ -35,18 +35,20 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         system: name.clone(),
         node: system.node.clone(),
         board,
-        within: catalogues.find_fabric(&network.within)?.clone(),
-        across: catalogues.find_fabric(&network.across)?.clone(),
+        within: catalogues.find_fabric(&network.within)?.clone().with(links),
+        across: catalogues.find_fabric(&network.across)?.clone().with(links),
     }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::fabric::Links;
     use crosstalk_core::testbed::Link;
+    use crosstalk_core::units::{BitRate, Seconds};
 
     fn on(placement: Placement, nodes: usize) -> Place {
-        Place::Virtual { system: "kosmos-srio".into(), placement, nodes }
+        Place::Virtual { system: "kosmos-srio".into(), links: Links::default(), placement, nodes }
     }
 
     #[test]
@@ -55,6 +57,16 @@ mod tests {
         let boards = |place| emulation(&catalogues, &place).expect("fits").expect("virtual").board;
         assert_eq!(boards(on(Placement::One, 2)), [0, 0]);
         assert_eq!(boards(on(Placement::Many, 3)), [0, 1, 2]);
+    }
+
+    #[test]
+    fn other_links_stand_in_for_the_systems_own() {
+        let links = Links { rate: Some(BitRate(1e11)), latency: Some(Seconds(1e-6)) };
+        let place =
+            Place::Virtual { system: "kosmos-srio".into(), links, placement: Placement::Many, nodes: 2 };
+        let made = emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual");
+        assert_eq!((made.across.rate, made.within.rate), (BitRate(1e11), BitRate(1e11)));
+        assert_eq!(made.across.costs.latency, Seconds(1e-6));
     }
 
     #[test]

@@ -72,12 +72,32 @@ pub struct RunSummary {
     pub ended: String,
     /// Attempts by status: `finished`, `failed`, `not faithful` …
     pub attempts: BTreeMap<String, usize>,
-    /// Largest relative difference that two equal cells showed (A/A floor), as a ratio − 1; `None` when not measured.
-    pub noise_floor: Option<f64>,
-    /// Smallest relative effect this run could have detected, as a ratio − 1; `None` when unknown.
-    pub detectable: Option<f64>,
+    /// What the run could tell, by metric: every metric that was asked about, measured or not.
+    pub noise: Vec<NoiseFloor>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
+}
+
+/// How far equal cells differed in one metric (A/A), and what could be found beyond it:
+/// of the blocks that the verdicts rest on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// The metric; nothing is said of another.
+    pub metric: String,
+    /// The equal cells that were run twice, in words; empty where none have this metric.
+    pub cells: Vec<String>,
+    /// Blocks in which they were.
+    pub blocks: usize,
+    /// The 95 % upper bound on the relative difference of the noisiest pair, as a ratio − 1;
+    /// `None` where it is not known.
+    pub floor: Option<f64>,
+    /// Beyond which a direction counts, as a ratio − 1: the floor, or what was stated beforehand.
+    pub margin: f64,
+    /// For how many comparisons it is the margin.
+    pub comparisons: usize,
+    /// The smallest effects, as a ratio − 1, that the comparison which could tell most and the one
+    /// which could tell least would have found with probability 0.8; never below `margin`.
+    pub detectable: Option<(f64, f64)>,
 }
 
 /// A number with its interval.
@@ -126,6 +146,9 @@ pub struct Comparison {
     pub ratio: Estimate,
     /// What follows.
     pub verdict: ComparisonVerdict,
+    /// The smallest effect, as a ratio − 1, that it would have found with probability 0.8;
+    /// `None` where that is not known.
+    pub detectable: Option<f64>,
     /// Which part of the change each cause bears: `compute`, `wait`, `serialise` → share (may exceed 1 or be negative). Empty when unknown.
     pub causes: BTreeMap<String, f64>,
     /// Whether measured, emulated …
@@ -257,6 +280,18 @@ pub struct Figure {
     pub y: Axis,
     /// The data.
     pub series: Vec<Series>,
+    /// Places across that have a name, ascending; none on an axis of categories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+}
+
+/// A place across with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// For people.
+    pub name: String,
+    /// Where, in the axis' unit.
+    pub x: f64,
 }
 
 /// One line, one kind of bar, or one part of stacked bars.

@@ -10,6 +10,7 @@ pub mod emulate;
 pub mod file;
 pub mod findings;
 pub mod journal;
+pub mod number;
 pub mod parse;
 pub mod plan;
 pub mod predicate;

@@ -11,6 +11,7 @@ pub use options::PlanOptions;
 pub use order::WallTime;
 
 use crosstalk_core::emulation::Placement;
+use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::value::{Levels, Params, Value};
@@ -89,6 +90,8 @@ pub enum Place {
     Virtual {
         /// The system, network included.
         system: String,
+        /// What is different about its links.
+        links: Links,
         /// How nodes are spread over boards.
         placement: Placement,
         /// Nodes.
@@ -111,6 +114,11 @@ impl Plan {
     /// Every cell of every experiment.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+
+    /// The nodes of its largest cell.
+    pub fn nodes(&self) -> usize {
+        self.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
     }
 }
 

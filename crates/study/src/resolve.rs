@@ -4,12 +4,15 @@
 //! about them is "not run" and not an error, and the resolved study reads again.
 
 use crate::check;
-use crate::file::{Experiment, Study};
+use crate::file::Study;
 use crate::plan::PlanOptions;
+use crate::substitute::factors_in;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
+use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 
 /// Reads `--set`'s `KEY=VALUE`. A value may be a list with commas (`1,2,4`) or
 /// as TOML writes it (`["a,b", "c"]`).
@@ -42,10 +45,10 @@ fn value(text: &str) -> Option<Value> {
 ///
 /// # Errors
 /// A usage fault where a setting names nothing of the study, or several things.
-pub fn resolve(study: &Study, options: &PlanOptions) -> Result<Study, Fault> {
+pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Result<Study, Fault> {
     let mut resolved = study.clone();
     for (key, value) in &options.set {
-        apply(&mut resolved, key, value).map_err(|fault| fault.at(format!("--set {key}")))?;
+        apply(&mut resolved, registry, key, value).map_err(|fault| fault.at(format!("--set {key}")))?;
     }
     if let Some(seed) = options.seed {
         resolved.seed = seed;
@@ -74,74 +77,116 @@ impl Target {
             Target::Param { experiment, part, param } => format!("{experiment}.{part}.{param}"),
         }
     }
+
+    fn experiment(&self) -> &str {
+        let (Target::Factor { experiment, .. } | Target::Param { experiment, .. }) = self;
+        experiment
+    }
+
+    /// The last word of its key.
+    fn name(&self) -> &str {
+        let (Target::Factor { factor: name, .. } | Target::Param { param: name, .. }) = self;
+        name
+    }
+
+    /// Whether these words are its key with some but the last left out.
+    fn is_meant_by(&self, words: &[&str]) -> bool {
+        let key = self.key();
+        let mut rest = key.split('.');
+        words.last() == Some(&self.name()) && words.iter().all(|word| rest.any(|part| part == *word))
+    }
 }
 
-fn apply(study: &mut Study, key: &str, value: &Value) -> Result<(), Fault> {
-    match target(study, key)? {
+fn apply(study: &mut Study, registry: &Registry, key: &str, value: &Value) -> Result<(), Fault> {
+    match target(study, registry, key)? {
         Target::Factor { experiment, factor } => set_levels(study, &experiment, &factor, value),
         Target::Param { experiment, part, param } => set_param(study, &experiment, &part, &param, value),
     }
 }
 
-/// What `key` means, where it means exactly one thing.
-fn target(study: &Study, key: &str) -> Result<Target, Fault> {
-    let parts: Vec<&str> = key.split('.').collect();
-    if let [experiment, part, param] = parts[..] {
-        let found = experiment_named(study, experiment)?;
-        if !found.work.contains_key(part) {
-            return Err(unknown("work", part, found.work.keys().map(String::as_str)));
-        }
-        return Ok(Target::Param { experiment: experiment.into(), part: part.into(), param: param.into() });
+/// What `key` means, where it means exactly one thing: `EXPERIMENT.FACTOR`,
+/// `EXPERIMENT.PART.PARAM`, or a shorter word for either that only one has.
+fn target(study: &Study, registry: &Registry, key: &str) -> Result<Target, Fault> {
+    let words: Vec<&str> = key.split('.').collect();
+    let whole = match words[..] {
+        [experiment, part, param] => Some(whole_param(study, experiment, part, param)?),
+        [experiment, factor] => whole_factor(study, experiment, factor),
+        _ => None,
+    };
+    if let Some(target) = whole {
+        return Ok(target);
     }
-    if let [experiment, factor] = parts[..] {
-        let found = experiment_named(study, experiment)?;
-        if !found.factors.contains_key(factor) {
-            return Err(unknown("factor", factor, found.factors.keys().map(String::as_str)));
-        }
-        return Ok(Target::Factor { experiment: experiment.into(), factor: factor.into() });
-    }
-    only_one(key, everything(study))
-}
-
-fn experiment_named<'a>(study: &'a Study, name: &str) -> Result<&'a Experiment, Fault> {
-    study
-        .experiment
-        .get(name)
-        .ok_or_else(|| unknown("experiment", name, study.experiment.keys().map(String::as_str)))
-}
-
-/// Every factor of a study, and every parameter that no factor feeds.
-fn everything(study: &Study) -> Vec<(String, Target)> {
-    let mut all = Vec::new();
-    for (name, experiment) in &study.experiment {
-        for factor in experiment.factors.keys() {
-            let target = Target::Factor { experiment: name.clone(), factor: factor.clone() };
-            all.push((factor.clone(), target));
-        }
-        for (part, spec) in &experiment.work {
-            let free =
-                spec.params.0.iter().filter(|(_, value)| crate::substitute::factors_in(value).is_empty());
-            for (param, _) in free {
-                let target =
-                    Target::Param { experiment: name.clone(), part: part.clone(), param: param.clone() };
-                all.push((param.clone(), target));
-            }
-        }
-    }
-    all
-}
-
-fn only_one(key: &str, all: Vec<(String, Target)>) -> Result<Target, Fault> {
-    let meant: Vec<&Target> = all.iter().filter(|(name, _)| name == key).map(|(_, target)| target).collect();
+    let all = everything(study, registry);
+    let meant: Vec<&Target> = all.iter().filter(|target| target.is_meant_by(&words)).collect();
     match meant[..] {
         [one] => Ok(one.clone()),
-        [] => Err(unknown("name", key, all.iter().map(|(name, _)| name.as_str()))),
+        [] => Err(nothing_is_meant(study, &all, &words)),
         _ => {
             let keys: Vec<String> = meant.iter().map(|target| target.key()).collect();
             Err(Fault::usage(format!("`{key}` is in several places"))
                 .remedy(format!("name one: {}", keys.join(", "))))
         }
     }
+}
+
+fn whole_param(study: &Study, experiment: &str, part: &str, param: &str) -> Result<Target, Fault> {
+    let found = study.experiment.get(experiment).ok_or_else(|| unknown_experiment(study, experiment))?;
+    if !found.work.contains_key(part) {
+        return Err(unknown("work", part, found.work.keys().map(String::as_str)));
+    }
+    Ok(Target::Param { experiment: experiment.into(), part: part.into(), param: param.into() })
+}
+
+fn whole_factor(study: &Study, experiment: &str, factor: &str) -> Option<Target> {
+    let found = study.experiment.get(experiment)?;
+    let target = Target::Factor { experiment: experiment.into(), factor: factor.into() };
+    found.factors.contains_key(factor).then_some(target)
+}
+
+/// The fault of a key that fits nothing: the first of its words that is not known.
+fn nothing_is_meant(study: &Study, all: &[Target], words: &[&str]) -> Fault {
+    match words {
+        [name] => unknown("name", name, names(all.iter())),
+        [experiment, name, ..] => match study.experiment.get(*experiment) {
+            Some(_) => {
+                let here = all.iter().filter(|target| target.experiment() == *experiment);
+                unknown("factor or parameter", name, names(here))
+            }
+            None => unknown_experiment(study, experiment),
+        },
+        [] => Fault::usage("expected a name"),
+    }
+}
+
+/// Each name once.
+fn names<'a>(targets: impl Iterator<Item = &'a Target>) -> BTreeSet<&'a str> {
+    targets.map(Target::name).collect()
+}
+
+fn unknown_experiment(study: &Study, name: &str) -> Fault {
+    unknown("experiment", name, study.experiment.keys().map(String::as_str))
+}
+
+/// Every factor of a study, and every parameter of its workloads that no factor
+/// feeds, written or left to its default.
+fn everything(study: &Study, registry: &Registry) -> Vec<Target> {
+    let mut all = Vec::new();
+    for (name, experiment) in &study.experiment {
+        for factor in experiment.factors.keys() {
+            all.push(Target::Factor { experiment: name.clone(), factor: factor.clone() });
+        }
+        for (part, spec) in &experiment.work {
+            // A workload that is not known is refused elsewhere, with its line.
+            let accepted = registry.workload(&spec.kind).map_or(&[][..], |workload| workload.parameters());
+            let written = spec.params.0.keys().map(String::as_str);
+            let known: BTreeSet<&str> = written.chain(accepted.iter().copied()).collect();
+            let fed = |param: &str| spec.params.get(param).is_some_and(|v| !factors_in(v).is_empty());
+            for param in known.into_iter().filter(|param| !fed(param)) {
+                all.push(Target::Param { experiment: name.clone(), part: part.clone(), param: param.into() });
+            }
+        }
+    }
+    all
 }
 
 fn set_levels(study: &mut Study, experiment: &str, factor: &str, value: &Value) -> Result<(), Fault> {
@@ -175,9 +220,7 @@ fn set_param(
     let Some(spec) = study.experiment.get_mut(experiment).and_then(|e| e.work.get_mut(part)) else {
         return Ok(());
     };
-    if let Some(factor) =
-        spec.params.get(param).and_then(|old| crate::substitute::factors_in(old).pop().map(String::from))
-    {
+    if let Some(factor) = spec.params.get(param).and_then(|old| factors_in(old).pop().map(String::from)) {
         return Err(Fault::usage(format!("`{param}` takes the level of factor `{factor}`"))
             .remedy(format!("set the factor: --set {experiment}.{factor}={value}")));
     }

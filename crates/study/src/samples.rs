@@ -54,6 +54,8 @@ pub struct Run {
     pub attempts: Vec<Attempt>,
     /// The machine when the run began, by node.
     pub provenance: BTreeMap<String, Provenance>,
+    /// The machine when it ended, by node; empty where it was not asked again.
+    pub provenance_after: BTreeMap<String, Provenance>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
     /// What was odd in the journal: lines that could not be read, samples of no attempt.

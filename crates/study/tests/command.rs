@@ -63,18 +63,18 @@ fn plan_of(study: &crosstalk_study::file::Study) -> Result<Plan, crosstalk_core:
 
 #[test]
 fn a_saved_study_reads_as_the_same() {
-    let vary = [vary("fabric", &["ethernet-1g", "none"]), vary("threads", &["1", "2"])];
+    let vary = [vary("fabric", &["ethernet-1g", "none"]), vary("env.THREADS", &["1", "2"])];
     let study = command_study(3, 1.0, &vary, &words(&["sh", "-c", "echo $HOME"])).expect("is a study");
     assert_eq!(parse(&to_toml(&study), "my.toml").expect("reads"), study);
 }
 
 #[test]
-fn other_factors_reach_the_command_as_environment() {
-    let vary = [vary("fabric", &["none"]), vary("io-depth", &["1", "32"])];
+fn variables_are_asked_for_and_reach_the_command_as_they_are_called() {
+    let vary = [vary("fabric", &["none"]), vary("env.IO_DEPTH", &["1", "32"])];
     let study = command_study(1, 1.0, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
     let params = &plan.experiments[0].cells[1].scene.work["command"].params;
-    let pair = Value::List(vec!["CROSSTALK_IO_DEPTH".into(), 32.into()]);
+    let pair = Value::List(vec!["IO_DEPTH".into(), 32.into()]);
     assert_eq!(params.get("env"), Some(&Value::List(vec![pair])));
     let argv = Value::List(vec!["./job".into(), "$1".into(), "$$".into()]);
     assert_eq!(params.get("argv"), Some(&argv), "the command's own $ stays as it is");
@@ -96,8 +96,25 @@ fn what_makes_no_study_is_refused() {
     assert!(fault(0, &[], &["true"]).starts_with("--nodes: "));
     assert!(fault(1, &[], &[]).contains("no command is given"));
     assert!(fault(1, &[vary("system", &["kosmos-srio"])], &["true"]).contains("vary `fabric`"));
-    assert!(fault(1, &[vary("a b", &["1"])], &["true"]).starts_with("--vary a b: "));
-    assert!(fault(1, &[vary("a", &["1"]), vary("a", &["2"])], &["true"]).contains("twice"));
-    assert!(fault(1, &[vary("a", &["1", "1"])], &["true"]).contains("twice"));
-    assert!(fault(1, &[vary("a", &[])], &["true"]).starts_with("--vary: "));
+    assert!(fault(1, &[vary("nodes", &["1", "2"])], &["true"]).contains("--nodes"));
+    assert!(fault(1, &[vary("env.a b", &["1"])], &["true"]).starts_with("--vary env.a b: "));
+    assert!(fault(1, &[vary("env.", &["1"])], &["true"]).starts_with("--vary env.: "));
+    assert!(fault(1, &[vary("env.CROSSTALK_NODE", &["1"])], &["true"]).contains("Crosstalk's own"));
+    assert!(fault(1, &[vary("env.a", &["1"]), vary("env.a", &["2"])], &["true"]).contains("twice"));
+    assert!(fault(1, &[vary("env.a", &["1", "1"])], &["true"]).contains("twice"));
+    assert!(fault(1, &[vary("env.a", &[])], &["true"]).starts_with("--vary: "));
+}
+
+#[test]
+fn a_slip_of_the_finger_is_no_environment_variable() {
+    let fault = |name: &str| {
+        command_study(1, 1.0, &[vary(name, &["1", "2"])], &words(&["true"])).expect_err(name).to_string()
+    };
+    for near in ["fabrik", "Fabric", "fabrics"] {
+        assert!(fault(near).contains("did you mean `fabric`?"), "{}", fault(near));
+    }
+    assert!(fault("threads").starts_with("--vary threads: unknown factor `threads`"));
+    for far in ["threads", "envthreads", "env-threads"] {
+        assert!(fault(far).contains("--vary env.threads=1,2"), "{}", fault(far));
+    }
 }

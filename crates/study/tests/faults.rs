@@ -255,3 +255,27 @@ fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     let fault = catalogues.system("s", &still, "s.toml").expect_err("stands still");
     assert_eq!(fault.to_string(), "s.toml:2: expected a speed above zero, found 0");
 }
+
+#[test]
+fn links_that_no_network_has() {
+    let with = |more: &str| format!("boards = \"many\", {more} }}");
+    let at = "boards = \"many\" }";
+    expect(at, &with("rate = 10"), 6, "needs a unit, found `10`", "2.5 Gbit/s");
+    expect(at, &with("rate = \"0 Gbit/s\""), 6, "more than zero", "");
+    expect(at, &with("rate = \"-1 Gbit/s\""), 6, "found `-1 Gbit/s`", "");
+    expect(at, &with("latency = \"5 parsecs\""), 6, "unknown unit `parsecs`", "");
+    planned(&STUDY.replacen(at, &with("rate = \"100 Gbit/s\", latency = \"1 µs\""), 1)).expect("plans");
+}
+
+#[test]
+fn marks_without_a_place() {
+    expect("log = [\"x\"]", "marks = { here = \"soon\" }", 26, "axis' unit, found `soon`", "");
+    expect(
+        "kind = \"lines\"\nmetric = \"bandwidth\"\nx = \"size\"\nseries = \"system\"\nlog = [\"x\"]",
+        "kind = \"bars\"\nmetric = \"bandwidth\"\nx = \"size\"\nseries = \"system\"\nmarks = { here = 64 }",
+        26,
+        "figures of lines",
+        "",
+    );
+    planned(&STUDY.replacen("log = [\"x\"]", "marks = { here = \"64 B\" }", 1)).expect("plans");
+}

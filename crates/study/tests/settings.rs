@@ -49,11 +49,17 @@ fn a_factor_takes_other_levels() {
 
 #[test]
 fn a_parameter_takes_another_value() {
-    // Without the other experiment that has a `scale`, the short name will do.
+    // Without the other experiments that have a `scale`, the short name will do.
     let mut alone = kosmos();
-    alone.experiment.remove("aa");
+    alone.experiment.retain(|name, _| ["bandwidth", "graph"].contains(&name.as_str()));
+    alone.figure.clear();
     alone.quick = None;
-    for (study, key) in [(kosmos(), "graph.pagerank.scale=20"), (alone, "scale=20")] {
+    for (study, key) in [
+        (kosmos(), "graph.pagerank.scale=20"),
+        (kosmos(), "graph.scale=20"),
+        (alone.clone(), "pagerank.scale=20"),
+        (alone, "scale=20"),
+    ] {
         let plan = plan(&study, &mock::catalogues(), &mock::registry(), &set(&[key])).expect("plans");
         let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
         assert_eq!(graph.cells[0].scene.work["pagerank"].params.get("scale"), Some(&Value::Int(20)));
@@ -78,7 +84,7 @@ fn a_resolved_study_reads_and_plans_the_same_again() {
     options.looks = Some(vec![3]);
     for quick in [false, true] {
         options.quick = quick;
-        let resolved = resolve(&kosmos(), &options).expect("resolves");
+        let resolved = resolve(&kosmos(), &mock::registry(), &options).expect("resolves");
         let again = parse(&to_toml(&resolved), "study.toml").unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(again, resolved);
         let only_quick = PlanOptions { quick, ..PlanOptions::default() };
@@ -105,6 +111,12 @@ fn keys_that_mean_nothing_or_too_much() {
     };
     assert!(fault("system=moonshot").contains("name one: bandwidth.system, graph.system"));
     assert!(fault("scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
+    assert!(fault("pagerank.scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
+    assert!(
+        fault("seed=12").contains("name one: aa.pagerank.seed, graph.pagerank.seed"),
+        "though not written"
+    );
+    assert!(fault("pagerank.scal=12").contains("unknown experiment `pagerank`"));
     assert!(fault("slavs=1").contains("did you mean `slaves`?"));
     assert!(fault("graph.slavs=1").contains("did you mean `slaves`?"));
     assert!(fault("grap.slaves=1").contains("did you mean `graph`?"));
@@ -127,12 +139,12 @@ fn a_study_without_a_quick_section_says_so() {
 #[test]
 fn looks_from_the_command_line_ascend_too() {
     let options = PlanOptions { looks: Some(vec![4, 2]), ..PlanOptions::default() };
-    assert!(resolve(&kosmos(), &options).is_err());
+    assert!(resolve(&kosmos(), &mock::registry(), &options).is_err());
 }
 
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).seconds();
-    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 2.0));
+    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 12.0 + 10.0 + 2.0 + 2.0));
     assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
 }

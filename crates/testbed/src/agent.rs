@@ -3,6 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Duplex;
 use crosstalk_host::Launcher;
+use crosstalk_host::limits::Demand;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
@@ -36,6 +37,17 @@ pub(crate) fn command(launcher: &Launcher, stream: OwnedFd) -> Result<Command, F
 /// The fault of an agent that does not start.
 pub(crate) fn not_started(launcher: &Launcher, error: &std::io::Error) -> Fault {
     Fault::environment(format!("cannot start an agent ({}): {error}", launcher.program.display()))
+}
+
+/// What agents on so many nodes take of their host.
+///
+/// In this process a stream for each, held twice (to read and to write), and a
+/// thread that reads it. There the agent's process with its threads, a first
+/// process of the node, and a program that the agent starts: measured, 7 tasks
+/// a node in all with a program of one thread.
+pub(crate) fn demand(nodes: usize) -> Demand {
+    let nodes = nodes as u64;
+    Demand { what: format!("{nodes} nodes"), files: 2 * nodes + 32, tasks: 7 * nodes, namespaces: 0 }
 }
 
 /// Refuses a cluster of no nodes, or of more than `most`.

@@ -38,8 +38,13 @@ impl Testbed for Local {
         vec![Need::found("processes on loopback", "no isolation, no shaped links")]
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+    fn admits(&self, nodes: usize) -> Result<(), Fault> {
         agent::check_count(nodes, MOST)?;
+        agent::demand(nodes).check()
+    }
+
+    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.admits(nodes)?;
         let ledger = Ledger::open(&self.launcher)?;
         let agents = (0..nodes).map(|_| None).collect();
         Ok(Box::new(LocalCluster { agents, launcher: self.launcher.clone(), ledger }))

@@ -41,8 +41,12 @@ impl Testbed for Mock {
         Vec::new()
     }
 
+    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+        agent::check_count(nodes, 10_000)
+    }
+
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        agent::check_count(nodes, 10_000)?;
+        self.admits(nodes)?;
         let streams = (0..nodes).map(|_| None).collect();
         Ok(Box::new(MockCluster { testbed: self.clone(), streams }))
     }

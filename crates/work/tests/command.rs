@@ -139,6 +139,14 @@ fn who_fails_because_node_0_has_ended_does_not_fail_the_attempt() {
 }
 
 #[test]
+fn who_fails_long_before_node_0_ends_well_fails_the_attempt() {
+    let script = "if [ $CROSSTALK_NODE = 0 ]; then sleep 0.4; exit 0; fi; echo lost >&2; exit 3";
+    let outcomes = play(&shell(script), 2, 20.0);
+    let fault = outcomes[1].as_ref().expect_err("it failed by itself");
+    assert!(fault.message.contains("exit code 3") && fault.message.contains("lost"), "{fault}");
+}
+
+#[test]
 fn who_does_not_listen_is_killed_two_seconds_later() {
     let script = "if [ $CROSSTALK_NODE = 0 ]; then sleep 0.2; exit 0; fi
                   trap '' TERM; while true; do sleep 0.05; done";

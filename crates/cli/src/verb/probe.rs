@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -103,7 +105,7 @@ fn between_virtual_nodes(
     args: &ProbeArgs,
     params: &Params,
     deadline: Duration,
-    interrupted: &std::sync::atomic::AtomicBool,
+    interrupted: &Arc<AtomicBool>,
 ) -> Result<Vec<(Reading, u64)>, Fault> {
     let link = match args.fabric.as_str() {
         "none" => Link::Unshaped,
@@ -118,7 +120,8 @@ fn between_virtual_nodes(
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    crosstalk_lab::once(&parts::registry(), &Virtual::new(Launcher::current()), &scene, deadline, interrupted)
+    let bed = Virtual::new(Launcher::current()).until(interrupted);
+    crosstalk_lab::once(&parts::registry(), &bed, &scene, deadline, interrupted)
 }
 
 /// Metric → unit, as the workload declares them.

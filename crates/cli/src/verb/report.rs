@@ -8,9 +8,11 @@ use crosstalk_lab::rundir::RunDir;
 use crate::args::ReportArgs;
 use crate::conclude::{Resolved, conclude};
 use crate::out::Out;
+use crate::signal;
 
 pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
-    conclude(&dir, &resolved, args.gate, out)
+    conclude(&dir, resolved, args.gate, &interrupted, out)
 }

@@ -2,24 +2,29 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::record::Status;
+use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Value;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::rundir::RunDir;
+use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, setting};
 
-use crate::args::{HowArgs, RunArgs, StudyArgs};
+use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
 use crate::conclude::{Resolved, conclude};
 use crate::out::Out;
 use crate::{catalogue, parts, progress, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
     let resolved = prepare(&args.study)?;
     if let Some(file) = &args.save {
         std::fs::write(file, crosstalk_study::to_toml(&resolved.study))
@@ -30,15 +35,36 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    // What cannot be run at all is said before a directory is made for it.
-    parts::testbed(args.how.testbed, &resolved.plan)?;
-    deadline(&args.how)?;
+    // What cannot be run at all is said before a directory is made for it; and
+    // who interrupts by now has nothing to go on with.
+    let how = How::new(&args.how, &resolved.plan, interrupted)?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
     };
     resolved.save(&dir)?;
-    perform(&dir, &resolved, Run::default(), &args.how, out)
+    perform(&dir, resolved, Run::default(), &how, out)
+}
+
+/// How a run is performed and judged, checked.
+pub struct How {
+    kind: TestbedKind,
+    testbed: Box<dyn Testbed>,
+    /// The longest an attempt may take.
+    deadline: Option<Duration>,
+    gate: bool,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl How {
+    /// # Errors
+    /// What this host cannot do of the plan, or interrupted.
+    pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
+        let deadline = deadline(args)?;
+        let testbed = parts::testbed(args.testbed, plan, &interrupted);
+        let testbed = signal::unless(&interrupted, testbed)?;
+        Ok(How { kind: args.testbed, testbed, deadline, gate: args.gate, interrupted })
+    }
 }
 
 /// The study that was asked for, and its plan.
@@ -100,44 +126,52 @@ fn unreadable_vary(text: &str) -> Fault {
 /// Runs what is left of a plan in `dir`, and concludes.
 pub fn perform(
     dir: &RunDir,
-    resolved: &Resolved,
+    resolved: Resolved,
     before: Run,
-    how: &HowArgs,
+    how: &How,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let registry = parts::registry();
-    let testbed = parts::testbed(how.testbed, &resolved.plan)?;
-    let interrupted = signal::interrupted()?;
-    let deadline = deadline(how)?;
     let mut progress = progress::watcher(out);
     let lab = Lab {
         registry: &registry,
         catalogues: &resolved.catalogues,
         study: &resolved.study,
         plan: &resolved.plan,
-        testbed: testbed.as_ref(),
+        testbed: how.testbed.as_ref(),
         dir,
         clock: &SystemClock,
-        deadline,
+        deadline: how.deadline,
         command: command_line(),
-        interrupted: &interrupted,
+        interrupted: &how.interrupted,
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = format!("go on with: crosstalk resume {}", dir.path().display());
+    let resume = resume_line(dir, how.kind);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => {
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
         Ok(_) => {
-            let code = conclude(dir, resolved, how.gate, out)?;
+            let code = conclude(dir, resolved, how.gate, &how.interrupted, out)?;
             something_finished(dir).map(|()| code)
         }
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// How to go on with a run that was cut short: on the same testbed, as samples
+/// of different ones must not be mixed.
+pub fn resume_line(dir: &RunDir, testbed: TestbedKind) -> String {
+    let testbed = match testbed {
+        TestbedKind::Auto => "",
+        TestbedKind::Virtual => " --testbed virtual",
+        TestbedKind::Local => " --testbed local",
+    };
+    format!("go on with: crosstalk resume {}{testbed}", dir.path().display())
 }
 
 /// A fault where all attempts failed: there is a report, but nothing was measured.

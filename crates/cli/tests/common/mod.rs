@@ -1,4 +1,5 @@
 //! The program as a user has it.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -59,4 +60,74 @@ pub fn stdout(output: &Output) -> String {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Small, in virtual time, so that it needs no namespaces.
+const STUDY: &str = r#"
+    schema = "crosstalk.study/1"
+    title = "Two networks, small messages"
+    looks = [8]
+    [headline]
+    experiment = "b"
+    level = "kosmos-srio"
+    [experiment.b]
+    work.stream = { kind = "stream", size = "4096 B" }
+    conditions = { system = "$system" }
+    factors = { system = ["microblade", "kosmos-srio"] }
+    compare = { factor = "system", base = "microblade" }
+"#;
+
+pub fn study(dir: &Path) {
+    std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
+}
+
+/// Processes that have `needle` in their environment or command line and are not us.
+pub fn left_behind(needle: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+        let text = |name| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let line = [text("cmdline"), text("environ")].concat();
+        if String::from_utf8_lossy(&line).contains(needle) {
+            found.push(String::from_utf8_lossy(&text("cmdline")).replace('\0', " "));
+        }
+    }
+    found
+}
+
+pub fn journal(dir: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(dir.join("journal.ndjson")).expect("a journal");
+    text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
+}
+
+pub fn samples(dir: &Path) -> Vec<serde_json::Value> {
+    journal(dir).into_iter().filter(|l| l["line"] == "sample").collect()
+}
+
+pub fn virtual_nodes(dir: &Path) -> bool {
+    let doctor = crosstalk(dir, &["doctor", "--json"]);
+    let told: serde_json::Value =
+        serde_json::from_str(stdout(&doctor).lines().last().unwrap_or("{}")).expect("JSON");
+    let found = told["needs"][0]["needs"][0]["state"] == "found";
+    if !found {
+        eprintln!("skipped: no virtual nodes here: {}", told["needs"][0]);
+    }
+    found
+}
+
+pub fn await_samples(out: &Path, n: usize) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !out.join("journal.ndjson").exists() || samples(out).len() < n {
+        assert!(Instant::now() < until, "no samples came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// As Ctrl-C does.
+pub fn interrupt(pid: u32) {
+    kill("-INT", pid);
+}
+
+pub fn kill(signal: &str, pid: u32) {
+    let status = Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill runs");
+    assert!(status.success());
 }

@@ -4,6 +4,7 @@
 
 mod bridge;
 mod link;
+mod neighbour;
 mod socket;
 mod tbf;
 mod wire;

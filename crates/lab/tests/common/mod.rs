@@ -154,7 +154,7 @@ impl Stage {
     pub fn new(toml: &str) -> Self {
         let study = crosstalk_study::parse(toml, "test.toml").expect("the study parses");
         let registry = registry(&Count::default(), 0, &Arc::default());
-        let study = crosstalk_study::resolve(&study, &PlanOptions::default()).expect("resolves");
+        let study = crosstalk_study::resolve(&study, &registry, &PlanOptions::default()).expect("resolves");
         let plan = crosstalk_study::plan(&study, &Catalogues::new(), &registry, &PlanOptions::default())
             .expect("the study plans");
         Stage {

@@ -2,10 +2,11 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
+use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
-use crate::{number, summary, words};
+use crate::{summary, words};
 
 /// How many have which verdict, all claims, then a legend of the verdicts that occur.
 pub fn claims(findings: &Findings) -> String {
@@ -55,17 +56,14 @@ fn numbers(claim: &ClaimFinding) -> String {
     };
     let mut list = String::new();
     if let Some(found) = &claim.found {
-        list += &entry(
-            "found",
-            number::number(found.value, unit),
-            number::interval(found, unit).unwrap_or_default(),
-        );
+        list +=
+            &entry("found", number::value(found, unit), number::interval(found, unit).unwrap_or_default());
     }
     if let Some(published) = claim.published {
         list += &entry(Origin::Published.word(), number::number(published, unit), String::new());
     }
     if let Some(margin) = claim.margin {
-        list += &entry("margin", format!("± {}", number::tick(margin, "%")), String::new());
+        list += &entry("margin", format!("± {}", number::percent(margin)), String::new());
     }
     if list.is_empty() {
         return String::new();

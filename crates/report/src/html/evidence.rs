@@ -4,12 +4,13 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
+use crosstalk_study::number;
 use std::collections::BTreeMap;
 
 use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
 use crate::summary::{self, Fact};
-use crate::{number, words};
+use crate::{label, words};
 
 /// Comparisons shown without asking.
 const OPEN_COMPARISONS: usize = 8;
@@ -89,16 +90,23 @@ fn comparison(c: &Comparison, strip: &str) -> String {
     let causes =
         if causes.is_empty() { causes } else { format!("<p>The change is borne by {}.</p>", Prose(&causes)) };
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}</div></li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}{least}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
         compared = Text(&summary::compared(c)),
         place = Text(&summary::place(c)),
-        value = Prose(&number::number(c.ratio.value, "ratio")),
+        value = Prose(&number::value(&c.ratio, "ratio")),
         ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
         origin = c.origin.word(),
+        least = least(c),
     )
+}
+
+/// What it would have found, had there been less.
+fn least(c: &Comparison) -> String {
+    let said = |least: String| format!("<p><small>detectable {}</small></p>", Prose(&least));
+    summary::least(c).map(said).unwrap_or_default()
 }
 
 /// What a reader must know before believing: kinds first, every one on demand.
@@ -221,7 +229,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
 /// How the run went.
 pub fn run(findings: &Findings) -> String {
     let facts: String = summary::run_facts(findings).iter().map(entry).collect();
-    let took = number::duration(findings.run.seconds);
+    let took = label::duration(findings.run.seconds);
     format!(
         r#"<p>It took {took}.</p><details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#
     )

@@ -2,9 +2,10 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
+use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
-use crate::number;
+use crate::label;
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
 
 /// The figure; `index` tells it from others on the page.
@@ -115,9 +116,9 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
             Text(&series.name),
             series.origin.word(),
             Text(&across(point, &figure.x)),
-            Text(&number::number(y.value, unit)),
+            Text(&number::value(y, unit)),
             Text(&number::interval(y, unit).unwrap_or_default()),
-            number::behind(y.n, series.origin == Origin::Published),
+            label::behind(y.n, series.origin == Origin::Published),
         )
     };
     series.points.iter().map(row).collect()

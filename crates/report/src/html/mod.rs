@@ -13,7 +13,7 @@ mod table;
 use crosstalk_study::findings::Findings;
 
 use crate::plot::Palette;
-use crate::{number, summary};
+use crate::{label, summary};
 use escape::{Prose, Text};
 
 const STYLE: &str = include_str!("page.css");
@@ -117,7 +117,7 @@ fn header(findings: &Findings) -> String {
 "#,
         sentence = Prose(&headline.text),
         title = Prose(&findings.title),
-        date = number::date(findings.run.began),
+        date = label::date(findings.run.began),
         command = command(&headline.command),
         links = links(findings),
     )

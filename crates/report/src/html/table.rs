@@ -3,9 +3,9 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Table, TableCell};
+use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
-use crate::number;
 
 /// Longest text kept on one line, in characters.
 const SHORT: usize = 20;
@@ -67,7 +67,7 @@ fn body(row: &[TableCell], origins: &[Option<Origin>], numeric: &[bool]) -> Stri
                 Some(_) => String::new(),
                 None => format!(r#" <span class="origin">{}</span>"#, origin.word()),
             };
-            format!(r#"<td class="n">{}{ends}{origin}</td>"#, Text(&number::number(estimate.value, unit)))
+            format!(r#"<td class="n">{}{ends}{origin}</td>"#, Text(&number::value(estimate, unit)))
         }
     };
     format!("<tr>{}</tr>", row.iter().enumerate().map(cell).collect::<String>())

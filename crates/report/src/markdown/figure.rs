@@ -2,9 +2,9 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Series};
+use crosstalk_study::number;
 
 use super::escape::text;
-use crate::number;
 use crate::plot::across;
 
 /// The figure as a table.

@@ -6,16 +6,17 @@ mod figure;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
 use crosstalk_study::findings::{CellFinding, ClaimFinding, Comparison, Findings, Table, TableCell};
+use crosstalk_study::number;
 
 use crate::summary::{self, Fact};
-use crate::{number, words};
+use crate::{label, words};
 use escape::{code, text};
 
 /// The report.
 pub fn markdown(findings: &Findings) -> String {
     let headline = &findings.headline;
     let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
-    let byline = format!("**{}**, {}", text(&findings.title), number::date(findings.run.began));
+    let byline = format!("**{}**, {}", text(&findings.title), label::date(findings.run.began));
     let command = match headline.command.trim() {
         "" => String::new(),
         command => format!("Repeat it:\n\n{}", escape::command(command)),
@@ -70,19 +71,21 @@ fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
-    let head = strings(["From -> to", "Where", "Verdict", "Ratio", "Origin", "What bears the change"]);
+    let head =
+        strings(["From -> to", "Where", "Verdict", "Ratio", "Detectable", "Origin", "What bears the change"]);
     let row = |c: &Comparison| {
         vec![
             text(&summary::compared(c)),
             text(&summary::place(c)),
             words::comparison(c.verdict).word.to_string(),
             text(&number::estimate(&c.ratio, "ratio")),
+            text(&summary::least(c).unwrap_or_default()),
             c.origin.word().to_string(),
             text(&summary::causes(c)),
         ]
     };
     let rows: Vec<_> = comparisons.iter().map(row).collect();
-    grid(&head, &[false, false, false, true, false, false], &rows)
+    grid(&head, &[false, false, false, true, true, false, false], &rows)
 }
 
 fn claims(claims: &[ClaimFinding]) -> String {

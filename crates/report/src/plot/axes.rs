@@ -2,7 +2,7 @@
 
 use super::scale::Scale;
 use super::svg::{self, line, text};
-use crate::number;
+use crate::label;
 
 /// Free pixels between two labels.
 const GAP: f64 = 10.0;
@@ -23,7 +23,7 @@ pub fn ticks(scale: &Scale, unit: &str, most: usize) -> Vec<Tick> {
     scale
         .ticks(unit, most)
         .into_iter()
-        .filter_map(|v| Some(Tick { at: scale.at(v)?, label: svg::fitted(&number::tick(v, unit), LONGEST) }))
+        .filter_map(|v| Some(Tick { at: scale.at(v)?, label: svg::fitted(&label::tick(v, unit), LONGEST) }))
         .collect()
 }
 

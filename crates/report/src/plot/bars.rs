@@ -3,11 +3,11 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
+use crosstalk_study::number;
 
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
 use super::{Drawing, Layout, Palette, across, heading, tip};
-use crate::number;
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -30,7 +30,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
                         (true, false) => format!("{name}, published"),
                         (false, _) => name.to_string(),
                     };
-                    let value = number::number(point.y.value, &figure.y.unit);
+                    let value = number::value(&point.y, &figure.y.unit);
                     rows.push(Row {
                         heading: heading.take(),
                         label,

@@ -2,7 +2,7 @@
 //! where there is room.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
+use crosstalk_study::findings::{Figure, Mark, Point, Scale as Kind, Series};
 
 use super::axes::{self, Tick};
 use super::scale::{Scale, drawable};
@@ -15,6 +15,8 @@ const TICKS_UP: usize = 6;
 const NAME_GAP: f64 = 16.0;
 /// Farthest that a line may end from where the names stand, in pixels.
 const FARTHEST: f64 = 40.0;
+/// Pixels between the names of two marks.
+const MARK_ROW: f64 = 13.0;
 /// Pixels above and below the plot.
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
@@ -32,7 +34,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     order.sort_by_key(|series| series.origin != Origin::Published);
     let curves: String = order.iter().map(|series| plot.curve(series)).collect();
     let names = plot.names();
-    let inside = plot.frame() + &curves + names.as_deref().unwrap_or_default();
+    let inside = plot.frame() + &plot.marks() + &curves + names.as_deref().unwrap_or_default();
     let size = (layout.width, layout.height);
     let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
     Some(Drawing { svg, named: names.is_some(), omitted: total - drawn })
@@ -120,6 +122,25 @@ impl<'a> Plot<'a> {
             ),
         ]
         .concat()
+    }
+
+    /// Places across that have a name: an upright line each, names one below the other.
+    fn marks(&self) -> String {
+        let Across::Numbers(scale) = &self.across else { return String::new() };
+        let (left, right) = (self.left, self.right);
+        let places = self.figure.marks.iter().filter_map(|mark| Some((mark, scale.at(mark.x)?)));
+        let drawn = places.filter(|(_, at)| (left..=right).contains(at));
+        let mark = |(row, (mark, at)): (usize, (&Mark, f64))| {
+            let y = TOP + MARK_ROW * (row as f64 + 1.0);
+            // Where the right end has no room, the name stands on the other side.
+            let (anchor, x) = if at + 4.0 + svg::width(&mark.name) > right {
+                ("end", at - 4.0)
+            } else {
+                ("start", at + 4.0)
+            };
+            line("place", at, TOP, at, self.layout.height - BOTTOM) + &text("tick", anchor, x, y, &mark.name)
+        };
+        drawn.enumerate().map(mark).collect()
     }
 
     /// Where there are few numbers across, exactly these; else round ones.

@@ -15,8 +15,9 @@ mod svg;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Series};
+use crosstalk_study::number;
 
-use crate::number;
+use crate::label;
 pub use palette::Palette;
 pub use strip::{Strip, domain};
 pub use svg::marker;
@@ -92,7 +93,7 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         "" => series.name.clone(),
         group => format!("{group}: {}", series.name),
     };
-    let behind = number::behind(point.y.n, series.origin == Origin::Published);
+    let behind = label::behind(point.y.n, series.origin == Origin::Published);
     let mut origin = series.origin.word().to_string();
     if !behind.is_empty() {
         origin += ", ";

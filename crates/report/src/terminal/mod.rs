@@ -5,10 +5,11 @@ mod layout;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
+use crosstalk_study::number;
 
+use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
-use crate::{number, plot};
 use layout::{Column, clean, wrap};
 
 /// Fewest columns that anything is laid out for.

@@ -14,6 +14,10 @@ pub fn hostile(text: &str) -> Findings {
     name(&mut findings.headline.command);
     name(&mut findings.run.ended);
     name(&mut findings.run.version);
+    for noise in &mut findings.run.noise {
+        name(&mut noise.metric);
+        noise.cells.iter_mut().for_each(name);
+    }
     findings.run.absences.iter_mut().for_each(name);
     findings.warnings.iter_mut().for_each(name);
     for claim in &mut findings.claims {

@@ -65,8 +65,9 @@ fn figure() -> impl Strategy<Value = Figure> {
     let series = (text(), text(), origin(), vec(point, 0..5))
         .prop_map(|(name, group, origin, points)| Series { name, group, origin, points });
     let kind = proptest::sample::select(vec![FigureKind::Lines, FigureKind::Bars, FigureKind::Stacked]);
-    (text(), text(), kind, axis(), axis(), vec(series, 0..5)).prop_map(
-        |(title, caption, kind, x, y, series)| Figure {
+    let mark = (text(), number()).prop_map(|(name, x)| Mark { name, x });
+    (text(), text(), kind, axis(), axis(), vec(series, 0..5), vec(mark, 0..4)).prop_map(
+        |(title, caption, kind, x, y, series, marks)| Figure {
             name: title.clone(),
             title,
             caption,
@@ -74,6 +75,7 @@ fn figure() -> impl Strategy<Value = Figure> {
             x,
             y,
             series,
+            marks,
         },
     )
 }
@@ -134,6 +136,7 @@ fn comparison() -> impl Strategy<Value = Comparison> {
             at: Default::default(),
             ratio,
             verdict: ComparisonVerdict::Inconclusive,
+            detectable: Some(ratio.value),
             causes,
             origin,
         },
@@ -157,8 +160,15 @@ prop_compose! {
         findings.run.quick = flags.1;
         findings.run.began = numbers.0;
         findings.run.seconds = numbers.1;
-        findings.run.noise_floor = Some(numbers.2);
-        findings.run.detectable = Some(numbers.3);
+        findings.run.noise = vec![NoiseFloor {
+            metric: words[0].clone(),
+            cells: words[..2].to_vec(),
+            blocks: 12,
+            floor: Some(numbers.2),
+            margin: numbers.2,
+            comparisons: 2,
+            detectable: Some((numbers.2, numbers.3)),
+        }];
         findings.run.ended = words[4].clone();
         findings.warnings = words[4..].to_vec();
         Findings { figures, tables, claims, comparisons, ..findings }

@@ -183,6 +183,24 @@ fn what_is_missing_is_left_out_or_said() {
 }
 
 #[test]
+fn a_floor_says_which_metric_and_cells_it_covers_and_stands_beside_what_is_detectable() {
+    let findings = fixture::example();
+    let floor = "run_time: equal cells differ by 1.2 % at most (95 % bound after 24 blocks; measured on: Graph analytics on microblade, 6 slaves, twice)";
+    let detectable = "run_time: effects of 3.1 % and more to 4.4 % and more, depending on the comparison, in 8 of 10 such runs";
+    let none =
+        "bandwidth: not measured, since no equal cells were compared (A/A); a direction counts beyond 0.5 %";
+    let page = page(&findings);
+    let page = words(Document::parse(&page).expect("well-formed").root());
+    let shown = terminal(&findings, 200, false);
+    for said in [floor, detectable, none, "bandwidth: effects of 0.6 % and more, in 8 of 10 such runs"] {
+        assert!(page.contains(said), "{said}");
+        assert!(shown.contains(said), "{said}: {shown}");
+        assert!(markdown(&findings).contains(said), "{said}");
+    }
+    assert_eq!(page.matches("detectable from 3.1 %").count(), findings.comparisons.len());
+}
+
+#[test]
 fn names_cannot_bring_markup() {
     let evil = r#"</style></script><script>alert(1)</script><img src=x onerror='alert(1)'>"#;
     let findings = hostile(evil);

@@ -55,11 +55,11 @@ impl Situation {
     }
 
     /// How comparison `index` is asked.
-    fn ask<'a>(self, index: usize, ratios: &'a [Option<f64>], twins: &'a [Option<f64>]) -> Practical<'a> {
+    fn ask<'a>(self, index: usize, ratios: &'a [Option<f64>], twins: &'a Vec<Option<f64>>) -> Practical<'a> {
         let comparison = match self {
             Situation::Equal | Situation::Mixed => Comparison::new(ratios, 0.0),
             Situation::Edge => Comparison::new(ratios, EDGE.ln()),
-            Situation::User => Comparison::new(ratios, 0.0).above_noise(twins),
+            Situation::User => Comparison::new(ratios, 0.0).above_noise(std::slice::from_ref(twins)),
             Situation::Size => {
                 let off = if index.is_multiple_of(2) { SIZE_MARGIN } else { -SIZE_MARGIN };
                 Comparison::new(ratios, 0.0).against(self.truth(index) + off, SIZE_MARGIN)

@@ -14,8 +14,8 @@ pub enum Ask {
         by_block: Vec<Option<f64>>,
         /// The margin stated beforehand.
         margin: Margin,
-        /// What equal cells showed, where it was measured.
-        noise: Vec<Option<f64>>,
+        /// What pairs of equal cells showed, where it was measured.
+        noise: Vec<Vec<Option<f64>>>,
         /// The published size.
         size: Option<Published>,
     },

@@ -38,7 +38,7 @@ pub enum Put {
     /// About one number a block.
     One(One),
     /// About several differences that must all be above zero.
-    Steps(Order, Reading),
+    Steps(Steps),
     /// It cannot be asked: why.
     Not(String),
 }
@@ -55,8 +55,31 @@ pub struct One {
     pub margin: Margin,
     /// The published size and its margin, on the question's scale.
     pub size: Option<(f64, f64)>,
+    /// Which noise counts as margin, where any does.
+    pub noise: Option<Beside>,
     /// For a ratio: which cells it is of, so that a comparison of the same can answer it.
     pub contrast: Option<Contrast>,
+}
+
+/// A question about several differences.
+pub struct Steps {
+    /// What each step showed, by complete block.
+    pub order: Order,
+    /// How the answer reads.
+    pub reading: Reading,
+    /// Which noise counts as margin.
+    pub noise: Beside,
+}
+
+/// The noise beside which a claim must stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beside {
+    /// The place of the claim's experiment.
+    pub experiment: usize,
+    /// What is asked of its cells.
+    pub metric: String,
+    /// What one of the natural log is on the claim's scale.
+    pub scale: f64,
 }
 
 /// Cells over cells.
@@ -128,13 +151,17 @@ impl Stated<'_> {
         if let Some(ratio) = &claim.ratio {
             let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
             let datum = log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
-            self.one(datum, Kind { contrast: Some(contrast), ..Kind::paired(Scale::Ratio, 1.0, margins()) })
+            self.one(
+                datum,
+                Kind {
+                    contrast: Some(contrast),
+                    ..Kind::paired(Scale::Ratio, 1.0, view, &ratio.metric, 1.0)
+                },
+            )
         } else if let Some(trend) = &claim.trend {
             // A slope is a log₂ ratio a doubling or step.
-            let Margin { beyond, within } = margins();
-            let doubling = Margin { beyond: beyond / LN_2, within: within / LN_2 };
             let datum = shape::slope(view, trend, &claim.at);
-            self.one(datum, Kind::paired(Scale::Plain, 0.0, doubling))
+            self.one(datum, Kind::paired(Scale::Plain, 0.0, view, &trend.metric, LN_2.recip()))
         } else if let Some(order) = &claim.order {
             shape::order(view, order, &claim.at)
         } else if let Some(peak) = &claim.peak {
@@ -171,6 +198,7 @@ impl Stated<'_> {
             reading,
             margin: if equal { size.map_or(kind.margin, |(_, margin)| margin.into()) } else { kind.margin },
             size: size.filter(|_| !equal),
+            noise: kind.noise.filter(|_| !equal),
             contrast: kind.contrast.filter(|_| !equal),
         })
     }
@@ -195,16 +223,22 @@ struct Kind {
     /// As compared.
     margin: Margin,
     lone: bool,
+    noise: Option<Beside>,
     contrast: Option<Contrast>,
 }
 
 impl Kind {
-    fn paired(scale: Scale, neutral: f64, margin: Margin) -> Self {
-        Kind { scale, neutral, margin, lone: false, contrast: None }
+    /// Of differences, whose unit is `unit` of the natural log.
+    fn paired(scale: Scale, neutral: f64, view: &View, metric: &str, unit: f64) -> Self {
+        let Margin { beyond, within } = margins();
+        let margin = Margin { beyond: beyond * unit, within: within * unit };
+        let noise = Some(Beside { experiment: view.index, metric: metric.to_string(), scale: unit });
+        Kind { scale, neutral, margin, lone: false, noise, contrast: None }
     }
 
     /// A number that has no neutral place: what was published of it is a size.
     fn lone() -> Self {
-        Kind { scale: Scale::Plain, neutral: f64::NAN, margin: Margin::default(), lone: true, contrast: None }
+        let margin = Margin::default();
+        Kind { scale: Scale::Plain, neutral: f64::NAN, margin, lone: true, noise: None, contrast: None }
     }
 }

@@ -8,8 +8,9 @@ use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
 use super::datum::{Datum, log_ratio};
+use super::family::Family;
 use super::select::View;
-use super::{causes, estimate, level};
+use super::{causes, detectable, estimate, level};
 use crate::findings::{Comparison, ComparisonVerdict, Estimate};
 
 /// One comparison with its data.
@@ -65,7 +66,7 @@ pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
 impl Pair<'_> {
     /// What an answer about log (other / base) means, with the causes of a
     /// change. `None` where no block has both cells.
-    pub fn finding(&self, answer: &Answer, blocks: &[usize]) -> Option<Comparison> {
+    pub fn finding(&self, answer: &Answer, family: &Family, blocks: &[usize]) -> Option<Comparison> {
         let verdict = verdict(answer.side, self.metric.better);
         let changed = matches!(answer.side, Some(Side::Above | Side::Below));
         Some(Comparison {
@@ -78,6 +79,7 @@ impl Pair<'_> {
             at: self.at.clone(),
             ratio: self.ratio(answer, blocks)?,
             verdict,
+            detectable: detectable::of(self, family, blocks),
             causes: if changed { self.causes(blocks) } else { BTreeMap::new() },
             origin: self.datum.origins.last().copied().unwrap_or(Origin::Measured),
         })

@@ -8,12 +8,13 @@
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level};
 use crosstalk_stats::looks::Looks;
+use crosstalk_stats::order::Order;
 use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
 use super::ask::Ask;
-use super::claim::{Contrast, One, Put, Stated, state};
+use super::claim::{Beside, Contrast, One, Put, Stated, state};
 use super::comparison::{Pair, pairs};
 use super::data::Data;
 use super::lookup::Lookup;
@@ -43,7 +44,7 @@ pub struct Family<'a> {
     /// Claims in the study's order.
     pub claims: Vec<Judged<'a>>,
     /// What equal cells showed.
-    pub noise: Vec<Noise>,
+    pub noise: Noise<'a>,
     /// The family's state.
     pub conclusions: Conclusions,
     /// The planned looks.
@@ -56,8 +57,7 @@ pub struct Family<'a> {
 pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, blocks: usize) -> Family<'a> {
     let view = |name: &str| View::new(data, &study.experiment, name);
     let views: Vec<View> = data.experiments.iter().filter_map(|e| view(&e.planned.name)).collect();
-    let noise = noise::measured(&views);
-    let about = |experiment: usize, metric: &str| noise::about(&noise, experiment, metric, &data.complete);
+    let noise = Noise::among(&views);
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
     let mut asks: Vec<Ask> = pairs
@@ -65,7 +65,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .map(|pair| Ask::Paired {
             by_block: pair.datum.by_position(&data.complete),
             margin: noise::margins(),
-            noise: about(pair.view.index, &pair.asked),
+            noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
             size: None,
         })
         .collect();
@@ -76,7 +76,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .iter()
         .map(|(name, claim)| state(name, claim, view(&claim.experiment).as_ref(), &lookup))
         .collect();
-    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &pairs, &mut asks, data, &about)).collect();
+    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &pairs, &mut asks, data, &noise)).collect();
 
     let looks = planned(&data.plan.looks);
     let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
@@ -116,23 +116,20 @@ fn in_family(stated: &Stated) -> bool {
 }
 
 /// Finds the question that answers a claim, or asks it.
-fn place(
-    stated: &Stated,
-    pairs: &[Pair],
-    asks: &mut Vec<Ask>,
-    data: &Data,
-    about: &dyn Fn(usize, &str) -> Vec<Option<f64>>,
-) -> Option<Slot> {
+fn place(stated: &Stated, pairs: &[Pair], asks: &mut Vec<Ask>, data: &Data, noise: &Noise) -> Option<Slot> {
     let (ask, reading) = match &stated.put {
         Put::Not(_) => return None,
-        Put::Steps(order, reading) => (Ask::Steps(order.clone()), *reading),
+        Put::Steps(steps) => {
+            let order = Order { noise: beside(&steps.noise, noise, data), ..steps.order.clone() };
+            (Ask::Steps(order), steps.reading)
+        }
         Put::One(one) => {
             if in_family(stated)
                 && let Some(slot) = shared(one, pairs, asks)
             {
                 return Some(slot);
             }
-            (single(one, data, about), one.reading)
+            (single(one, data, noise), one.reading)
         }
     };
     if !in_family(stated) {
@@ -142,13 +139,20 @@ fn place(
     Some(Slot::Family(asks.len() - 1, reading))
 }
 
-fn single(one: &One, data: &Data, about: &dyn Fn(usize, &str) -> Vec<Option<f64>>) -> Ask {
+/// What equal cells showed, on the claim's scale.
+fn beside(about: &Beside, noise: &Noise, data: &Data) -> Vec<Vec<Option<f64>>> {
+    let mut pairs = noise.by_position(about.experiment, &about.metric, &data.complete);
+    pairs.iter_mut().flatten().flatten().for_each(|log| *log *= about.scale);
+    pairs
+}
+
+fn single(one: &One, data: &Data, noise: &Noise) -> Ask {
     let by_block = one.datum.by_position(&data.complete);
     let size = one.size.map(|(value, margin)| Published { value, margin });
     if one.lone {
         return Ask::Lone { by_block, margin: one.margin, size };
     }
-    let noise = one.contrast.as_ref().map(|c| about(c.experiment, &c.metric)).unwrap_or_default();
+    let noise = one.noise.as_ref().map(|about| beside(about, noise, data)).unwrap_or_default();
     Ask::Paired { by_block, margin: one.margin, noise, size }
 }
 

@@ -11,7 +11,7 @@ use super::lookup::Lookup;
 use super::select::View;
 use super::{causes, estimate, level};
 use crate::file::{DrawAs, FigureSpec};
-use crate::findings::{Axis, Estimate, Figure, FigureKind, Point, Scale, Series};
+use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
 
 /// Seconds, for the axis of stacked parts.
 const SECONDS: &str = "s";
@@ -32,6 +32,7 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         x: drawing.x_axis(),
         y: drawing.y_axis(),
         series,
+        marks: drawing.marks(),
     }
 }
 
@@ -140,6 +141,16 @@ impl Drawing<'_> {
         } else {
             Scale::Category
         }
+    }
+
+    fn marks(&self) -> Vec<Mark> {
+        if self.scale() == Scale::Category {
+            return Vec::new();
+        }
+        let mark = |(name, x): (&String, &Value)| Some(Mark { name: name.clone(), x: level::number(x)?.0 });
+        let mut marks: Vec<Mark> = self.spec.marks.iter().filter_map(mark).collect();
+        marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+        marks
     }
 
     fn logarithmic(&self, axis: &str) -> bool {

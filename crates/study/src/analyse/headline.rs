@@ -10,9 +10,10 @@ use super::causes::OTHER;
 use super::comparison::Pair;
 use super::family::Family;
 use super::level;
-use super::words::{self, at, counted, percent, range};
+use super::words::{at, counted};
 use crate::file::Study;
-use crate::findings::{Comparison, ComparisonVerdict, Headline};
+use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
+use crate::number::{self, percent};
 
 /// The deciding sentence: about the comparison the study names, else its first.
 pub fn headline(
@@ -96,9 +97,8 @@ fn than(study: &Study, pair: &Pair) -> String {
 
 /// `1.26 × faster than microblade`, `3.15 × the bandwidth of microblade`.
 fn change(found: &Comparison, than: &str) -> String {
-    let ratio = found.ratio.value;
-    let (factor, grew) = if ratio < 1.0 { (1.0 / ratio, false) } else { (ratio, true) };
-    let times = format!("{} ×", words::factor(factor, told(found)));
+    let grew = found.ratio.value >= 1.0;
+    let times = number::value(&told(found), "ratio");
     match (found.better, grew) {
         (Better::Lower, false) => format!("{times} faster{than}"),
         (Better::Lower, true) => format!("{times} slower{than}"),
@@ -109,14 +109,18 @@ fn change(found: &Comparison, than: &str) -> String {
 
 /// The interval of the factor that is told.
 fn interval(found: &Comparison) -> String {
-    told(found).map(|ends| format!(" ({})", range(ends, "ratio"))).unwrap_or_default()
+    number::interval(&told(found), "ratio").map(|ends| format!(" ({ends})")).unwrap_or_default()
 }
 
-/// Its ends: of base over other where that is told, as what grew.
-fn told(found: &Comparison) -> Option<(f64, f64)> {
+/// The factor that is told: base over other where that is what grew.
+fn told(found: &Comparison) -> Estimate {
     let changed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
-    let (low, high) = found.ratio.interval?;
-    Some(if changed && found.ratio.value < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) })
+    let ratio = found.ratio;
+    if !changed || ratio.value >= 1.0 {
+        return ratio;
+    }
+    let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    Estimate { value: 1.0 / ratio.value, interval, ..ratio }
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
@@ -160,7 +164,7 @@ fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &
 }
 
 fn ratio(found: &Comparison) -> String {
-    words::estimate(&found.ratio, "ratio")
+    number::estimate(&found.ratio, "ratio")
 }
 
 fn nothing(pair: &Pair) -> String {

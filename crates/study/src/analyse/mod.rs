@@ -16,12 +16,14 @@ mod claim;
 mod comparison;
 mod data;
 mod datum;
+mod detectable;
 mod estimate;
 mod family;
 mod figures;
 mod headline;
-mod level;
+pub(crate) mod level;
 mod lookup;
+mod machine;
 mod noise;
 mod overview;
 mod select;
@@ -55,8 +57,11 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let data = Data::new(plan, run);
     let family = judge(study, catalogues, &data, data.complete.len());
     let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
-    let comparisons: Vec<_> =
-        family.pairs.iter().map(|(pair, conclusion)| pair.finding(&conclusion.answer, seen)).collect();
+    let comparisons: Vec<_> = family
+        .pairs
+        .iter()
+        .map(|(pair, conclusion)| pair.finding(&conclusion.answer, &family, seen))
+        .collect();
     let view = |name: &str| View::new(&data, &study.experiment, name);
     let mut claims: Vec<_> = family
         .claims
@@ -70,7 +75,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         study: study.name.clone(),
         title: study.title.clone(),
         headline: headline::headline(study, &family, &comparisons, &run.command),
-        run: overview::summary(&data, &family),
+        run: overview::summary(&data, &family, detectable::floors(&family, &comparisons, seen)),
         claims,
         warnings: overview::warnings(study, &data, &family, caveats),
         comparisons: comparisons.into_iter().flatten().collect(),

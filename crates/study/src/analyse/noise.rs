@@ -2,19 +2,18 @@
 //!
 //! A factor named `aa` makes no difference to what runs: cells that differ in
 //! it alone are equal, and what differs between them is noise. An experiment
-//! with such a factor is the study's A/A measurement; it asks nothing itself.
-//! Without one the margins are [`BEYOND`] and [`WITHIN`], stated beforehand; a
-//! measured floor above them takes their place.
+//! with such a factor is the study's A/A measurement; it asks nothing itself,
+//! and speaks of every metric that its cells have. Without one the margins are
+//! [`BEYOND`] and [`WITHIN`], stated beforehand; a measured floor above them
+//! takes their place.
 
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_stats::noise;
 use crosstalk_stats::verdict::Margin;
 
 use super::datum::{Datum, log_ratio};
 use super::select::View;
-
-/// The factor that makes no difference.
-const FACTOR: &str = "aa";
+use super::summary::Asked;
+use crate::factor::EQUAL;
 
 /// A direction is claimed beyond half a percent: what randomised, paired runs on
 /// a shared machine may be off by however many they are.
@@ -30,67 +29,72 @@ pub fn margins() -> Margin {
 
 /// Whether an experiment is an A/A measurement.
 pub fn measures(view: &View) -> bool {
-    view.written.factors.contains_key(FACTOR)
+    view.written.factors.contains_key(EQUAL)
 }
 
-/// Equal cells' log ratios of a metric, by block.
-pub struct Noise {
+/// A study's A/A measurements.
+pub struct Noise<'a> {
+    views: Vec<View<'a>>,
+}
+
+/// Two equal cells.
+pub struct Twins {
+    /// The place of their experiment.
     experiment: usize,
-    metric: String,
-    datum: Datum,
+    /// Their experiment in words.
+    pub title: String,
+    /// The levels that both have.
+    pub at: Levels,
+    /// Their log ratios of a metric, by block.
+    pub datum: Datum,
 }
 
-/// Every pair of equal cells of these experiments.
-pub fn measured(views: &[View]) -> Vec<Noise> {
-    views.iter().flat_map(of_experiment).collect()
+impl<'a> Noise<'a> {
+    /// Those among `views`.
+    pub fn among(views: &[View<'a>]) -> Self {
+        Noise { views: views.iter().copied().filter(measures).collect() }
+    }
+
+    /// The equal cells that tell the noise of `metric` in `experiment`: its own,
+    /// else all that have the metric. None where no equal cells have it.
+    pub fn about(&self, experiment: usize, metric: &str) -> Vec<Twins> {
+        let name = Asked::new(metric).metric;
+        let has = |view: &&View| {
+            view.data.experiments[view.index].planned.metrics.iter().any(|planned| planned.name == name)
+        };
+        let all: Vec<Twins> = self.views.iter().filter(has).flat_map(|view| twins(view, metric)).collect();
+        let own = all.iter().any(|twins| twins.experiment == experiment);
+        all.into_iter().filter(|twins| !own || twins.experiment == experiment).collect()
+    }
+
+    /// Their log ratios by complete block, as a question takes them.
+    pub fn by_position(&self, experiment: usize, metric: &str, blocks: &[usize]) -> Vec<Vec<Option<f64>>> {
+        self.about(experiment, metric).iter().map(|twins| twins.datum.by_position(blocks)).collect()
+    }
+
+    /// Every measurement's place and deciding metric.
+    pub fn measured(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.views.iter().filter_map(|view| Some((view.index, view.deciding_metric()?)))
+    }
 }
 
-fn of_experiment(view: &View) -> Vec<Noise> {
-    let levels = view.levels_of(FACTOR, &Levels::new());
-    let (Some((base, others)), Some(metric)) = (levels.split_first(), view.deciding_metric()) else {
-        return Vec::new();
+fn twins(view: &View, metric: &str) -> Vec<Twins> {
+    let levels = view.levels_of(EQUAL, &Levels::new());
+    let Some((base, others)) = levels.split_first() else { return Vec::new() };
+    let only = |level: &Value| Levels::from([(EQUAL.to_string(), level.clone())]);
+    let title = match view.written.title.as_str() {
+        "" => view.data.experiments[view.index].planned.name.clone(),
+        title => title.to_string(),
     };
-    let only = |level: &Value| Levels::from([(FACTOR.to_string(), level.clone())]);
-    let of_unit = |at: &Levels| {
-        let mut shared = at.clone();
-        shared.remove(FACTOR);
-        others
-            .iter()
-            .map(|other| Noise {
-                experiment: view.index,
-                metric: metric.to_string(),
-                datum: log_ratio(view, metric, &shared, &only(other), &only(base)),
-            })
-            .collect::<Vec<_>>()
+    let of_unit = |mut at: Levels| {
+        at.remove(EQUAL);
+        let pair = |other: &Value| Twins {
+            experiment: view.index,
+            title: title.clone(),
+            at: at.clone(),
+            datum: log_ratio(view, metric, &at, &only(other), &only(base)),
+        };
+        others.iter().map(pair).collect::<Vec<_>>()
     };
-    view.units(&only(base)).iter().flat_map(|unit| of_unit(&unit.levels)).collect()
-}
-
-/// The noisiest pair that speaks of `metric` in `experiment`: of this
-/// experiment, else of any; by complete block, empty where nothing was measured.
-pub fn about(all: &[Noise], experiment: usize, metric: &str, blocks: &[usize]) -> Vec<Option<f64>> {
-    let own = |n: &&Noise| n.experiment == experiment && n.metric == metric;
-    let any = |n: &&Noise| n.metric == metric;
-    let candidates: Vec<&Noise> = match all.iter().filter(own).count() {
-        0 => all.iter().filter(any).collect(),
-        _ => all.iter().filter(own).collect(),
-    };
-    let noisiest = candidates.into_iter().max_by(|a, b| {
-        let size = |n: &Noise| floor_of(n, blocks).unwrap_or(f64::MAX);
-        size(a).total_cmp(&size(b))
-    });
-    noisiest.map(|n| n.datum.by_position(blocks)).unwrap_or_default()
-}
-
-/// The largest floor that was measured, as a ratio − 1.
-pub fn floor(all: &[Noise], blocks: &[usize]) -> Option<f64> {
-    all.iter()
-        .filter_map(|n| floor_of(n, blocks))
-        .max_by(f64::total_cmp)
-        .map(f64::exp_m1)
-        .filter(|floor| floor.is_finite())
-}
-
-fn floor_of(noise: &Noise, blocks: &[usize]) -> Option<f64> {
-    noise::floor(&noise.datum.over(blocks), noise::FLOOR_ERROR)
+    view.units(&only(base)).into_iter().flat_map(|unit| of_unit(unit.levels)).collect()
 }

@@ -2,25 +2,21 @@
 //! may stop.
 
 use crosstalk_core::record::{Origin, Status};
-use crosstalk_stats::family::{first_deciding_look, level};
-use crosstalk_stats::noise as floor;
+use crosstalk_stats::family::first_deciding_look;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Decision;
 use super::claim::Put;
 use super::data::{Data, faithful};
 use super::family::Family;
-use super::noise::{self, BEYOND};
+use super::machine;
 use super::words::{self, counted, list};
 use crate::file::Study;
-use crate::findings::RunSummary;
+use crate::findings::{NoiseFloor, RunSummary};
 use crate::samples::Attempt;
 
-/// The power at which the smallest detectable effect is stated.
-const POWER: f64 = 0.8;
-
-/// How the run went.
-pub fn summary(data: &Data, family: &Family) -> RunSummary {
+/// How the run went. `noise` is what it could tell.
+pub fn summary(data: &Data, family: &Family, noise: Vec<NoiseFloor>) -> RunSummary {
     let run = data.run;
     RunSummary {
         began: run.began,
@@ -31,8 +27,7 @@ pub fn summary(data: &Data, family: &Family) -> RunSummary {
         blocks: data.complete.len(),
         ended: ended(data, family),
         attempts: attempts(data),
-        noise_floor: noise::floor(&family.noise, &data.complete),
-        detectable: detectable(data, family),
+        noise,
         absences: run.absences.clone(),
     }
 }
@@ -66,27 +61,11 @@ fn ended(data: &Data, family: &Family) -> String {
     }
 }
 
-/// The effect that the typical comparison would have found: the median over the comparisons.
-fn detectable(data: &Data, family: &Family) -> Option<f64> {
-    let last = family.looks.all().last().copied()?;
-    let tail = level(last.error, family.questions, 0);
-    let mut each: Vec<f64> = family
-        .pairs
-        .iter()
-        .filter_map(|(pair, conclusion)| {
-            let values = pair.datum.over(&data.complete);
-            let margin = conclusion.answer.margin.max(BEYOND.ln_1p());
-            floor::detectable(values.len(), floor::spread(&values)?, tail, POWER, margin)
-        })
-        .collect();
-    each.sort_unstable_by(f64::total_cmp);
-    each.get(each.len() / 2).map(|log| log.exp_m1()).filter(|effect| effect.is_finite())
-}
-
 /// Everything a reader must know, most important first.
 pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
     let mut all = study.remark.clone();
     all.extend(hopeless(family));
+    all.extend(machine::changes(data.run));
     all.extend(cell_troubles(data));
     all.extend(repeats(data));
     all.extend(family.pairs.iter().filter_map(|(pair, _)| {
@@ -162,7 +141,7 @@ fn mixed(family: &Family) -> Vec<String> {
     let pairs = family.pairs.iter().map(|(pair, _)| (pair.title(), &pair.datum.origins));
     let claims = family.claims.iter().filter_map(|judged| match &judged.stated.put {
         Put::One(one) => Some((format!("claim {}", judged.stated.name), &one.datum.origins)),
-        Put::Steps(..) | Put::Not(_) => None,
+        Put::Steps(_) | Put::Not(_) => None,
     });
     let told = |(what, origins): (String, &BTreeSet<Origin>)| {
         let origins: Vec<String> = origins.iter().map(|o| o.word().to_string()).collect();

@@ -1,14 +1,14 @@
 //! Statements about several cells at once: trends, orders, peaks, correlations.
 
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_stats::order::Order as Steps;
+use crosstalk_stats::order::Order as Ascent;
 use crosstalk_stats::verdict::Side;
 use crosstalk_stats::{correlation as rank, trend as slopes};
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
 use std::rc::Rc;
 
-use super::claim::Put;
+use super::claim::{Beside, Put, Steps};
 use super::data::ByBlock;
 use super::datum::{Datum, combine, level_of, log_ratio};
 use super::level;
@@ -63,6 +63,7 @@ pub fn order(view: &View, order: &Order, at: &Levels) -> Put {
     let steps = order.ascending.windows(2);
     steps_of(
         view,
+        &order.metric,
         steps.map(|pair| log_ratio(view, &order.metric, at, &one(&pair[1]), &one(&pair[0]))).collect(),
     )
 }
@@ -87,10 +88,10 @@ pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
         let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
         Datum { values: lead, ..other }
     });
-    steps_of(view, leads.collect())
+    steps_of(view, &peak.metric, leads.collect())
 }
 
-fn steps_of(view: &View, steps: Vec<Datum>) -> Put {
+fn steps_of(view: &View, metric: &str, steps: Vec<Datum>) -> Put {
     if let Some(absent) = steps.iter().find(|d| !d.run) {
         return Put::Not(absent.missing.first().cloned().unwrap_or_default());
     }
@@ -99,7 +100,9 @@ fn steps_of(view: &View, steps: Vec<Datum>) -> Put {
     }
     let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
     let reading = Reading { scale: Scale::Ratio, sign: 1.0, offset: 0.0, stands: Side::Above, sized: false };
-    Put::Steps(Steps { steps, margin: BEYOND.ln_1p() }, reading)
+    let order = Ascent { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
+    let noise = Beside { experiment: view.index, metric: metric.to_string(), scale: 1.0 };
+    Put::Steps(Steps { order, reading, noise })
 }
 
 /// Spearman's coefficient of two metrics over the cells, a number a block.

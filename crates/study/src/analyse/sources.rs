@@ -7,14 +7,21 @@ use crate::catalogue::Catalogues;
 use crate::findings::SourceNote;
 use crate::plan::{Place, Plan};
 
+/// What holds of cells with links that their systems never had.
+const IMAGINED: &str = "where `rate` or `latency` is given, a system has links it never had: G goes with the rate, \
+    while o, O and g stay those of its fabric, as if the same software drove a faster network; a real one would \
+    cost the CPU more, or need other software";
+
 /// Sources by parameter, fabrics first; and what is known to be missing of them.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
     let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut slowest: f64 = 1.0;
+    let mut imagined = false;
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
-            Place::Virtual { system, .. } => {
+            Place::Virtual { system, links, .. } => {
                 systems.insert(system.as_str());
+                imagined |= !links.as_they_are();
             }
             Place::Real { fabric, scale, .. } => {
                 rates.insert(fabric.as_str());
@@ -37,6 +44,9 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         sources.extend(
             each("fabric", &fabric.name, &fabric.source).filter(|note| note.what.ends_with(": rate")),
         );
+    }
+    if imagined {
+        caveats.push(IMAGINED.to_string());
     }
     if slowest > 1.0 {
         caveats.push(format!(

@@ -4,15 +4,17 @@ use crosstalk_core::value::Levels;
 use crosstalk_stats::family::{Answer, Conclusion};
 use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
+use std::f64::consts::LN_2;
 
 use super::claim::{One, Put, Stated};
 use super::family::{ALPHA, Family, Judged};
 use super::noise::WITHIN;
 use super::select::View;
 use super::statement::Reading;
-use super::words::{self, amount, at, counted, list, percent};
+use super::words::{at, counted, list};
 use super::{estimate, shape};
 use crate::findings::{ClaimFinding, ClaimVerdict, Estimate};
+use crate::number::{self, percent};
 use crate::predicate::Predicate;
 
 /// What follows, why, and what was found.
@@ -25,7 +27,7 @@ pub fn finding(judged: &Judged, family: &Family, view: Option<&View>) -> ClaimFi
         (Some((conclusion, reading)), Put::One(one), _) => {
             about_one(judged, family, conclusion, reading, one)
         }
-        (Some((conclusion, reading)), Put::Steps(..), Some(view)) => {
+        (Some((conclusion, reading)), Put::Steps(_), Some(view)) => {
             about_steps(judged, family, conclusion, reading, view)
         }
         (_, Put::Not(why), _) => (ClaimVerdict::NotRun, why.clone(), None),
@@ -48,7 +50,7 @@ pub fn finding(judged: &Judged, family: &Family, view: Option<&View>) -> ClaimFi
 fn statement(stated: &Stated) -> String {
     let words = stated.claim.statement.trim_end_matches('.');
     match stated.published {
-        Some(value) => format!("{words} (published: {})", amount(value, &stated.unit)),
+        Some(value) => format!("{words} (published: {})", number::number(value, &stated.unit)),
         None => words.to_string(),
     }
 }
@@ -87,7 +89,7 @@ fn about_one(
     };
     let found = reading.found(&interval);
     let (verdict, means) = meaning(stated, reading, &conclusion.answer);
-    let mut why = format!("found {}{}{means}", words::estimate(&found, &stated.unit), stated.per);
+    let mut why = format!("found {}{}{means}", number::estimate(&found, &stated.unit), stated.per);
     if verdict == ClaimVerdict::Inconclusive {
         why += &format!(" after {}{missing}", counted(found.n, "block"));
     }
@@ -131,7 +133,9 @@ fn expected(stated: &Stated) -> String {
 fn refuted(stated: &Stated, reading: &Reading, answer: &Answer, margin: &str) -> String {
     match answer.side {
         Some(Side::Within) if reading.offset == 0.0 => {
-            let within = if stated.claim.trend.is_some() { WITHIN } else { answer.margin.exp_m1() };
+            // A slope is in doublings.
+            let log = if stated.claim.trend.is_some() { answer.margin * LN_2 } else { answer.margin };
+            let within = log.exp_m1();
             format!(": no difference beyond {}", percent(within))
         }
         Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(stated)),
@@ -168,9 +172,9 @@ fn about_steps(
     };
     let step = match smallest.interval {
         Some((low, high)) if high.is_infinite() => {
-            format!("{} (at least {})", amount(smallest.value, "ratio"), amount(low, "ratio"))
+            format!("{} (at least {})", number::number(smallest.value, "ratio"), number::number(low, "ratio"))
         }
-        _ => words::estimate(&smallest, "ratio"),
+        _ => number::estimate(&smallest, "ratio"),
     };
     let text = match &stated.claim.peak {
         Some(peak) => format!(

@@ -1,6 +1,7 @@
 //! Figures, tables and the headline against the experiments they show.
 
-use crate::file::{Experiment, Study};
+use crate::analyse::level;
+use crate::file::{DrawAs, Experiment, FigureSpec, Study};
 use crate::published::placeholders;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -16,6 +17,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
             return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
         }
+        marks(figure).map_err(|(name, fault)| fault.at(study.written.at(&format!("{path}.marks.{name}"))))?;
         cells(study, experiment, &figure.at, figure.relative_to.as_ref(), &path)?;
         template(study, experiment, figure.published.as_deref(), &path)?;
     }
@@ -26,6 +28,22 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         super::factor(study, experiment, &table.columns, &format!("{path}.columns"))?;
         cells(study, experiment, &table.at, table.relative_to.as_ref(), &path)?;
         template(study, experiment, table.published.as_deref(), &path)?;
+    }
+    Ok(())
+}
+
+/// Every mark has a place on a numeric axis.
+fn marks(figure: &FigureSpec) -> Result<(), (&String, Fault)> {
+    for (name, place) in &figure.marks {
+        if figure.kind != DrawAs::Lines {
+            return Err((name, Fault::usage("only figures of lines have marks across")));
+        }
+        if level::number(place).is_none() {
+            return Err((
+                name,
+                Fault::usage(format!("expected a number with the axis' unit, found `{place}`")),
+            ));
+        }
     }
     Ok(())
 }

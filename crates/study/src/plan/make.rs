@@ -4,6 +4,7 @@ use super::scene::Maker;
 use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
 use crate::catalogue::Catalogues;
 use crate::check::check;
+use crate::factor::EQUAL;
 use crate::file::Study;
 use crate::resolve::resolve;
 use cells::Known;
@@ -28,7 +29,7 @@ pub fn plan(
 ) -> Result<Plan, Fault> {
     check(study)?;
     metrics::published(study, catalogues)?;
-    let resolved = resolve(study, options)?;
+    let resolved = resolve(study, registry, options)?;
     let study = if options.quick { cells::cut_down(&resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
     if options.quick && study.quick.is_none() {
@@ -135,6 +136,7 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String
     let experiment = &study.experiment[name];
     let mut remarks: Vec<String> = cells::idle_factors(experiment)
         .into_iter()
+        .filter(|factor| *factor != EQUAL)
         .map(|factor| {
             format!(
                 "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"

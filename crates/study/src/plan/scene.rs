@@ -7,17 +7,19 @@ use crate::file::{Experiment, Study};
 use crate::substitute::substitute;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Placement;
+use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::BitRate;
+use crosstalk_core::units::{BitRate, Seconds};
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 /// Conditions that say where a scene happens.
-const PLACE: [&str; 4] = ["system", "boards", "fabric", "scale"];
+const PLACE: [&str; 6] = ["system", "boards", "rate", "latency", "fabric", "scale"];
 
 /// Everything cells are made from.
 pub(super) struct Maker<'a> {
@@ -144,13 +146,22 @@ impl Maker<'_> {
                 let boards = given("boards");
                 let placement = placement(boards.as_ref().map(|(value, _)| *value))
                     .map_err(|fault| fault.at(boards.map_or(String::new(), |(_, at)| at)))?;
-                let place = Place::Virtual { system: system.to_string(), placement, nodes: asked.nodes };
+                let links = Links {
+                    rate: given("rate")
+                        .map(|(value, at)| above_zero(value, |rate: &BitRate| rate.0, at))
+                        .transpose()?,
+                    latency: given("latency")
+                        .map(|(value, at)| above_zero(value, |time: &Seconds| time.0, at))
+                        .transpose()?,
+                };
+                let place =
+                    Place::Virtual { system: system.to_string(), links, placement, nodes: asked.nodes };
                 // Made here for its faults: unknown names, and boards that are too small.
                 emulation(self.catalogues, &place).map_err(|fault| fault.at(at))?;
                 Ok(place)
             }
             Timing::Real => {
-                for name in ["system", "boards"] {
+                for name in ["system", "boards", "rate", "latency"] {
                     if let Some((_, at)) = given(name) {
                         return Err(Fault::usage(format!(
                             "`{kinds}` runs in real time, where `{name}` means nothing"
@@ -181,6 +192,19 @@ impl Maker<'_> {
         let found = self.catalogues.find_fabric(fabric)?;
         Ok((fabric.to_string(), Link::Rate(BitRate(found.rate.0 / scale))))
     }
+}
+
+/// A quantity with its unit that is above zero.
+fn above_zero<T: FromStr<Err = Fault>>(
+    value: &Value,
+    number: impl Fn(&T) -> f64,
+    at: String,
+) -> Result<T, Fault> {
+    let quantity: T = value.to_string().parse().map_err(|fault: Fault| fault.at(at.clone()))?;
+    if number(&quantity) > 0.0 {
+        return Ok(quantity);
+    }
+    Err(Fault::usage(format!("expected more than zero, found `{value}`")).at(at))
 }
 
 fn scale(value: &Value) -> Result<f64, Fault> {

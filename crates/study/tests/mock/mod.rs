@@ -96,7 +96,7 @@ const MOCKS: [Mock; 14] = [
     Mock {
         name: "pagerank",
         timing: Virtual,
-        parameters: &["slaves", "scale", "iterations"],
+        parameters: &["slaves", "scale", "iterations", "seed"],
         nodes: 1,
         metrics: &[
             ("completion_time", "s", Lower),

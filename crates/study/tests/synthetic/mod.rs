@@ -1,6 +1,8 @@
 //! Runs made up from known effects and seeded noise.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod graph;
+
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_core::value::{Levels, Value};

@@ -18,6 +18,7 @@
 
 mod holder;
 mod meter;
+mod neighbours;
 mod node;
 mod owner;
 mod pinned;

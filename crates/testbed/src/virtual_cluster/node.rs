@@ -6,12 +6,11 @@ use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::{Launcher, process};
-use std::net::Ipv4Addr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
-use super::{meter, pinned, shaping, switch};
+use super::{meter, neighbours, pinned, shaping, switch};
 use crate::agent;
 
 /// The node's end of its link.
@@ -26,6 +25,8 @@ const GOODBYE: Duration = Duration::from_secs(5);
 /// What a node is made from.
 pub(super) struct Birth<'a> {
     pub(super) number: usize,
+    /// How many nodes there are.
+    pub(super) count: usize,
     /// What the switch's end of the link is called.
     pub(super) port: String,
     /// The switch's network namespace.
@@ -56,17 +57,14 @@ fn make(birth: &Birth<'_>) -> Result<(Socket, Vec<String>), Fault> {
     let mut netlink = Socket::open()?;
     netlink.up("lo")?;
     let address = switch::address(birth.number);
-    netlink.veth(DEVICE, hardware_address(address), &birth.port, birth.switch)?;
+    netlink.veth(DEVICE, neighbours::hardware(address), &birth.port, birth.switch)?;
     netlink.address(DEVICE, address, PREFIX)?;
     netlink.up(DEVICE)?;
+    for peer in neighbours::known(birth.number, birth.count) {
+        let address = switch::address(peer);
+        netlink.neighbour(DEVICE, address, neighbours::hardware(address)).map_err(neighbours::explain)?;
+    }
     Ok((netlink, notes))
-}
-
-/// A locally administered address (IEEE 802, second bit of the first byte) that
-/// a node made anew has again, so that its peers still know it.
-fn hardware_address(address: Ipv4Addr) -> [u8; 6] {
-    let [a, b, c, d] = address.octets();
-    [0x02, 0, a, b, c, d]
 }
 
 fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(), Fault> {

@@ -4,19 +4,26 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
 use crosstalk_host::ledger::{Entry, Ledger};
+use crosstalk_host::limits::Demand;
 use crosstalk_host::packet::Packets;
+use crosstalk_host::process::wait_readable;
 use crosstalk_host::{Launcher, namespace};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::protocol::{Answer, ToHolder, raise};
-use super::{holder, switch};
+use super::{holder, neighbours, switch};
 use crate::agent;
 
 /// How long the holder may take over one order.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a wait for the holder looks up whether the user has interrupted.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// How long a cluster may take to go by itself before it is killed.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -25,16 +32,22 @@ const GOODBYE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub struct Virtual {
     launcher: Launcher,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Virtual {
     /// Nodes run the verb `agent` of `launcher`, its `hold` and `reap` keep the cluster.
     pub fn new(launcher: Launcher) -> Self {
-        Virtual { launcher }
+        Virtual { launcher, interrupted: Arc::default() }
+    }
+
+    /// Waits for the cluster's answers end when `interrupted` is set: to raise
+    /// a thousand nodes takes a while.
+    pub fn until(self, interrupted: &Arc<AtomicBool>) -> Self {
+        Virtual { interrupted: Arc::clone(interrupted), ..self }
     }
 
     fn up(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
-        agent::check_count(nodes, switch::MOST)?;
         let ledger = Ledger::open(&self.launcher)?;
         let entry = ledger.processes(&format!("virtual cluster of {nodes} nodes"))?;
         let (control, theirs) = Packets::pair()?;
@@ -52,9 +65,12 @@ impl Virtual {
             child,
             entry: Some(entry),
             notes: Vec::new(),
+            interrupted: Arc::clone(&self.interrupted),
             _ledger: ledger,
         };
         cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
+        // Asked here: the limit is the host's, and is not shown in the cluster's namespaces.
+        cluster.notes.extend(neighbours::note(nodes));
         Ok(cluster)
     }
 }
@@ -78,9 +94,21 @@ impl Testbed for Virtual {
         }
     }
 
+    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+        agent::check_count(nodes, switch::MOST)?;
+        demand(nodes).check()
+    }
+
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.admits(nodes)?;
         Ok(Box::new(self.up(nodes)?))
     }
+}
+
+/// What a cluster takes of its host: a set of namespaces for each node and one
+/// for the switch, and the processes in them.
+fn demand(nodes: usize) -> Demand {
+    Demand { namespaces: nodes as u64 + 1, ..agent::demand(nodes) }
 }
 
 struct VirtualCluster {
@@ -90,6 +118,7 @@ struct VirtualCluster {
     child: Child,
     entry: Option<Entry>,
     notes: Vec<String>,
+    interrupted: Arc<AtomicBool>,
     // Dropped last: its reaper watches until all is gone.
     _ledger: Ledger,
 }
@@ -100,8 +129,19 @@ impl VirtualCluster {
         let gone = || Fault::environment("the process that holds the virtual cluster has ended");
         let control = self.control.as_ref().ok_or_else(gone)?;
         control.send(order, file).map_err(|_| gone())?;
-        let (answer, _) = control.receive::<Answer>(Some(PATIENCE))?.ok_or_else(gone)?;
-        answer.done()
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if self.interrupted.load(Ordering::SeqCst) {
+                return Err(Fault::interrupted());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let came = wait_readable(&[control], Some(left.min(GLANCE)))
+                .map_err(|e| Fault::environment(e.to_string()))?;
+            if came[0] || left.is_zero() {
+                let (answer, _) = control.receive::<Answer>(Some(Duration::ZERO))?.ok_or_else(gone)?;
+                return answer.done();
+            }
+        }
     }
 }
 

@@ -9,8 +9,11 @@ use crosstalk_host::netlink::{Shape, Socket};
 /// to fill: no timer is ever that late, so nothing needs to be measured.
 pub(super) const ALWAYS_HELD: f64 = 50e6;
 
-/// Streams that get less than this share of the rate are told about.
-const ENOUGH: f64 = 0.95;
+/// A link whose streams get less than this share of its rate is not that link.
+pub(super) const ENOUGH: f64 = 0.9;
+
+/// By how much rates may be scaled down instead, the least first.
+pub(super) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
 /// Has `device` send at `rate` in bit/s, or as fast as it can. Segmentation is
 /// off exactly while a rate holds.
@@ -33,25 +36,35 @@ pub(super) fn apply(
     }
 }
 
-/// What was set, and what of it this machine holds.
-pub(super) fn notes(rate: f64, held: Option<f64>) -> Vec<String> {
+/// What was set, and what a stream got of it.
+pub(super) fn note(rate: f64, held: Option<f64>) -> String {
     let shape = Shape::new(BitRate(rate));
-    let mut notes = vec![format!(
-        "links held to {} in each direction, frame headers included: bucket {} B, queue {}, segmentation off",
+    let got = held.map_or(String::new(), |held| format!("; a stream got {:.0} % of it", 100.0 * held / rate));
+    format!(
+        "links held to {} in each direction, frame headers included: bucket {} B, queue {}, segmentation off{got}",
         human(rate, "bit/s"),
         shape.burst.0,
         human(shape.queue.0 as f64, "B"),
-    )];
-    if let Some(held) = held.filter(|held| *held < ENOUGH * rate) {
-        notes.push(format!(
-            "this machine does not hold {}: a stream got {} ({:.0} %): a timer refills the bucket, \
-             and each frame costs a core's time; scale the rate and the data down together",
-            human(rate, "bit/s"),
-            human(held, "bit/s"),
-            100.0 * held / rate,
-        ));
-    }
-    notes
+    )
+}
+
+/// That this machine cannot hold a rate; `scale` is the least that it can.
+pub(super) fn not_held(rate: f64, held: f64, scale: Option<f64>) -> Fault {
+    let fault = Fault::environment(format!(
+        "expected links of {}, found that a stream gets {} ({:.0} %): a timer refills the bucket, and each \
+         frame costs a core's time, which this machine cannot do so often",
+        human(rate, "bit/s"),
+        human(held, "bit/s"),
+        100.0 * held / rate,
+    ));
+    fault.remedy(match scale {
+        Some(scale) => format!(
+            "scale rates and data down together: --scale {scale} runs links at {}, which it holds; give the \
+             program 1/{scale} of its data",
+            human(rate / scale, "bit/s")
+        ),
+        None => "stop what keeps this machine busy, or measure on a real network".into(),
+    })
 }
 
 #[cfg(test)]
@@ -59,10 +72,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_that_is_not_held_is_told() {
-        assert_eq!(notes(1e9, Some(0.96e9)).len(), 1);
-        assert_eq!(notes(10e6, None).len(), 1);
-        let told = notes(10e9, Some(2e9)).join("\n");
-        assert!(told.contains("2.00 Gbit/s (20 %)"), "{told}");
+    fn what_a_stream_got_is_told() {
+        assert!(note(1e9, Some(0.96e9)).ends_with("a stream got 96 % of it"));
+        assert!(note(10e6, None).ends_with("segmentation off"));
+    }
+
+    #[test]
+    fn a_rate_that_is_not_held_comes_with_one_that_is() {
+        let fault = not_held(10e9, 2e9, Some(20.0));
+        assert!(fault.message.contains("2.00 Gbit/s (20 %)"), "{fault}");
+        let remedy = fault.remedy.expect("has one");
+        assert!(remedy.contains("--scale 20 runs links at 500 Mbit/s"), "{remedy}");
+        assert!(not_held(10e9, 2e9, None).remedy.expect("has one").contains("busy"));
     }
 }

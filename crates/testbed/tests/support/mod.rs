@@ -1,8 +1,8 @@
 //! What the test and example programs here share: the hidden verbs, and an
 //! agent that answers one line with one line.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,7 @@ fn agent() -> ExitCode {
             ["listen"] => sink.listen(),
             ["taken"] => sink.taken(),
             ["send", address, bytes] => send(address, bytes),
+            ["knock", ref addresses @ ..] => knock(addresses),
             _ => "what?".into(),
         };
         println!("{answer}");
@@ -99,6 +100,17 @@ fn send(address: &str, bytes: &str) -> String {
     stream.shutdown(std::net::Shutdown::Write).expect("ends");
     stream.read_exact(&mut [0]).expect("is thanked");
     began.elapsed().as_secs_f64().to_string()
+}
+
+/// Knocks at a closed port of each: who refuses was reached. Answers with the first that was not.
+fn knock(addresses: &[&str]) -> String {
+    let reached = |to: &str| {
+        let to = (to.parse::<IpAddr>().expect("an address"), 9).into();
+        let answer = TcpStream::connect_timeout(&to, Duration::from_secs(2)).map(drop);
+        answer.err().filter(|e| e.kind() != ErrorKind::ConnectionRefused)
+    };
+    let failed = addresses.iter().find_map(|to| Some((to, reached(to)?)));
+    failed.map_or_else(|| "all answer".into(), |(to, error)| format!("{to}: {error}"))
 }
 
 /// A conversation with such an agent.

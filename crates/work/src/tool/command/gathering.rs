@@ -21,8 +21,8 @@ pub enum Word {
     Here { node: usize },
     /// From node 0: all are here, start.
     Go,
-    /// From node 0: its program has ended, end yours.
-    End,
+    /// From node 0: its program has ended, end yours. It ran for so many seconds.
+    End { ran: f64 },
     /// To node 0: the program failed, and why.
     Failed { reason: String },
 }

@@ -24,6 +24,10 @@ use crate::peer::{Line, Until, listen};
 /// How long node 0's word that it is over may take to come.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
+/// A program that ends badly so shortly before node 0's may have lost its peer
+/// there: all started within milliseconds, and who serves says goodbye first.
+const TOGETHER: Duration = Duration::from_millis(250);
+
 /// A node that knows what to run and waits for the others.
 struct Ready {
     part: Part,
@@ -85,7 +89,7 @@ impl Ready {
         }
         for line in &mut lines {
             // One that is gone needs not be told.
-            let _ = line.say(&Word::End);
+            let _ = line.say(&Word::End { ran: program.wall().as_secs_f64() });
         }
         let account = self.end(&mut program)?;
         judge(&self.argv[0], account.status, || program.last_words()).map(|()| account)
@@ -113,11 +117,11 @@ impl Ready {
         let failed = ended && !program.ended_well();
         let word = told(&mut line[0], &if failed { until.within(ON_ITS_WAY) } else { *until });
         let account = self.end(&mut program)?;
-        match word {
-            Err(_) if failed => judge(&self.argv[0], account.status, || program.last_words())?,
-            word => word?,
+        let by_itself = |ran: &f64| account.wall + TOGETHER.as_secs_f64() < *ran;
+        if failed && word.as_ref().map_or(true, by_itself) {
+            judge(&self.argv[0], account.status, || program.last_words())?;
         }
-        Ok(account)
+        word.map(|_| account)
     }
 
     /// Ends the program, and keeps what it wrote where that was asked for.
@@ -182,10 +186,10 @@ impl Ready {
     }
 }
 
-/// Waits for node 0's word that it is over.
-fn told(line: &mut Line, until: &Until) -> Result<(), Fault> {
+/// Waits for node 0's word that it is over, and how many seconds its program ran.
+fn told(line: &mut Line, until: &Until) -> Result<f64, Fault> {
     match line.hear(until)? {
-        Some(Word::End) => Ok(()),
+        Some(Word::End { ran }) => Ok(ran),
         _ => Err(gone(line.peer()).at("node 0")),
     }
 }

@@ -1,28 +1,7 @@
-//! Numbers as people read them: three digits, a fitting prefix, an interval,
-//! and something sensible where there is no number.
+//! What only renderings need of numbers: ticks, counts, durations and dates.
+//! Numbers themselves read as [`crosstalk_study::number`] writes them.
 
-use crosstalk_core::units;
-use crosstalk_study::findings::Estimate;
-
-/// Magnitudes outside are written with an exponent.
-const PLAIN: std::ops::Range<f64> = 1e-15..1e15;
-
-/// A number in the base unit named by `unit`.
-pub fn number(value: f64, unit: &str) -> String {
-    let magnitude = value.abs();
-    if value.is_nan() {
-        "n/a".into()
-    } else if value.is_infinite() {
-        if value > 0.0 { "∞".into() } else { "−∞".into() }
-    } else if magnitude != 0.0 && !PLAIN.contains(&magnitude) {
-        let suffix = if unit == "ratio" { "×" } else { unit };
-        format!("{value:.1e} {suffix}").trim_end().to_string()
-    } else if unit.is_empty() && value.fract() == 0.0 {
-        format!("{value}")
-    } else {
-        units::human(value, unit)
-    }
-}
+use crosstalk_study::number::number;
 
 /// A round number beside an axis: `1 Gbit/s`, not `1.00 Gbit/s`.
 pub fn tick(value: f64, unit: &str) -> String {
@@ -35,29 +14,6 @@ pub fn tick(value: f64, unit: &str) -> String {
         format!("{}{rest}", mantissa.trim_end_matches('0').trim_end_matches('.'))
     } else {
         text
-    }
-}
-
-/// The interval's ends without a unit where it is the value's own: `1.22–1.30`.
-pub fn interval(estimate: &Estimate, unit: &str) -> Option<String> {
-    let (low, high) = estimate.interval?;
-    let suffix = |text: &str| text.find(' ').map(|at| text[at..].to_string());
-    let shared = suffix(&number(estimate.value, unit));
-    let ends = [number(low, unit), number(high, unit)];
-    if ends.iter().all(|end| suffix(end) == shared) {
-        let bare = |end: &str| shared.as_ref().map_or(end, |s| end.trim_end_matches(s.as_str())).to_string();
-        Some(format!("{}–{}", bare(&ends[0]), bare(&ends[1])))
-    } else {
-        Some(ends.join("–"))
-    }
-}
-
-/// The value, and in parentheses its interval: `1.26 × (1.22–1.30)`.
-pub fn estimate(estimate: &Estimate, unit: &str) -> String {
-    let value = number(estimate.value, unit);
-    match interval(estimate, unit) {
-        Some(ends) => format!("{value} ({ends})"),
-        None => value,
     }
 }
 
@@ -110,27 +66,6 @@ pub fn date(unix: f64) -> String {
 mod tests {
     use super::*;
 
-    fn about(value: f64, low: f64, high: f64) -> Estimate {
-        Estimate { value, interval: Some((low, high)), n: 12 }
-    }
-
-    #[test]
-    fn an_interval_shares_the_unit_where_it_can() {
-        assert_eq!(estimate(&about(1.26, 1.22, 1.30), "ratio"), "1.26 × (1.22–1.30)");
-        assert_eq!(estimate(&about(0.98, 0.94, 1.02), "s"), "980 ms (940 ms–1.02 s)");
-        assert_eq!(estimate(&about(0.312, 0.305, 0.32), "s"), "312 ms (305–320)");
-        assert_eq!(estimate(&about(6.0, 5.0, 7.5), ""), "6 (5–7.50)");
-        assert_eq!(estimate(&Estimate { value: 2.0, interval: None, n: 0 }, "ratio"), "2.00 ×");
-    }
-
-    #[test]
-    fn what_is_no_number_is_said_so() {
-        assert_eq!(number(f64::NAN, "s"), "n/a");
-        assert_eq!(estimate(&about(1.2, 0.5, f64::INFINITY), "ratio"), "1.20 × (0.50 ×–∞)");
-        assert_eq!(number(1e300, "bit/s"), "1.0e300 bit/s");
-        assert_eq!(number(-2e-20, "ratio"), "-2.0e-20 ×");
-    }
-
     #[test]
     fn ticks_are_round() {
         assert_eq!(tick(1e9, "bit/s"), "1 Gbit/s");
@@ -138,6 +73,7 @@ mod tests {
         assert_eq!(tick(0.25, "ratio"), "0.25 ×");
         assert_eq!(tick(0.0, "s"), "0");
         assert_eq!(tick(100.0, ""), "100");
+        assert_eq!(tick(-0.5, ""), "−0.5");
     }
 
     #[test]

@@ -1,0 +1,152 @@
+//! Ctrl-C at any moment: nothing is lost, nothing is left, and the last line
+//! says how to go on.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Child, Output};
+use std::time::{Duration, Instant};
+
+use common::{
+    await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, stderr, stdout, study,
+    virtual_nodes,
+};
+
+#[test]
+fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--out", "out", "--looks", "400"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    interrupt(child.id());
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(stderr(&output).contains("crosstalk resume out"), "{}", stderr(&output));
+    let lines = journal(&dir.path().join("out"));
+    let last = lines.last().expect("a line");
+    assert_eq!((last["line"].as_str(), last["status"].as_str()), (Some("end"), Some("interrupted")));
+}
+
+/// What a user may see of an interrupted `crosstalk run --out OUT`, by how far it was.
+fn check_interrupted(output: &Output, dir: &Path, out: &str, when: Duration) {
+    let (said, path) = (stderr(output), dir.join(out));
+    let shown = format!("after {when:?}: {said}{}", stdout(output));
+    assert_eq!(output.status.code(), Some(130), "{shown}");
+    assert!(said.contains("crosstalk: interrupted\n"), "{shown}");
+    if !path.exists() {
+        assert_eq!(said, "crosstalk: interrupted\n", "nothing to go on with: {shown}");
+        return;
+    }
+    let last = journal(&path).pop().expect("a run's directory has a journal");
+    assert_eq!(last["line"], "end", "the journal is closed: {shown}");
+    let verb = match last["status"].as_str() {
+        Some("interrupted") => "resume",
+        Some("finished") => "report",
+        other => panic!("{other:?}: {shown}"),
+    };
+    let line = format!("crosstalk {verb} {out}");
+    assert!(said.contains(&line) && stdout(output).contains(&line), "{line}: {shown}");
+    let mark = path.display().to_string();
+    assert_eq!(left_behind(&mark), Vec::<String>::new(), "the cluster is gone: {shown}");
+    let (_, words) = said.split_once("crosstalk: interrupted").expect("as seen above");
+    let (_, words) = words.split_once(": crosstalk ").expect("a command");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let again = crosstalk(dir, &words);
+    assert_eq!(again.status.code(), Some(0), "{words:?}: {}", stderr(&again));
+}
+
+/// Until its handler stands: before that the kernel ends it, as any program.
+fn await_handler(child: &Child) {
+    let until = Instant::now() + Duration::from_secs(10);
+    let handled = || {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?.trim().to_string();
+        // SIGINT is signal 2: the second bit (proc_pid_status(5)).
+        Some(u64::from_str_radix(&mask, 16).ok()? & 2 != 0)
+    };
+    while handled() != Some(true) {
+        assert!(Instant::now() < until, "no handler for Ctrl-C");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Moments spread over the whole of a run, closer at its beginning; another set each time.
+fn moments(count: usize, whole: Duration) -> Vec<Duration> {
+    let mut state = u64::from(std::process::id()) | 1;
+    let mut random = || {
+        // xorshift64 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..count).map(|_| whole.mul_f64(random().powi(2))).collect()
+}
+
+fn at_random_moments(testbed: &str) {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let run = |out: &str| {
+        let args = ["run", "./s.toml", "--testbed", testbed, "--out", out];
+        // The directory stands in its environment, and so in that of all it starts.
+        let mark = dir.path().join(out);
+        command(dir.path(), &args).env("CROSSTALK_TEST", mark).spawn().expect("starts")
+    };
+    let began = Instant::now();
+    let whole = finish(run("whole"));
+    assert_eq!(whole.status.code(), Some(0), "{}", stderr(&whole));
+    let mut interrupted = 0;
+    for (number, moment) in moments(24, began.elapsed()).into_iter().enumerate() {
+        let out = format!("out-{number}");
+        let child = run(&out);
+        await_handler(&child);
+        std::thread::sleep(moment);
+        kill(["-INT", "-TERM"][number % 2], child.id());
+        let output = finish(child);
+        // A moment after the end, or too close to it to matter.
+        if output.status.code() == Some(0) {
+            assert!(stdout(&output).contains("report.html"), "{}", stdout(&output));
+            continue;
+        }
+        interrupted += 1;
+        check_interrupted(&output, dir.path(), &out, moment);
+    }
+    assert!(interrupted > 8, "most moments lie within the run: {interrupted}");
+}
+
+#[test]
+fn a_run_on_processes_is_interrupted_at_any_moment() {
+    at_random_moments("local");
+}
+
+#[test]
+fn a_run_on_virtual_nodes_is_interrupted_at_any_moment() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if virtual_nodes(dir.path()) {
+        at_random_moments("virtual");
+    }
+}
+
+#[test]
+fn one_interruption_ends_an_analysis_and_the_report_is_still_to_be_had() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let run = ["run", "./s.toml", "--testbed", "local", "--looks", "1", "--out", "out"];
+    assert_eq!(crosstalk(dir.path(), &run).status.code(), Some(0));
+    let out = dir.path().join("out");
+    std::fs::remove_file(out.join("findings.json")).expect("removes");
+    // Blank lines say nothing, but reading so many takes longer than a signal.
+    let path = out.join("journal.ndjson");
+    let mut text = std::fs::read(&path).expect("reads");
+    text.resize(text.len() + (64 << 20), b'\n');
+    std::fs::write(&path, text).expect("writes");
+    let child = command(dir.path(), &["report", "out"]).spawn().expect("starts");
+    await_handler(&child);
+    interrupt(child.id());
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(130), "{}{}", stdout(&output), stderr(&output));
+    assert!(stderr(&output).contains("crosstalk report out"), "{}", stderr(&output));
+    assert!(!out.join("findings.json").exists(), "nothing is half written");
+    assert_eq!(crosstalk(dir.path(), &["report", "out"]).status.code(), Some(0));
+}

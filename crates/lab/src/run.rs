@@ -1,0 +1,158 @@
+//! A run: what it is made of, how it begins, and how it ends in every case.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::{AttemptId, Status};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::testbed::{Link, Testbed};
+use crosstalk_study::catalogue::Catalogues;
+use crosstalk_study::file::Study;
+use crosstalk_study::plan::{Cell, Place, Plan};
+use crosstalk_study::samples::Run;
+
+use crate::clock::Clock;
+use crate::journal::Journal;
+use crate::progress::{Event, Progress};
+use crate::rundir::RunDir;
+use crate::runner::Runner;
+use crate::troupe::{Seat, Troupe};
+
+/// Everything a run is made of.
+pub struct Lab<'a> {
+    /// What its scenes can name.
+    pub registry: &'a Registry,
+    /// Fabrics, systems, published data.
+    pub catalogues: &'a Catalogues,
+    /// The resolved study.
+    pub study: &'a Study,
+    /// What to run.
+    pub plan: &'a Plan,
+    /// Where nodes come from.
+    pub testbed: &'a dyn Testbed,
+    /// Where results go.
+    pub dir: &'a RunDir,
+    /// What the journal is stamped with.
+    pub clock: &'a dyn Clock,
+    /// The longest an attempt may take; by estimate where not given.
+    pub deadline: Option<Duration>,
+    /// The command line, for the record.
+    pub command: String,
+    /// Set when the user interrupts.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Finished or interrupted.
+    pub status: Status,
+    /// In words.
+    pub why: String,
+}
+
+impl Lab<'_> {
+    /// Whether the user has interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst)
+    }
+}
+
+impl Ending {
+    pub(crate) fn interrupted() -> Self {
+        Ending { status: Status::Interrupted, why: "interrupted by the user".into() }
+    }
+}
+
+/// Runs the plan, going on where `before` ended (an empty run begins it).
+///
+/// From the first line on, the journal is closed with how the run ended,
+/// whatever ends it; and the cluster is gone when this returns.
+pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
+    let next = next_attempt(&before, lab)?;
+    let resuming = lab.dir.journal().exists();
+    let journal =
+        if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
+    let mut runner = Runner::new(lab, journal, next, progress);
+    runner.open(&before)?;
+
+    let mut raised = None;
+    let ended =
+        raise(lab, &mut runner, resuming).and_then(|troupe| runner.blocks(raised.insert(troupe), before));
+    let ending = match ended {
+        Ok(ending) => ending,
+        // What fails once the user has interrupted most likely fails for that:
+        // a terminal's Ctrl-C reaches whatever was being started.
+        Err(_) if lab.is_interrupted() => Ending::interrupted(),
+        Err(fault) => {
+            // The journal may be what failed; then this line is lost with it.
+            let _ = runner.close(&Ending { status: Status::Failed, why: fault.to_string() });
+            return Err(fault);
+        }
+    };
+    runner.close(&ending)?;
+    match raised {
+        Some(mut troupe) if ending.status == Status::Finished => last_facts(lab, &mut troupe)?,
+        _ => {}
+    }
+    Ok(ending)
+}
+
+/// Raises the nodes, and notes what they are.
+fn raise<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<Troupe<'a>, Fault> {
+    let what = format!("raising the {} testbed", lab.testbed.name());
+    runner.progress.event(Event::Preparing { what });
+    if lab.is_interrupted() {
+        return Err(Fault::interrupted());
+    }
+    let mut troupe = Troupe::new(lab.testbed.raise(lab.plan.nodes())?, lab.interrupted);
+    let facts = troupe.facts(&seats(lab.plan))?;
+    // What cannot be is told now, not after hours of attempts.
+    links(lab).into_iter().try_for_each(|link| troupe.shape(link))?;
+    lab.dir.record_before(&facts, &troupe.absences(), resuming)?;
+    Ok(troupe)
+}
+
+/// How links will have to behave, the fastest first: a scale at which those are
+/// held does for the rest.
+fn links(lab: &Lab) -> Vec<Link> {
+    let link = |cell: &Cell| match cell.scene.place {
+        Place::Real { link, .. } => Some(link),
+        Place::Virtual { .. } => None,
+    };
+    let mut links: Vec<Link> = lab.plan.cells().filter_map(link).collect();
+    let rate = |link: &Link| match link {
+        Link::Rate(rate) => rate.0,
+        Link::Unshaped => 0.0,
+    };
+    links.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    links
+}
+
+/// Notes what the nodes are at the end of a run that is complete without it:
+/// who interrupts now has all the samples.
+fn last_facts(lab: &Lab, troupe: &mut Troupe) -> Result<(), Fault> {
+    match troupe.facts(&seats(lab.plan)) {
+        Ok(facts) => lab.dir.record_after(&facts, &troupe.absences()),
+        Err(_) if lab.is_interrupted() => Ok(()),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// An agent on each node that any cell uses.
+fn seats(plan: &Plan) -> Vec<Seat> {
+    (0..plan.nodes()).map(|node| (0, node)).collect()
+}
+
+/// The first number that no attempt has.
+fn next_attempt(before: &Run, lab: &Lab) -> Result<AttemptId, Fault> {
+    let last = before.attempts.iter().map(|a| a.id).max();
+    match last {
+        None => Ok(0),
+        Some(id) if id < AttemptId::from(u32::MAX) => Ok(id + 1),
+        Some(id) => Err(Fault::usage(format!("it is damaged: it has an attempt number {id}"))
+            .at(lab.dir.journal().display().to_string())
+            .remedy("take that attempt's lines out, or begin a new run")),
+    }
+}

@@ -1,0 +1,132 @@
+//! Claims, as they are written.
+
+use crosstalk_core::value::{Levels, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A statement that data can refute. Exactly one of `ratio`, `trend`, `order`, `peak`, `threshold`, `correlation`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// In words.
+    pub statement: String,
+    /// The experiment it speaks of.
+    pub experiment: String,
+    /// The levels it holds at.
+    #[serde(default, rename = "where")]
+    pub at: Levels,
+    /// One group of cells over another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Ratio>,
+    /// Along a factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Trend>,
+    /// Levels in a row, by a metric ascending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// Where a metric is greatest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<Peak>,
+    /// A metric against a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Threshold>,
+    /// Two metrics over cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<Correlation>,
+    /// Published values: an id of `published/*.csv`, or a number in the claim's own unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+    /// The predicate on what is found: `"> 1"`, `"< 0"`, `">= 0.5"`. For `order` and `peak` it is what they state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    /// Margin of the size test, `"5 %"`: published ± margin, as a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<String>,
+    /// Its figure set this parameter: no evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<String>,
+    /// Why a stand-in makes it not comparable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_comparable: Option<String>,
+    /// Whether it counts among the study's primary claims (Holm's correction).
+    #[serde(default = "yes")]
+    pub primary: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A published value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Published {
+    /// The number itself.
+    Number(f64),
+    /// An id of the published data; a percentage there is a change (+25.8 % is the ratio 1.258).
+    Id(String),
+}
+
+/// `metric` at levels `of` over `metric` at levels `to`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// The metric.
+    pub metric: String,
+    /// Numerator's levels.
+    pub of: Levels,
+    /// Denominator's levels.
+    pub to: Levels,
+}
+
+/// The slope of log `metric` along `along` (per doubling where its levels are numbers, per step where they are words).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trend {
+    /// The metric.
+    pub metric: String,
+    /// The factor.
+    pub along: String,
+}
+
+/// `factor`'s levels in ascending order of `metric`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The metric.
+    pub metric: String,
+    /// The factor.
+    pub factor: String,
+    /// Its levels, smallest metric first.
+    pub ascending: Vec<Value>,
+}
+
+/// The level of `along` at which `metric` is greatest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Peak {
+    /// The metric.
+    pub metric: String,
+    /// The factor.
+    pub along: String,
+    /// Where it is claimed to be: one of these levels.
+    pub among: Vec<Value>,
+}
+
+/// `metric` against the number in `expect`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Threshold {
+    /// The metric.
+    pub metric: String,
+}
+
+/// Rank correlation of two metrics, or of a metric's gain, over cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Correlation {
+    /// One metric.
+    pub x: String,
+    /// The other.
+    pub y: String,
+}

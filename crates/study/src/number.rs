@@ -1,0 +1,123 @@
+//! Numbers as people read them: three digits, a fitting prefix, an interval,
+//! and something sensible where there is no number. Sentences and renderings
+//! alike take them from here, so that a number reads the same wherever it stands.
+
+use crosstalk_core::units::human;
+
+use crate::findings::Estimate;
+
+/// Magnitudes outside are written with an exponent.
+const PLAIN: std::ops::Range<f64> = 1e-15..1e15;
+
+/// A number in the base unit named by `unit`: `1.26 ×`, `12.3 µs`, `−0.47`.
+pub fn number(value: f64, unit: &str) -> String {
+    let magnitude = value.abs();
+    let text = if value.is_nan() {
+        return "n/a".into();
+    } else if value.is_infinite() {
+        "∞".into()
+    } else if magnitude != 0.0 && !PLAIN.contains(&magnitude) {
+        let suffix = if unit == "ratio" { "×" } else { unit };
+        format!("{magnitude:.1e} {suffix}").trim_end().to_string()
+    } else if unit.is_empty() && value.fract() == 0.0 {
+        format!("{magnitude}")
+    } else {
+        human(magnitude, unit)
+    };
+    if value < 0.0 { format!("−{text}") } else { text }
+}
+
+/// The value of an estimate: as [`number`], but a ratio has more digits where
+/// its interval is narrower than three can tell.
+pub fn value(estimate: &Estimate, unit: &str) -> String {
+    sharp(estimate.value, unit, estimate.interval)
+}
+
+/// The interval's ends, without a unit where it is the value's own: `1.22–1.30`.
+pub fn interval(estimate: &Estimate, unit: &str) -> Option<String> {
+    let (low, high) = estimate.interval?;
+    let suffix = |text: &str| text.find(' ').map(|at| text[at..].to_string());
+    let shared = suffix(&value(estimate, unit));
+    let ends = [low, high].map(|end| sharp(end, unit, estimate.interval));
+    if !ends.iter().all(|end| suffix(end) == shared) {
+        return Some(ends.join(" to "));
+    }
+    let bare = |end: &str| shared.as_ref().map_or(end, |s| end.trim_end_matches(s.as_str())).to_string();
+    // A dash beside a minus is hard to read.
+    let between = if low < 0.0 || high < 0.0 { " to " } else { "–" };
+    Some(format!("{}{between}{}", bare(&ends[0]), bare(&ends[1])))
+}
+
+/// The value, and in parentheses its interval: `1.26 × (1.22–1.30)`.
+pub fn estimate(estimate: &Estimate, unit: &str) -> String {
+    let value = value(estimate, unit);
+    match interval(estimate, unit) {
+        Some(ends) => format!("{value} ({ends})"),
+        None => value,
+    }
+}
+
+/// A share, a margin or a floor, given as a ratio, in percent: `5 %`, `0.5 %`, `6.9 %`.
+pub fn percent(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return number(ratio, "%");
+    }
+    let text = format!("{:.1}", ratio * 100.0);
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+fn sharp(value: f64, unit: &str, interval: Option<(f64, f64)>) -> String {
+    let width = interval.map_or(f64::NAN, |(low, high)| high - low);
+    if unit == "ratio" && (1e-4..0.02).contains(&width) && value.abs() < 9.995 {
+        let digits = if width < 0.002 { 4 } else { 3 };
+        let sign = if value < 0.0 { "−" } else { "" };
+        format!("{sign}{:.digits$} ×", value.abs())
+    } else {
+        number(value, unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, interval: Some((low, high)), n: 12 }
+    }
+
+    #[test]
+    fn an_interval_shares_the_unit_where_it_can() {
+        assert_eq!(estimate(&about(1.26, 1.22, 1.304), "ratio"), "1.26 × (1.22–1.30)");
+        assert_eq!(estimate(&about(0.98, 0.94, 1.02), "s"), "980 ms (940 ms to 1.02 s)");
+        assert_eq!(estimate(&about(0.312, 0.305, 0.32), "s"), "312 ms (305–320)");
+        assert_eq!(estimate(&about(6.0, 5.0, 7.5), ""), "6 (5–7.50)");
+        assert_eq!(estimate(&Estimate { value: 2.0, interval: None, n: 0 }, "ratio"), "2.00 ×");
+    }
+
+    #[test]
+    fn what_is_below_zero_has_a_minus_and_no_dash_beside_it() {
+        assert_eq!(number(-0.5, ""), "−0.50");
+        assert_eq!(estimate(&about(-0.47, -0.53, -0.42), ""), "−0.47 (−0.53 to −0.42)");
+    }
+
+    #[test]
+    fn a_narrow_ratio_has_the_digits_that_it_needs() {
+        assert_eq!(estimate(&about(1.0101, 1.0081, 1.0119), "ratio"), "1.010 × (1.008–1.012)");
+        assert_eq!(estimate(&about(1.0101, 1.0096, 1.0109), "ratio"), "1.0101 × (1.0096–1.0109)");
+        assert_eq!(estimate(&about(0.83, 0.83, 0.83), "ratio"), "0.83 × (0.83–0.83)");
+    }
+
+    #[test]
+    fn what_is_no_number_is_said_so() {
+        assert_eq!(number(f64::NAN, "s"), "n/a");
+        assert_eq!(percent(f64::INFINITY), "∞");
+        assert_eq!(estimate(&about(1.2, 0.5, f64::INFINITY), "ratio"), "1.20 × (0.50 × to ∞)");
+        assert_eq!(number(1e300, "bit/s"), "1.0e300 bit/s");
+        assert_eq!(number(-2e-20, "ratio"), "−2.0e-20 ×");
+    }
+
+    #[test]
+    fn percents_have_one_digit_where_they_need_it() {
+        assert_eq!([0.05, 0.005, 0.069].map(percent), ["5 %", "0.5 %", "6.9 %"]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Which tries count, and what is told of those that do not.
+
+mod mock;
+mod synthetic;
+
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::record::{Origin, Reading, Status};
+use crosstalk_study::next_block;
+use crosstalk_study::samples::Run;
+use synthetic::graph::{GRAPH, graph};
+use synthetic::{is, made};
+
+#[test]
+fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
+    let (made, mut run) = graph(12);
+    for attempt in run.attempts.iter_mut().filter(|a| a.block < 2 && is(&a.levels, "system", "microblade")) {
+        if attempt.block == 0 {
+            attempt.status = Status::Failed;
+            attempt.reason = Some("node 1 is gone".into());
+        } else {
+            attempt.fidelity =
+                Some(Fidelity { reasons: vec!["CPU contention".into()], ..Fidelity::default() });
+        }
+    }
+    let findings = made.findings(&run);
+    assert_eq!(findings.comparisons[0].ratio.n, 10, "only complete pairs");
+    assert_eq!(findings.run.blocks, 12, "the blocks were gone through all the same");
+    let cell = findings.cells.iter().find(|c| is(&c.levels, "system", "microblade")).expect("is planned");
+    assert_eq!((cell.finished, cell.failed, cell.unfaithful), (10, 1, 1));
+    assert_eq!(cell.reasons, ["node 1 is gone", "not faithful: CPU contention"]);
+    let told = |text: &str| findings.warnings.iter().any(|w| w.contains(text));
+    assert!(
+        told("A contradiction.") && told("2 attempts of graph: node 1 is gone") && told("CPU contention")
+    );
+    assert_eq!(findings.run.attempts["not faithful"], 2);
+}
+
+#[test]
+fn a_cell_that_is_never_faithful_gives_no_verdict() {
+    let (made, mut run) = graph(12);
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+        attempt.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    }
+    let findings = made.findings(&run);
+    assert_eq!(findings.comparisons, []);
+    assert!(!findings.headline.decided);
+    assert!(
+        findings.headline.text.contains("is not faithful in 12 of 12 blocks"),
+        "{}",
+        findings.headline.text
+    );
+}
+
+#[test]
+fn a_resumed_block_counts_once_and_as_a_whole() {
+    let (made, mut run) = graph(12);
+    // Block 11 was cut short after its first cell, which had said ten times as much.
+    let mut early = run.attempts.iter().find(|a| a.block == 11).expect("is there").clone();
+    early.readings = vec![Reading::value("completion_time", 20.0, Origin::Emulated)];
+    for attempt in run.attempts.iter_mut().filter(|a| a.block == 11) {
+        attempt.turn = 2;
+    }
+    let undisturbed = made.findings(&run).comparisons;
+    let place = run.attempts.len() - 4;
+    run.attempts.insert(place, early);
+    assert_eq!(made.findings(&run).comparisons, undisturbed);
+}
+
+#[test]
+fn attempts_that_were_tried_again_are_told() {
+    let (made, mut run) = graph(12);
+    let told = |run: &Run| made.findings(run).warnings.into_iter().find(|w| w.contains("tried again"));
+    assert_eq!(told(&run), None);
+    let mut again = run.attempts[0].clone();
+    run.attempts[0].fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    again.turn = 2;
+    run.attempts.push(again);
+    let warning = told(&run).expect("is told");
+    assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
+    assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+}
+
+#[test]
+fn numbers_of_different_origin_are_never_mixed_silently() {
+    let text = GRAPH.to_string()
+        + r#"
+    [claim.faster]
+    statement = "KOSMOS is faster"
+    experiment = "graph"
+    where = { slaves = 1 }
+    ratio = { metric = "completion_time", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
+    expect = "< 1"
+    "#;
+    let made = made(&text);
+    let mut run = made.run(12, 0.01, 11, &|_, _, _| 1.0);
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+        attempt.readings.iter_mut().for_each(|r| r.origin = Origin::Measured);
+    }
+    let warnings = made.findings(&run).warnings;
+    let told = |what: &str| {
+        warnings.iter().any(|w| w.starts_with(what) && w.ends_with("origin: measured and emulated"))
+    };
+    assert!(told("completion_time: kosmos-srio over microblade"), "{warnings:?}");
+    assert!(told("claim faster"), "{warnings:?}");
+}
+
+#[test]
+fn blocks_are_complete_without_a_cell_that_was_given_up() {
+    let (made, mut run) = graph(12);
+    let gone = run.attempts[0].levels.clone();
+    run.attempts.retain(|a| a.levels != gone || a.block < 3);
+    for attempt in run.attempts.iter_mut().filter(|a| a.levels == gone) {
+        attempt.status = Status::Failed;
+    }
+    assert_eq!(made.findings(&run).run.blocks, 12);
+    assert_eq!(next_block(&made.plan, &run), 12);
+    // One that failed less often is waited for.
+    run.attempts.retain(|a| a.levels != gone || a.block < 2);
+    assert_eq!(next_block(&made.plan, &run), 11);
+}
+
+#[test]
+fn a_ratio_needs_numbers_above_zero() {
+    let (made, mut run) = graph(12);
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+        attempt.readings = vec![Reading::value("completion_time", 0.0, Origin::Emulated)];
+    }
+    let findings = made.findings(&run);
+    assert_eq!(findings.comparisons, []);
+    assert!(
+        findings.warnings.iter().any(|w| w.contains("of which there is no ratio")),
+        "{:?}",
+        findings.warnings
+    );
+}
+
+#[test]
+fn distributions_count_by_their_median_or_the_quantile_asked_for() {
+    let text =
+        GRAPH.replace("base = \"microblade\" }", "base = \"microblade\", metric = \"completion_time p99\" }");
+    let (_, mut run) = graph(12);
+    let made = made(&text);
+    for attempt in &mut run.attempts {
+        let tail = if is(&attempt.levels, "system", "kosmos-srio") { 2_000 } else { 8_000 };
+        let mut histogram = Histogram::default();
+        (0..1000).for_each(|i| histogram.record(if i < 985 { 1_000 } else { tail + attempt.block as u64 }));
+        attempt.readings = vec![Reading::histogram("completion_time", histogram, Origin::Measured)];
+    }
+    let findings = made.findings(&run);
+    assert!((findings.comparisons[0].ratio.value - 0.25).abs() < 0.01, "{:?}", findings.comparisons[0].ratio);
+    let medians = &findings.cells[0].metrics["completion_time"];
+    assert!((medians.value - 1e-6).abs() < 1e-8, "nanoseconds are seconds: {medians:?}");
+    for attempt in &mut run.attempts {
+        let mut few = Histogram::default();
+        (0..200).for_each(|_| few.record(1_000));
+        attempt.readings = vec![Reading::histogram("completion_time", few, Origin::Measured)];
+    }
+    assert_eq!(made.findings(&run).comparisons, [], "no p99 from 200 samples");
+}

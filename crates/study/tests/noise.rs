@@ -1,0 +1,131 @@
+//! What equal cells show, what follows for verdicts, and what is said of it.
+
+mod mock;
+mod synthetic;
+
+use crosstalk_core::record::Observation;
+use crosstalk_core::value::Levels;
+use crosstalk_study::decide;
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings, NoiseFloor};
+use crosstalk_study::samples::Run;
+use synthetic::graph::GRAPH;
+use synthetic::{Made, claim, is, made};
+
+/// The study with one cell run twice, and with `more` in it.
+fn with_twins(more: &str) -> Made {
+    let twins = r#"[experiment.same]
+        title = "PageRank on one slave, twice"
+        work.rank = { kind = "pagerank", slaves = "$slaves" }
+        conditions = { system = "microblade", boards = "many" }
+        factors = { aa = [1, 2], slaves = [1, 2] }
+        compare = { factor = "aa", base = 1 }
+        "#;
+    made(&GRAPH.replace("[figure.split]", &format!("{twins}\n{more}\n[figure.split]")))
+}
+
+/// Equal cells differ by `noise`; KOSMOS takes `slower` times as long on any number of slaves.
+fn run(made: &Made, blocks: usize, noise: f64, slower: f64) -> Run {
+    made.run(blocks, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
+        Some(level) => level.number().map_or(1.0, |n| 1.0 + noise * (n - 1.0)),
+        None if is(levels, "system", "kosmos-srio") => slower,
+        None => 1.0,
+    })
+}
+
+fn floor<'a>(findings: &'a Findings, metric: &str) -> &'a NoiseFloor {
+    findings.run.noise.iter().find(|noise| noise.metric == metric).expect("is told")
+}
+
+#[test]
+fn an_a_a_measurement_sets_the_floor_and_asks_nothing() {
+    let made = with_twins("");
+    // Equal cells differ by 10 %: then 8 % between systems is nothing.
+    let findings = made.findings(&run(&made, 24, 0.1, 1.08));
+    let noise = floor(&findings, "completion_time");
+    assert!(noise.floor.is_some_and(|floor| (0.10..0.12).contains(&floor)), "{noise:?}");
+    assert_eq!(
+        noise.cells,
+        ["PageRank on one slave, twice: slaves 1", "PageRank on one slave, twice: slaves 2"]
+    );
+    assert_eq!((noise.blocks, noise.comparisons), (24, 2), "the blocks that the verdicts rest on");
+    assert_eq!(findings.comparisons.len(), 2, "equal cells are not compared");
+    assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Equivalent);
+    assert!(findings.headline.text.contains("no difference beyond 10"), "{}", findings.headline.text);
+}
+
+#[test]
+fn nothing_is_detectable_below_the_floor_of_its_metric() {
+    let made = with_twins(
+        r#"[experiment.wire]
+        work.stream = { kind = "stream", size = "64 B" }
+        conditions = { system = "$system", boards = "many" }
+        factors = { system = ["microblade", "moonshot", "kosmos-ethernet", "kosmos-srio"] }
+        compare = { factor = "system", base = "microblade" }"#,
+    );
+    let mut run = run(&made, 24, 0.1, 1.4);
+    // Streams are alike to the last digit, and more comparisons than the others.
+    for attempt in run.attempts.iter_mut().filter(|a| a.experiment == "wire") {
+        attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(1e9));
+    }
+    let findings = made.findings(&run);
+    let (times, wire) = (floor(&findings, "completion_time"), floor(&findings, "bandwidth"));
+    let measured = times.floor.expect("was measured");
+    let (least, most) = times.detectable.expect("is known");
+    assert!(measured <= least && least <= most && least < 0.2, "{times:?}");
+    assert_eq!((wire.floor, wire.cells.len(), wire.comparisons), (None, 0, 3), "no equal streams were run");
+    assert_eq!(wire.margin, 0.005, "what was stated beforehand");
+    assert!(wire.detectable.is_some_and(|(least, most)| least >= 0.005 && most < 0.006), "{wire:?}");
+    for comparison in &findings.comparisons {
+        let margin = floor(&findings, &comparison.metric).margin;
+        assert!(comparison.detectable.is_some_and(|effect| effect >= margin - 1e-12), "{comparison:?}");
+    }
+}
+
+#[test]
+fn an_early_look_does_not_know_which_pair_will_be_noisiest() {
+    let made = with_twins("");
+    let mut run = run(&made, 24, 0.1, 1.1);
+    // The pair on one slave is quiet until after the first look, and the noisiest then.
+    for attempt in run.attempts.iter_mut().filter(|a| a.levels.contains_key("aa")) {
+        if synthetic::number(&attempt.levels, "slaves") == 1.0 {
+            let second = synthetic::number(&attempt.levels, "aa") == 2.0;
+            let value = if second && attempt.block >= 12 { 3.0 } else { 1.0 };
+            attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(value));
+        }
+    }
+    let mut early = run.clone();
+    early.attempts.retain(|attempt| attempt.block < 12);
+    let at_first = |run: &Run| decide(&made.study, &mock::catalogues(), &made.plan, run, 0);
+    assert_eq!(at_first(&run), at_first(&early));
+    assert!(!at_first(&run).stop, "10 % is neither beyond nor within a floor of 10 %");
+}
+
+#[test]
+fn trends_and_orders_must_stand_beyond_the_floor_too() {
+    let claims = r#"[claim.trend]
+        statement = "More slaves take longer"
+        experiment = "graph"
+        where = { system = "microblade" }
+        trend = { metric = "completion_time", along = "slaves" }
+        expect = "> 0"
+        [claim.order]
+        statement = "Two slaves take longer than one"
+        experiment = "graph"
+        where = { system = "microblade" }
+        order = { metric = "completion_time", factor = "slaves", ascending = [1, 2] }"#;
+    let made = with_twins(claims);
+    let verdicts = |noise: f64| {
+        let run = made.run(24, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
+            Some(level) => level.number().map_or(1.0, |n| 1.0 + noise * (n - 1.0)),
+            None => 1.0 + 0.08 * (synthetic::number(levels, "slaves") - 1.0),
+        });
+        let findings = made.findings(&run);
+        ["trend", "order"].map(|name| claim(&findings, name).verdict)
+    };
+    assert_eq!(verdicts(0.0), [ClaimVerdict::Reproduced; 2]);
+    assert_eq!(
+        verdicts(0.1),
+        [ClaimVerdict::NotReproduced; 2],
+        "8 % is nothing where equal cells differ by 10 %"
+    );
+}
