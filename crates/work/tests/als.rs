@@ -140,7 +140,7 @@ fn movielens_agrees_with_numpy() {
         for (found, expected) in found.iter().zip(&expected.recommendations) {
             close(found[1], expected.1, 1e-5, "a recommendation's prediction");
         }
-        println!("{{\"data\":\"movielens\",\"slaves\":{slaves},\"worst_error\":{worst:e}}}");
+        println!("{{\"data\":\"movielens als\",\"slaves\":{slaves},\"worst_error\":{worst:e}}}");
     }
     assert!(checksums.windows(2).all(|pair| pair[0] == pair[1]), "{checksums:?}");
 }
