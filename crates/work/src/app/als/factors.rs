@@ -46,10 +46,15 @@ impl Factors {
         &self.data[row * blocks..(row + 1) * blocks].as_flattened()[..self.rank]
     }
 
-    /// Replaces a row's vector, of the rank's length.
-    pub fn set(&mut self, row: usize, vector: &[f32]) {
+    /// A row's vector, to be replaced.
+    pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
         let (blocks, rank) = (self.blocks(), self.rank);
-        self.data[row * blocks..(row + 1) * blocks].as_flattened_mut()[..rank].copy_from_slice(vector);
+        &mut self.data[row * blocks..(row + 1) * blocks].as_flattened_mut()[..rank]
+    }
+
+    /// Replaces a row's vector by one as long.
+    pub fn set(&mut self, row: usize, vector: &[f32]) {
+        self.row_mut(row).copy_from_slice(vector);
     }
 
     /// Blocks in a vector.

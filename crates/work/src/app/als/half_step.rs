@@ -11,10 +11,11 @@ use super::rows::Rows;
 
 /// For every row the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings
 /// r of columns with factor vectors f (`from`, by slot). A fault names the first
-/// row that has no single such x.
-pub fn half_step(rows: &Rows, from: &Factors, lambda: f64) -> Result<Factors, Fault> {
+/// row that has no single such x. `from` is freed here, so that a node's account
+/// has that in the same spell.
+pub fn half_step(rows: &Rows, from: Factors, lambda: f64) -> Result<Factors, Fault> {
     let mut into = Factors::zeros(rows.count(), from.rank());
-    let singular = vector::run(HalfStep { rows, from, lambda, into: &mut into });
+    let singular = vector::run(HalfStep { rows, from: &from, lambda, into: &mut into });
     match singular {
         None => Ok(into),
         Some(row) => Err(Fault::attempt(format!(
@@ -91,16 +92,16 @@ mod tests {
         let mut from = Factors::zeros(1, 1);
         from.set(0, &[2.0]);
         let rows = Rows::new(vec![(9, 0, 3.0)]);
-        assert_eq!(half_step(&rows, &from, 0.5).expect("solved").row(0), [(6.0 / 4.5) as f32]);
+        assert_eq!(half_step(&rows, from, 0.5).expect("solved").row(0), [(6.0 / 4.5) as f32]);
     }
 
     #[test]
     fn too_few_ratings_without_regularisation_are_singular() {
         let from = Factors::random(&[0, 1], 3, 1);
         let rows = Rows::new(vec![(4, 0, 3.0), (7, 0, 3.0), (7, 1, 2.0)]);
-        let fault = half_step(&rows, &from, 0.0).expect_err("refused");
+        let fault = half_step(&rows, from.clone(), 0.0).expect_err("refused");
         assert!(fault.message.starts_with("the equations of id 4 are singular: 1 ratings"), "{fault}");
-        assert!(half_step(&rows, &from, 0.1).is_ok());
+        assert!(half_step(&rows, from, 0.1).is_ok());
     }
 
     proptest! {
@@ -112,7 +113,7 @@ mod tests {
                 .flat_map(|row| (0..=row % columns).map(move |c| (row, c, ((row + c) % 10 + 1) as f32 / 2.0)))
                 .collect();
             let rows = Rows::new(ratings);
-            let found = half_step(&rows, &from, 0.1).expect("solved");
+            let found = half_step(&rows, from.clone(), 0.1).expect("solved");
             for row in 0..rows.count() {
                 let expected = reference::solve(rows.row(row), |c| from.row(c as usize).to_vec(), 0.1);
                 for (x, y) in found.row(row).iter().zip(&expected) {

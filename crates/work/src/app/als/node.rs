@@ -27,7 +27,7 @@ pub trait Node {
     fn bring(&mut self, route: &Route, own: &Factors) -> Result<Factors, Fault> {
         let outgoing = self.serialise(|| route.pack(own));
         let arrived = self.exchange(outgoing)?;
-        self.serialise(|| route.unpack(&arrived, own.rank()))
+        self.serialise(|| route.unpack(arrived, own.rank()))
     }
 }
 

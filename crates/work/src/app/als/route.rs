@@ -67,32 +67,33 @@ impl Route {
 
     /// What each slave needs of this one's vectors.
     pub fn pack(&self, own: &Factors) -> Vec<Vec<u8>> {
+        let bytes = own.rank() * 4;
         let pack = |rows: &Vec<u32>| {
-            let mut buffer = Vec::with_capacity(rows.len() * own.rank() * 4);
-            for row in rows {
-                buffer.extend(own.row(*row as usize).iter().flat_map(|x| x.to_le_bytes()));
+            let mut buffer = vec![0; rows.len() * bytes];
+            for (row, vector) in rows.iter().zip(buffer.chunks_exact_mut(bytes)) {
+                for (x, bytes) in own.row(*row as usize).iter().zip(vector.as_chunks_mut::<4>().0) {
+                    *bytes = x.to_le_bytes();
+                }
             }
             buffer
         };
         self.supplies.iter().map(pack).collect()
     }
 
-    /// The vectors that arrived, by slot.
-    pub fn unpack(&self, arrived: &[Vec<u8>], rank: usize) -> Result<Factors, Fault> {
+    /// The vectors that arrived, by slot; frees the messages.
+    pub fn unpack(&self, arrived: Vec<Vec<u8>>, rank: usize) -> Result<Factors, Fault> {
         let mut factors = Factors::zeros(self.wanted.iter().sum(), rank);
         let mut slot = 0;
-        let mut vector = vec![0.0; rank];
         for (buffer, wanted) in arrived.iter().zip(&self.wanted) {
             if buffer.len() != wanted * rank * 4 {
-                let message =
-                    format!("expected {wanted} vectors of {rank} numbers, found {} bytes", buffer.len());
+                let found = buffer.len();
+                let message = format!("expected {wanted} vectors of {rank} numbers, found {found} bytes");
                 return Err(Fault::attempt(message));
             }
-            for bytes in buffer.chunks_exact(rank * 4) {
-                for (x, bytes) in vector.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            for vector in buffer.chunks_exact(rank * 4) {
+                for (x, bytes) in factors.row_mut(slot).iter_mut().zip(vector.as_chunks::<4>().0) {
                     *x = f32::from_le_bytes(*bytes);
                 }
-                factors.set(slot, &vector);
                 slot += 1;
             }
         }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_message_of_another_length_is_a_fault() {
         let route = Route { supplies: vec![Vec::new()], wanted: vec![2] };
-        assert!(route.unpack(&[vec![0; 20]], 3).is_err());
-        assert!(route.unpack(&[vec![0; 24]], 3).is_ok());
+        assert!(route.unpack(vec![vec![0; 20]], 3).is_err());
+        assert!(route.unpack(vec![vec![0; 24]], 3).is_ok());
     }
 }

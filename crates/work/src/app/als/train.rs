@@ -33,9 +33,9 @@ pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) 
     let mut model = Model { users, items: none.clone(), earlier: none };
     for _ in 0..setting.iterations {
         let users = node.bring(&shard.items.route, &model.users)?;
-        model.items = node.compute(|| half_step(&shard.items.rows, &users, setting.lambda))?;
+        model.items = node.compute(move || half_step(&shard.items.rows, users, setting.lambda))?;
         let items = node.bring(&shard.users.route, &model.items)?;
-        let users = node.compute(|| half_step(&shard.users.rows, &items, setting.lambda))?;
+        let users = node.compute(move || half_step(&shard.users.rows, items, setting.lambda))?;
         model.earlier = std::mem::replace(&mut model.users, users);
     }
     Ok(model)
