@@ -62,9 +62,9 @@ impl Config {
     /// Reads and checks the parameters.
     pub fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
-        let ranks = list(params, "rank", &[8.0, 12.0], &whole(LARGEST_RANK))?;
-        let lambdas = list(params, "lambda", &[0.1, 10.0], &("a number of at least 0", &|x| x >= 0.0))?;
-        let iterations = list(params, "iterations", &[10.0, 20.0], &whole(1e6))?;
+        let ranks = list(params, "rank", &[8.0, 12.0], whole(LARGEST_RANK))?;
+        let lambdas = list(params, "lambda", &[0.1, 10.0], ("a number of at least 0".into(), |x| x >= 0.0))?;
+        let iterations = list(params, "iterations", &[10.0, 20.0], whole(1e6))?;
         let mut grid = Vec::new();
         for rank in &ranks {
             for lambda in &lambdas {
@@ -112,13 +112,10 @@ fn source(params: &Params) -> Result<Source, Fault> {
     Ok(Source::Generated { scale, seed: params.count("seed", 1, 0)? })
 }
 
-/// What a number must be: in words, and as a condition.
-type Must<'a> = (&'a str, &'a dyn Fn(f64) -> bool);
-
-fn whole(most: f64) -> (&'static str, impl Fn(f64) -> bool) {
-    ("a whole number of at least 1 that is not too large", move |x: f64| {
-        x.fract() == 0.0 && (1.0..=most).contains(&x)
-    })
+/// What a count must be: in words, and as a condition.
+fn whole(most: f64) -> (String, impl Fn(f64) -> bool) {
+    let holds = move |x: f64| x.fract() == 0.0 && (1.0..=most).contains(&x);
+    (format!("a whole number from 1 to {most}"), holds)
 }
 
 /// One number or a list of them.
@@ -126,9 +123,8 @@ fn list(
     params: &Params,
     name: &str,
     default: &[f64],
-    must: &(&str, impl Fn(f64) -> bool),
+    (expected, holds): (String, impl Fn(f64) -> bool),
 ) -> Result<Vec<f64>, Fault> {
-    let (expected, holds): Must = (must.0, &must.1);
     let values = match params.get(name) {
         None => return Ok(default.to_vec()),
         Some(Value::List(values)) => values.as_slice(),
@@ -196,9 +192,9 @@ mod tests {
             refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
         );
         assert!(refusal("slaves", 5000).contains("at most 4096"));
-        assert!(refusal("rank", 0).starts_with("parameter `rank`: expected a whole number of at least 1"));
+        assert!(refusal("rank", 0).starts_with("parameter `rank`: expected a whole number from 1 to 1024"));
         assert!(refusal("rank", 8.5).contains("found `8.5`"));
-        assert!(refusal("rank", 2000).contains("not too large"));
+        assert!(refusal("rank", 2000).contains("found `2000`"));
         assert!(refusal("lambda", -0.1).contains("a number of at least 0, found `-0.1`"));
         assert!(refusal("iterations", "ten").contains("found `ten`"));
         assert!(refusal("recommend", 0).contains("at least 1"));

@@ -10,8 +10,7 @@ use super::shard::Shard;
 use super::train::Model;
 use crate::app::exchange::numbers;
 
-/// Rounds in which slaves hand each other something may be many, words few: the
-/// three sizes before a slave's ratings.
+/// The sizes of the three parts of the split stand before a slave's ratings.
 const SIZES: usize = 3;
 
 /// Each slave's users' ratings.
@@ -121,7 +120,7 @@ impl Whole {
     }
 }
 
-/// Factors for the new user's items, as bytes: item and prediction.
+/// What items are predicted to be worth to a user, as bytes: item and prediction.
 pub fn pack_predictions(ids: &[u32], items: &Factors, user: &[f32]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(ids.len() * 12);
     for (row, id) in ids.iter().enumerate() {
