@@ -12,12 +12,12 @@ import sys
 from lib.figures import Figures
 from lib.wire import ROOT, cargo
 
-CLUSTER = ROOT / "target" / "release" / "examples" / "pagerank_cluster"
+CLUSTER = ROOT / "target" / "release" / "examples" / "application_cluster"
 
 
 def main():
     options = arguments()
-    cargo("build", "--package", "crosstalk-work", "--example", "pagerank_cluster")
+    cargo("build", "--package", "crosstalk-work", "--example", "application_cluster")
     figures = Figures("pagerank_memory", edges=options.edge_factor << options.scale)
     for slaves in options.slaves.split(","):
         weigh(int(slaves), options, figures)
@@ -34,7 +34,7 @@ def arguments():
 
 def weigh(slaves, options, figures):
     """Runs once with so many slaves."""
-    words = [f"slaves={slaves}", f"scale={options.scale}", f"edge_factor={options.edge_factor}"]
+    words = ["pagerank", f"slaves={slaves}", f"scale={options.scale}", f"edge_factor={options.edge_factor}"]
     done = subprocess.run([CLUSTER, *words], stdout=subprocess.PIPE, text=True, timeout=900)
     if done.returncode != 0:
         sys.exit(done.returncode)

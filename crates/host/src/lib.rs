@@ -18,6 +18,7 @@ pub mod process;
 pub mod refusal;
 pub mod sysctl;
 pub mod undisturbed;
+pub mod vector;
 
 mod errno;
 

@@ -15,6 +15,7 @@ pub use declared::{Declared, Prepare};
 /// Every workload there is.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
+        Box::new(app::als::ALS),
         Box::new(app::bayes::BAYES),
         Box::new(app::pagerank::PAGERANK),
         Box::new(probe::stream::STREAM),

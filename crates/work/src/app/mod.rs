@@ -10,6 +10,7 @@
 //! | `mapreduce` | counting by key, within a memory limit |
 
 mod account;
+pub mod als;
 mod application;
 pub mod bayes;
 pub mod exchange;

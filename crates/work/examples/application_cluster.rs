@@ -1,7 +1,7 @@
-//! PageRank with one process a node, all on this machine, in real time: what
-//! `bench/pagerank_memory.py` weighs.
+//! An application with one process a node, all on this machine, in real time:
+//! what `bench/pagerank_memory.py` weighs and `bench/als_vs_mllib.py` judges.
 //!
-//! `cargo run --release -p crosstalk-work --example pagerank_cluster -- slaves=2 scale=16`
+//! `cargo run --release -p crosstalk-work --example application_cluster -- pagerank slaves=2 scale=16`
 //! prints a reading a line, as JSON.
 
 use crosstalk_core::Fault;
@@ -10,7 +10,7 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::scene::{Sink, Workload};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
-use crosstalk_work::app::pagerank::PAGERANK;
+use crosstalk_work::workloads;
 use std::io::{BufReader, stdin, stdout};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
@@ -18,24 +18,28 @@ use std::sync::atomic::AtomicBool;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = if arguments == ["node"] { node() } else { cluster(&arguments) };
+    let result = match arguments.as_slice() {
+        [word] if word == "node" => node(),
+        [name, params @ ..] => cluster(name, params),
+        [] => Err(Fault::usage("expected a workload, and its parameters as name=value")),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            eprintln!("pagerank_cluster: {fault}");
+            eprintln!("application_cluster: {fault}");
             ExitCode::from(fault.kind.exit_code())
         }
     }
 }
 
 /// Starts a process a node, and prints what they tell.
-fn cluster(arguments: &[String]) -> Result<(), Fault> {
-    let params = parameters(arguments)?;
-    let nodes = PAGERANK.deploy(&params)?.nodes;
+fn cluster(name: &str, arguments: &[String]) -> Result<(), Fault> {
+    let (workload, params) = (named(name)?, parameters(arguments)?);
+    let nodes = workload.deploy(&params)?.nodes;
     let mut children = (0..nodes).map(|_| Node::start()).collect::<Result<Vec<_>, _>>()?;
     for (node, child) in children.iter_mut().enumerate() {
         let part = Part {
-            workload: PAGERANK.name().into(),
+            workload: workload.name().into(),
             params: params.clone(),
             node,
             nodes,
@@ -51,6 +55,11 @@ fn cluster(arguments: &[String]) -> Result<(), Fault> {
         send(&mut child.input, &ToAgent::Go { endpoints: endpoints.clone() })?;
     }
     children.iter_mut().try_for_each(Node::follow)
+}
+
+fn named(name: &str) -> Result<Box<dyn Workload>, Fault> {
+    let found = workloads().into_iter().find(|workload| workload.name() == name);
+    found.ok_or_else(|| Fault::usage(format!("expected a workload, found `{name}`")))
 }
 
 fn parameters(arguments: &[String]) -> Result<Params, Fault> {
@@ -121,7 +130,7 @@ fn node() -> Result<(), Fault> {
     let Some(ToAgent::Prepare { part }) = receive(&mut input)? else {
         return Err(Fault::attempt("expected the order to prepare"));
     };
-    let outcome = PAGERANK.prepare(&part).and_then(|ready| {
+    let outcome = named(&part.workload).and_then(|workload| workload.prepare(&part)).and_then(|ready| {
         send(&mut stdout(), &FromAgent::Ready { endpoint: ready.endpoint() })?;
         match receive(&mut input)? {
             Some(ToAgent::Go { endpoints }) => ready.run(&endpoints, &mut Told, &AtomicBool::new(false)),

@@ -1,0 +1,72 @@
+//! The widest vector instructions that this processor has, for kernels that the
+//! compiler can vectorise: a program built for any x86-64 may use only SSE2,
+//! unless it asks the processor at run time.
+
+/// A computation that is compiled once for each set of vector instructions.
+pub trait Kernel {
+    /// What it computes.
+    type Output;
+
+    /// Computes. `FUSED`: `f64::mul_add` is one instruction here; elsewhere it
+    /// is a slow function, to be avoided. An implementation, and what it calls,
+    /// must be `#[inline(always)]`, else it is compiled for the least processor.
+    fn run<const FUSED: bool>(self) -> Self::Output;
+}
+
+/// Runs a kernel with the widest instructions there are.
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+        {
+            // SAFETY: the processor has just said that it has these instructions.
+            return unsafe { avx512(kernel) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has just said that it has these instructions.
+            return unsafe { avx2(kernel) };
+        }
+    }
+    // On 64-bit ARM, vectors and fused multiply-add are part of every processor.
+    kernel.run::<{ cfg!(target_arch = "aarch64") }>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<true>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<true>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Dot<'a>(&'a [f64], &'a [f64]);
+
+    impl Kernel for Dot<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn run<const FUSED: bool>(self) -> f64 {
+            let pairs = self.0.iter().zip(self.1);
+            pairs.fold(0.0, |sum, (a, b)| if FUSED { a.mul_add(*b, sum) } else { a * b + sum })
+        }
+    }
+
+    #[test]
+    fn a_kernel_computes_the_same_with_any_instructions() {
+        let numbers: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(run(Dot(&numbers, &numbers)), 328_350.0);
+        assert_eq!(Dot(&numbers, &numbers).run::<false>(), 328_350.0);
+    }
+}

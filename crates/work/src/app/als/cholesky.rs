@@ -1,0 +1,177 @@
+//! Solves small symmetric positive definite systems, several at once: lane `l`
+//! of every number belongs to system `l`, so that each step is one vector
+//! instruction for all of them.
+//!
+//! Products and sums are not fused, so that the answer does not depend on the
+//! processor.
+
+/// Systems that are solved together: as many doubles as the widest vector has.
+pub const LANES: usize = 8;
+
+/// The same number of each system.
+pub type Lanes = [f64; LANES];
+
+/// A pivot below this share of its diagonal element is rounding: the system is
+/// singular.
+const SINGULAR: f64 = 1e-13;
+
+/// Where element (i, j) of a lower triangle stands, j ≤ i.
+#[inline(always)]
+pub const fn at(i: usize, j: usize) -> usize {
+    i * (i + 1) / 2 + j
+}
+
+/// Lower triangles and right-hand sides of [`LANES`] systems.
+pub struct Systems {
+    /// Unknowns of each.
+    order: usize,
+    /// The triangles, at [`at`].
+    pub triangle: Vec<Lanes>,
+    /// The right-hand sides; after [`Systems::solve`] the solutions.
+    pub right: Vec<Lanes>,
+}
+
+impl Systems {
+    /// Systems of `order` unknowns, with room for `room` ≥ `order`.
+    pub fn new(order: usize, room: usize) -> Self {
+        Systems { order, triangle: vec![[0.0; LANES]; at(room, 0)], right: vec![[0.0; LANES]; room] }
+    }
+
+    /// Makes a lane's system one that has a solution.
+    pub fn idle(&mut self, lane: usize) {
+        for i in 0..self.order {
+            (0..i).for_each(|j| self.triangle[at(i, j)][lane] = 0.0);
+            self.triangle[at(i, i)][lane] = 1.0;
+            self.right[i][lane] = 0.0;
+        }
+    }
+
+    /// Adds to a lane's diagonal.
+    #[inline(always)]
+    pub fn add_to_diagonal(&mut self, lane: usize, number: f64) {
+        for i in 0..self.order {
+            self.triangle[at(i, i)][lane] += number;
+        }
+    }
+
+    /// Solves all systems in place; says which are singular.
+    #[inline(always)]
+    pub fn solve(&mut self) -> [bool; LANES] {
+        let (n, a, x) = (self.order, &mut self.triangle[..], &mut self.right[..]);
+        let mut singular = [false; LANES];
+        for j in 0..n {
+            let (row, below) = a[at(j, 0)..].split_at_mut(j + 1);
+            let mut pivot = row[j];
+            for element in &row[..j] {
+                less(&mut pivot, element, element);
+            }
+            let mut inverse = [0.0; LANES];
+            for l in 0..LANES {
+                singular[l] |= pivot[l].is_nan() || pivot[l] <= SINGULAR * row[j][l];
+                inverse[l] = 1.0 / pivot[l].sqrt();
+            }
+            row[j] = inverse;
+            // Column j of all rows below.
+            let mut begin = 0;
+            for i in j + 1..n {
+                let lower = &mut below[begin..begin + i + 1];
+                let mut sum = lower[j];
+                for (mine, other) in lower[..j].iter().zip(&row[..j]) {
+                    less(&mut sum, mine, other);
+                }
+                lower[j] = times(&sum, &inverse);
+                begin += i + 1;
+            }
+        }
+        for i in 0..n {
+            let row = &a[at(i, 0)..=at(i, i)];
+            let mut sum = x[i];
+            for (element, value) in row[..i].iter().zip(&x[..i]) {
+                less(&mut sum, element, value);
+            }
+            x[i] = times(&sum, &row[i]);
+        }
+        for i in (0..n).rev() {
+            let mut sum = x[i];
+            for k in i + 1..n {
+                less(&mut sum, &a[at(k, i)], &x[k]);
+            }
+            x[i] = times(&sum, &a[at(i, i)]);
+        }
+        singular
+    }
+}
+
+/// `sum -= a · b`, lane by lane.
+#[inline(always)]
+fn less(sum: &mut Lanes, a: &Lanes, b: &Lanes) {
+    for l in 0..LANES {
+        sum[l] -= a[l] * b[l];
+    }
+}
+
+/// `a · b`, lane by lane.
+#[inline(always)]
+fn times(a: &Lanes, b: &Lanes) -> Lanes {
+    let mut product = *a;
+    for l in 0..LANES {
+        product[l] *= b[l];
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_system_solved_by_hand() {
+        // 4x + 2y = 10, 2x + 3y = 9: x = 1.5, y = 2; the other lanes idle.
+        let mut systems = Systems::new(2, 2);
+        (1..LANES).for_each(|lane| systems.idle(lane));
+        systems.triangle[at(0, 0)][0] = 4.0;
+        systems.triangle[at(1, 0)][0] = 2.0;
+        systems.triangle[at(1, 1)][0] = 3.0;
+        (systems.right[0][0], systems.right[1][0]) = (10.0, 9.0);
+        assert_eq!(systems.solve(), [false; LANES]);
+        assert!((systems.right[0][0] - 1.5).abs() < 1e-15 && (systems.right[1][0] - 2.0).abs() < 1e-15);
+        assert_eq!(systems.right[0][1], 0.0);
+    }
+
+    #[test]
+    fn only_the_singular_system_is_named() {
+        // In lane 3 every element is 1: the second row repeats the first.
+        let mut systems = Systems::new(2, 2);
+        (0..LANES).for_each(|lane| systems.idle(lane));
+        systems.triangle[at(1, 0)][3] = 1.0;
+        let singular = systems.solve();
+        assert_eq!(singular, std::array::from_fn(|lane| lane == 3));
+    }
+
+    proptest! {
+        #[test]
+        fn solutions_solve(order in 1_usize..20, numbers in proptest::collection::vec(-1.0..1.0_f64, 500)) {
+            // B·Bᵀ + I is positive definite.
+            let b = |i: usize, k: usize| numbers[(i * 23 + k * 7) % 500];
+            let mut systems = Systems::new(order, order);
+            for i in 0..order {
+                for j in 0..=i {
+                    let product: f64 = (0..order).map(|k| b(i, k) * b(j, k)).sum();
+                    systems.triangle[at(i, j)] = [product + if i == j { 1.0 } else { 0.0 }; LANES];
+                }
+                systems.right[i] = std::array::from_fn(|lane| numbers[i + lane]);
+            }
+            let (matrix, right) = (systems.triangle.clone(), systems.right.clone());
+            prop_assert_eq!(systems.solve(), [false; LANES]);
+            for i in 0..order {
+                for lane in 0..LANES {
+                    let product: f64 = (0..order)
+                        .map(|j| matrix[at(i.max(j), i.min(j))][lane] * systems.right[j][lane])
+                        .sum();
+                    prop_assert!((product - right[i][lane]).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a study says about an ALS run.
+
+use crosstalk_core::Fault;
+use crosstalk_core::value::{Params, Value};
+use std::path::PathBuf;
+
+use super::source::Source;
+
+/// The names of the parameters.
+pub const PARAMETERS: &[&str] = &[
+    "slaves",
+    "scale",
+    "ratings",
+    "personal",
+    "rank",
+    "lambda",
+    "iterations",
+    "recommend",
+    "seed",
+    "output",
+];
+
+/// The largest scale: 100 million ratings.
+const LARGEST_SCALE: f64 = 1000.0;
+/// The smallest: below, the users could not rate enough different items.
+const SMALLEST_SCALE: f64 = 0.1;
+/// The largest rank.
+const LARGEST_RANK: f64 = 1024.0;
+
+/// What one model of the grid is trained with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// Numbers in a factor vector.
+    pub rank: usize,
+    /// Weight of the regularisation.
+    pub lambda: f64,
+    /// Iterations, each a half for the items and a half for the users.
+    pub iterations: usize,
+}
+
+/// An ALS run.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Slaves; beside them there is one master.
+    pub slaves: usize,
+    /// The ratings.
+    pub source: Source,
+    /// The new user's ratings: a file as CloudSuite's, if anything.
+    pub personal: Option<PathBuf>,
+    /// The models to train, in CloudSuite's order: by rank, then by lambda, then
+    /// by iterations.
+    pub grid: Vec<Setting>,
+    /// How many items to recommend.
+    pub recommend: usize,
+    /// What the models start from.
+    pub seed: u64,
+    /// Where the best model and the recommendations are written to, if anywhere.
+    pub output: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads and checks the parameters.
+    pub fn new(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        let ranks = list(params, "rank", &[8.0, 12.0], whole(LARGEST_RANK))?;
+        let lambdas = list(params, "lambda", &[0.1, 10.0], ("a number of at least 0".into(), |x| x >= 0.0))?;
+        let iterations = list(params, "iterations", &[10.0, 20.0], whole(1e6))?;
+        let mut grid = Vec::new();
+        for rank in &ranks {
+            for lambda in &lambdas {
+                grid.extend(iterations.iter().map(|iterations| Setting {
+                    rank: *rank as usize,
+                    lambda: *lambda,
+                    iterations: *iterations as usize,
+                }));
+            }
+        }
+        let slaves = params.count("slaves", 1, 1)?;
+        if slaves > 4096 {
+            return Err(parameter("slaves", format!("expected at most 4096, found {slaves}")));
+        }
+        Ok(Config {
+            slaves: slaves as usize,
+            source: source(params)?,
+            personal: path(params, "personal")?,
+            grid,
+            recommend: params.count("recommend", 50, 1)? as usize,
+            seed: params.count("seed", 1, 0)?,
+            output: path(params, "output")?,
+        })
+    }
+
+    /// Iterations of all models.
+    pub fn iterations(&self) -> usize {
+        self.grid.iter().map(|setting| setting.iterations).sum()
+    }
+}
+
+fn source(params: &Params) -> Result<Source, Fault> {
+    if let Some(path) = path(params, "ratings")? {
+        if params.get("scale").is_some() {
+            return Err(parameter("scale", "it shapes generated ratings, and `ratings` names a file".into())
+                .remedy("leave out `ratings` or `scale`"));
+        }
+        return Ok(Source::File(path));
+    }
+    let scale = params.float("scale", 1.0)?;
+    if !(SMALLEST_SCALE..=LARGEST_SCALE).contains(&scale) {
+        let expected = format!("expected a number from {SMALLEST_SCALE} to {LARGEST_SCALE}, found {scale}");
+        return Err(parameter("scale", expected));
+    }
+    Ok(Source::Generated { scale, seed: params.count("seed", 1, 0)? })
+}
+
+/// What a count must be: in words, and as a condition.
+fn whole(most: f64) -> (String, impl Fn(f64) -> bool) {
+    let holds = move |x: f64| x.fract() == 0.0 && (1.0..=most).contains(&x);
+    (format!("a whole number from 1 to {most}"), holds)
+}
+
+/// One number or a list of them.
+fn list(
+    params: &Params,
+    name: &str,
+    default: &[f64],
+    (expected, holds): (String, impl Fn(f64) -> bool),
+) -> Result<Vec<f64>, Fault> {
+    let values = match params.get(name) {
+        None => return Ok(default.to_vec()),
+        Some(Value::List(values)) => values.as_slice(),
+        Some(value) => std::slice::from_ref(value),
+    };
+    if values.is_empty() {
+        return Err(parameter(name, "expected a number or a list of numbers, found nothing".into()));
+    }
+    let number = |value: &Value| {
+        let number = value.number().filter(|x| x.is_finite() && holds(*x));
+        number.ok_or_else(|| parameter(name, format!("expected {expected}, found `{value}`")))
+    };
+    values.iter().map(number).collect()
+}
+
+fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
+    match params.get(name) {
+        None => Ok(None),
+        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
+        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
+    }
+}
+
+fn parameter(name: &str, message: String) -> Fault {
+    Fault::usage(message).at(format!("parameter `{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(name: &str, value: impl Into<Value>) -> String {
+        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+    }
+
+    fn with_list(name: &str, values: Vec<Value>) -> Result<Config, Fault> {
+        let mut params = Params::default();
+        params.0.insert(name.into(), Value::List(values));
+        Config::new(&params)
+    }
+
+    #[test]
+    fn what_is_not_said_is_as_cloudsuite_has_it() {
+        let config = Config::new(&Params::default()).expect("reads");
+        assert_eq!((config.slaves, config.grid.len(), config.recommend), (1, 8, 50));
+        assert_eq!(config.grid[0], Setting { rank: 8, lambda: 0.1, iterations: 10 });
+        assert_eq!(config.grid[1], Setting { rank: 8, lambda: 0.1, iterations: 20 });
+        assert_eq!(config.grid[2], Setting { rank: 8, lambda: 10.0, iterations: 10 });
+        assert_eq!(config.grid[7], Setting { rank: 12, lambda: 10.0, iterations: 20 });
+        assert_eq!(config.iterations(), 120);
+    }
+
+    #[test]
+    fn a_grid_is_listed_or_a_single_number() {
+        let config = with_list("rank", vec![Value::Int(4), Value::Int(6), Value::Int(9)]).expect("reads");
+        assert_eq!(config.grid.len(), 12);
+        let config = Config::new(&Params::default().with("lambda", 0).with("rank", 100)).expect("reads");
+        assert_eq!(config.grid.len(), 2);
+        assert_eq!((config.grid[0].lambda, config.grid[0].rank), (0.0, 100));
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        assert!(
+            refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
+        );
+        assert!(refusal("slaves", 5000).contains("at most 4096"));
+        assert!(refusal("rank", 0).starts_with("parameter `rank`: expected a whole number from 1 to 1024"));
+        assert!(refusal("rank", 8.5).contains("found `8.5`"));
+        assert!(refusal("rank", 2000).contains("found `2000`"));
+        assert!(refusal("lambda", -0.1).contains("a number of at least 0, found `-0.1`"));
+        assert!(refusal("iterations", "ten").contains("found `ten`"));
+        assert!(refusal("recommend", 0).contains("at least 1"));
+        assert!(refusal("scale", 0.01).contains("from 0.1 to 1000, found 0.01"));
+        assert!(refusal("ratings", 3).contains("expected a path"));
+        assert!(refusal("ranks", 8).contains("did you mean `rank`?"));
+        assert!(with_list("rank", Vec::new()).expect_err("refused").message.contains("found nothing"));
+        let fault = with_list("rank", vec![Value::Int(8), Value::Bool(true)]).expect_err("refused");
+        assert!(fault.message.contains("found `true`"), "{fault}");
+    }
+
+    #[test]
+    fn a_file_has_its_own_size() {
+        let params = Params::default().with("ratings", "ratings.csv").with("scale", 2);
+        let fault = Config::new(&params).expect_err("refused");
+        assert_eq!(fault.remedy.as_deref(), Some("leave out `ratings` or `scale`"));
+    }
+}

@@ -1,0 +1,123 @@
+//! One slave's part of everything: user and item blocks for training, and the
+//! pairs to judge models by.
+
+use crosstalk_core::Fault;
+
+use super::factors::predict;
+use super::node::Node;
+use super::rating::{Rating, Split};
+use super::route::{self, Route, owner};
+use super::rows::Rows;
+use super::squares::Squares;
+use super::train::Model;
+
+/// Exchanges that [`Shard::build`] makes: one of ratings, and four routes.
+pub const EXCHANGES: usize = 1 + 4 * route::EXCHANGES;
+
+/// One side's rows, and how the other side's vectors come to them.
+pub struct Side {
+    /// The rows; their columns are slots.
+    pub rows: Rows,
+    /// The way to them.
+    pub route: Route,
+}
+
+/// What one slave holds.
+pub struct Shard {
+    /// Its users.
+    pub users: Side,
+    /// Its items.
+    pub items: Side,
+    /// Its users' ratings for validation.
+    pub validation: Pairs,
+    /// Its users' ratings for the test.
+    pub test: Pairs,
+}
+
+impl Shard {
+    /// Builds the shard of a slave that has its users' ratings, while all others
+    /// build theirs. Every rating is kept twice, as in MLlib: with its user, and
+    /// at the slave that owns its item.
+    pub fn build(split: Split, node: &mut impl Node) -> Result<Self, Fault> {
+        let parts = node.parts();
+        let outgoing = node.serialise(|| by_item(&split.training, parts));
+        let arrived = node.exchange(outgoing)?;
+        let mut items = node.compute(|| Rows::new(arrived.iter().flat_map(|bytes| triples(bytes)).collect()));
+        drop(arrived);
+        let training = split.training;
+        let mut users =
+            node.compute(|| Rows::new(training.iter().map(|r| (r.user, r.item, r.stars)).collect()));
+        let (to_users, item_slots) = Route::lay(&users.columns, &items, node)?;
+        let (to_items, user_slots) = Route::lay(&items.columns, &users, node)?;
+        let validation = Pairs::build(&split.validation, &users, &items, node)?;
+        let test = Pairs::build(&split.test, &users, &items, node)?;
+        for (rows, slots) in [(&mut users, item_slots), (&mut items, user_slots)] {
+            for column in &mut rows.columns {
+                *column = slots.of(*column).ok_or_else(|| {
+                    Fault::attempt(format!("the owner of id {column} does not have its ratings"))
+                })?;
+            }
+        }
+        Ok(Shard {
+            users: Side { rows: users, route: to_users },
+            items: Side { rows: items, route: to_items },
+            validation,
+            test,
+        })
+    }
+}
+
+/// User-item pairs whose ratings are known, to predict them.
+pub struct Pairs {
+    /// The ratings here, predictable or not.
+    pub count: usize,
+    route: Route,
+    /// The user's row, the item's slot, and the rating, where both have factors.
+    predictable: Vec<(u32, u32, f32)>,
+}
+
+impl Pairs {
+    fn build(ratings: &[Rating], users: &Rows, items: &Rows, node: &mut impl Node) -> Result<Self, Fault> {
+        let ids: Vec<u32> = ratings.iter().map(|rating| rating.item).collect();
+        let (route, slots) = Route::lay(&ids, items, node)?;
+        let predictable = node.compute(|| {
+            let pair = |rating: &Rating| {
+                let row = users.find(rating.user)?;
+                Some((row as u32, slots.of(rating.item)?, rating.stars))
+            };
+            ratings.iter().filter_map(pair).collect()
+        });
+        Ok(Pairs { count: ratings.len(), route, predictable })
+    }
+
+    /// A model's squared errors on these pairs.
+    pub fn squares(&self, model: &Model, node: &mut impl Node) -> Result<Squares, Fault> {
+        let items = node.bring(&self.route, &model.items)?;
+        node.compute(|| {
+            let mut squares = Squares::default();
+            for (row, slot, stars) in &self.predictable {
+                let predicted = predict(model.users.row(*row as usize), items.row(*slot as usize));
+                squares.add(predicted - f64::from(*stars))?;
+            }
+            Ok(squares)
+        })
+    }
+}
+
+/// Ratings as (item, user, stars) for the items' owners.
+fn by_item(ratings: &[Rating], parts: usize) -> Vec<Vec<u8>> {
+    let mut outgoing = vec![Vec::new(); parts];
+    for rating in ratings {
+        let buffer: &mut Vec<u8> = &mut outgoing[owner(rating.item, parts)];
+        buffer.extend_from_slice(&rating.item.to_le_bytes());
+        buffer.extend_from_slice(&rating.user.to_le_bytes());
+        buffer.extend_from_slice(&rating.stars.to_le_bytes());
+    }
+    outgoing
+}
+
+fn triples(bytes: &[u8]) -> impl Iterator<Item = (u32, u32, f32)> + '_ {
+    bytes.as_chunks::<4>().0.as_chunks::<3>().0.iter().map(|[row, column, stars]| {
+        (u32::from_le_bytes(*row), u32::from_le_bytes(*column), f32::from_le_bytes(*stars))
+    })
+}

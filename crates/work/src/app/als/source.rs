@@ -1,0 +1,192 @@
+//! Where ratings come from: a generator or a file. Both give the text of a
+//! ratings.csv, which the master reads when the clock runs.
+
+use crosstalk_core::Fault;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::csv;
+use super::generate::generate;
+use super::rating::{NEW_USER, Rating, Split};
+
+/// Ratings of the stand-in for CloudSuite's myratings.csv, which has so many.
+const PERSONAL: usize = 11;
+
+/// Ratings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// Generated, at a scale from a seed.
+    Generated {
+        /// Times the users, items and ratings of the data set.
+        scale: f64,
+        /// What they are drawn from.
+        seed: u64,
+    },
+    /// Read from a file.
+    File(PathBuf),
+}
+
+/// A text that was found to be good.
+pub enum Text {
+    /// In memory.
+    Here(Vec<u8>),
+    /// In a file.
+    File(PathBuf),
+}
+
+/// What the master reads.
+pub struct Input {
+    text: Text,
+    personal: Vec<Rating>,
+}
+
+impl Source {
+    /// About how many ratings there are, where that is known without reading.
+    pub fn ratings(&self) -> Option<f64> {
+        match self {
+            Source::Generated { scale, .. } => Some(scale * 1e5),
+            Source::File(_) => None,
+        }
+    }
+
+    /// Generates or reads all ratings once, and finds their faults. The new
+    /// user's come from `personal`; else stand-ins are made.
+    pub fn open(&self, personal: Option<&Path>) -> Result<Input, Fault> {
+        let (text, place) = match self {
+            Source::Generated { scale, seed } => {
+                (Text::Here(generate(*scale, *seed)), "generated ratings".into())
+            }
+            Source::File(path) => (Text::File(path.clone()), path.display().to_string()),
+        };
+        let split = good(&text.bytes()?, &place)?;
+        let personal = match personal {
+            Some(path) => csv::personal(path)?,
+            None => stand_in(&split.training),
+        };
+        if let Some((item, _)) = twice(personal.iter().map(|rating| rating.item)) {
+            return Err(Fault::usage(format!("the new user has rated item {item} twice"))
+                .at("the new user's ratings"));
+        }
+        Ok(Input { text, personal })
+    }
+}
+
+impl Input {
+    /// Reads all ratings, the new user's among those for training.
+    pub fn read(&self) -> Result<Split, Fault> {
+        let mut split = Split::default();
+        csv::ratings(&self.text.bytes()?, "ratings", |rating, timestamp| split.add(rating, timestamp))?;
+        split.training.extend(&self.personal);
+        Ok(split)
+    }
+}
+
+impl Text {
+    fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
+        match self {
+            Text::Here(text) => Ok(Cow::Borrowed(text)),
+            Text::File(path) => csv::read(path).map(Cow::Owned),
+        }
+    }
+}
+
+/// Reads the text; nobody may have rated an item twice, and no part of the split
+/// may be empty.
+fn good(text: &[u8], place: &str) -> Result<Split, Fault> {
+    let (mut split, mut pairs) = (Split::default(), Vec::new());
+    csv::ratings(text, place, |rating, timestamp| {
+        pairs.push(u64::from(rating.user) << 32 | u64::from(rating.item));
+        split.add(rating, timestamp);
+    })?;
+    if let Some((pair, [first, second])) = twice(pairs.into_iter()) {
+        // Blank lines are no ratings: the lines are counted anew.
+        let line = |index: usize| {
+            let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
+            let mut ratings = lines.skip(1).filter(|(_, line)| !line.trim_ascii().is_empty());
+            ratings.nth(index).map_or(0, |(number, _)| number)
+        };
+        let message =
+            format!("user {} has rated item {} before, on line {}", pair >> 32, pair as u32, line(first));
+        return Err(Fault::usage(message)
+            .at(format!("{place}:{}", line(second)))
+            .remedy("keep one rating of each pair"));
+    }
+    let parts = [("0 to 5", &split.training), ("6 or 7", &split.validation), ("8 or 9", &split.test)];
+    if let Some((digits, _)) = parts.iter().find(|(_, part)| part.is_empty()) {
+        return Err(Fault::usage(format!("no rating has a time stamp that ends in {digits}"))
+            .at(place)
+            .remedy("give more ratings: they are split by the time stamp's last digit"));
+    }
+    Ok(split)
+}
+
+/// A key that comes twice, and its first two indices.
+fn twice<K: Ord + Copy>(keys: impl Iterator<Item = K>) -> Option<(K, [usize; 2])> {
+    let mut keys: Vec<(K, usize)> = keys.zip(0..).collect();
+    keys.sort_unstable();
+    let pair = keys.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
+    Some((pair[0].0, [pair[0].1, pair[1].1]))
+}
+
+/// Ratings of the new user where none are given: of the items with the most
+/// ratings for training, 3, 4 and 5 stars by turns.
+fn stand_in(training: &[Rating]) -> Vec<Rating> {
+    let mut counts = BTreeMap::new();
+    training.iter().for_each(|rating| *counts.entry(rating.item).or_insert(0_u32) += 1);
+    let mut items: Vec<(u32, u32)> = counts.into_iter().collect();
+    items.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let stars = [3.0, 4.0, 5.0].into_iter().cycle();
+    let rated = items.into_iter().take(PERSONAL).zip(stars);
+    rated.map(|((item, _), stars)| Rating { user: NEW_USER, item, stars }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use tempfile::NamedTempFile;
+
+    fn file(lines: &str) -> NamedTempFile {
+        let mut file = NamedTempFile::new().expect("a file");
+        write!(file, "{}\n{lines}", csv::HEADING).expect("written");
+        file
+    }
+
+    fn open(lines: &str) -> Result<Split, Fault> {
+        Source::File(file(lines).path().into()).open(None).map(|_| Split::default())
+    }
+
+    #[test]
+    fn a_file_is_split_and_the_new_user_trains() {
+        let file = file("1,5,3.0,10\n2,5,4.0,11\n2,6,1.0,12\n1,6,2.0,16\n2,7,3.0,19\n");
+        let input = Source::File(file.path().into()).open(None).expect("good");
+        let split = input.read().expect("reads");
+        assert_eq!([split.training.len(), split.validation.len(), split.test.len()], [5, 1, 1]);
+        // Item 5 was rated most.
+        assert_eq!(split.training[3], Rating { user: NEW_USER, item: 5, stars: 3.0 });
+        assert_eq!(split.training[4], Rating { user: NEW_USER, item: 6, stars: 4.0 });
+    }
+
+    #[test]
+    fn a_pair_that_comes_twice_is_named_with_both_lines() {
+        let fault = open("1,5,3.0,10\n\n2,5,4.0,16\n1,5,3.0,19\n").expect_err("refused");
+        assert_eq!(fault.message, "user 1 has rated item 5 before, on line 2");
+        assert!(fault.place.expect("a place").ends_with(":5"));
+    }
+
+    #[test]
+    fn an_empty_part_is_refused() {
+        let fault = open("1,5,3.0,10\n2,5,4.0,16\n").expect_err("refused");
+        assert_eq!(fault.message, "no rating has a time stamp that ends in 8 or 9");
+    }
+
+    #[test]
+    fn a_generated_source_can_be_read_twice() {
+        let input = Source::Generated { scale: 0.1, seed: 1 }.open(None).expect("good");
+        let split = input.read().expect("reads");
+        assert_eq!(split, input.read().expect("reads"));
+        let ratings = split.training.len() + split.validation.len() + split.test.len();
+        assert_eq!(ratings, 10_000 + PERSONAL);
+    }
+}
