@@ -7,11 +7,13 @@
 //! | `account` | what every application tells of its answer and its nodes |
 //! | `words` | what master and slaves tell each other |
 //! | `exchange` | what slaves hand each other |
+//! | `spill` | what a node's memory does not hold, on its disk |
 
 mod account;
 mod application;
 pub mod exchange;
 pub mod pagerank;
+mod spill;
 mod words;
 
 pub use account::Answer;
