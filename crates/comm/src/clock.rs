@@ -1,19 +1,20 @@
 //! A rank's clock: virtual, advanced by CPU time and the fabric's costs; or
 //! the wall's.
 
+use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, Pinned};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
-use crosstalk_model::{Charge, Port, Spent, VirtualTime};
+use crosstalk_model::{Access, Charge, Port, Spent, VirtualTime, disk_time};
 use std::time::{Duration, Instant};
 
 use crate::meter::{Meter, Window};
 use crate::monitor::{Counted, Monitor, SWITCH_NANOS};
 
-/// Where a rank's time went, in seconds of the clock it is told by. The three
+/// Where a rank's time went, in seconds of the clock it is told by. The parts
 /// add up to the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Account {
@@ -24,12 +25,14 @@ pub struct Account {
     /// Turning data into messages and back, the CPU's part of communication
     /// (o and O) included.
     pub serialise: Seconds,
+    /// Moving to and from the node's disk what does not fit into its memory.
+    pub spill: Seconds,
 }
 
 impl Account {
     /// The clock.
     pub fn total(&self) -> Seconds {
-        Seconds(self.compute.0 + self.wait.0 + self.serialise.0)
+        Seconds(self.compute.0 + self.wait.0 + self.serialise.0 + self.spill.0)
     }
 }
 
@@ -39,6 +42,7 @@ impl From<Spent> for Account {
             compute: spent.compute.seconds(),
             wait: spent.wait.seconds(),
             serialise: spent.serialise.seconds(),
+            spill: spent.spill.seconds(),
         }
     }
 }
@@ -85,6 +89,7 @@ pub(crate) struct Real {
     compute: Duration,
     wait: Duration,
     serialise: Duration,
+    spill: Duration,
 }
 
 impl Clock {
@@ -185,6 +190,35 @@ impl Clock {
         order
     }
 
+    /// Whether there is a disk to spill to.
+    pub(crate) fn has_disk(&self) -> Result<(), Fault> {
+        match self {
+            Clock::Virtual(clock) if clock.emulation.node.disk.is_none() => Err(Fault::attempt(format!(
+                "node {} holds more than its memory and has no disk to spill to",
+                clock.node
+            ))
+            .at(format!("system `{}`", clock.emulation.system))
+            .remedy("give the system's nodes a disk, or more memory")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Between two windows, `bytes` moved to or from the disk. In virtual time
+    /// they take what the node's disk takes, however long this host took.
+    pub(crate) fn spill(&mut self, access: Access, bytes: u64) {
+        match self {
+            Clock::Virtual(clock) => {
+                if let Some(disk) = &clock.emulation.node.disk {
+                    clock.port.spill(disk_time(disk, access, bytes));
+                }
+            }
+            Clock::Real(clock) => {
+                let spent = clock.lap();
+                clock.spill += spent;
+            }
+        }
+    }
+
     /// Where the time went, the present window included.
     pub(crate) fn account(&self, between: Use) -> Account {
         match self {
@@ -201,6 +235,7 @@ impl Clock {
                     compute: seconds(clock.compute + clock.since.elapsed()),
                     wait: seconds(clock.wait),
                     serialise: seconds(clock.serialise),
+                    spill: seconds(clock.spill),
                 }
             }
         }
@@ -251,7 +286,7 @@ impl Virtual {
 impl Real {
     fn new() -> Self {
         let zero = Duration::ZERO;
-        Real { since: Instant::now(), compute: zero, wait: zero, serialise: zero }
+        Real { since: Instant::now(), compute: zero, wait: zero, serialise: zero, spill: zero }
     }
 
     fn lap(&mut self) -> Duration {

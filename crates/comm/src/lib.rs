@@ -36,5 +36,6 @@ mod rank;
 
 pub use clock::Account;
 pub use collectives::Op;
+pub use crosstalk_model::Access;
 pub use listener::{Listener, bind};
 pub use rank::Rank;

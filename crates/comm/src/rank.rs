@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::units::Seconds;
-use crosstalk_model::VirtualTime;
+use crosstalk_model::{Access, VirtualTime};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
@@ -96,6 +96,27 @@ impl<'c> Rank<'c> {
     /// Turns data into messages or back, on one core: accounted as serialising.
     pub fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
         self.used_for(Use::Serialise, work)
+    }
+
+    /// `work` moves `bytes` to or from the node's disk, because they do not fit
+    /// into its memory: accounted as spilling. In virtual time it takes what
+    /// the node's disk takes ([`crosstalk_model::disk_time`]), in real time what
+    /// it takes.
+    ///
+    /// # Errors
+    /// An attempt fault where the emulated node has no disk; or `work`'s.
+    pub fn spill<R>(
+        &mut self,
+        access: Access,
+        bytes: u64,
+        work: impl FnOnce() -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        self.operation(|rank| {
+            rank.clock.has_disk()?;
+            let result = work()?;
+            rank.clock.spill(access, bytes);
+            Ok(result)
+        })
     }
 
     /// What the clock shows: virtual time, or in real time the wall clock;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::fabric::Source;
-use crate::units::{Bytes, Hertz};
+use crate::units::{BitRate, Bytes, Hertz, Seconds};
 
 /// A kind of node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,19 @@ pub struct NodeKind {
     pub speed: f64,
     /// Memory a node.
     pub memory: Bytes,
+    /// Its disk, where it has one: what does not fit into memory goes there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<Disk>,
+}
+
+/// A node's disk. Bytes that follow each other take one latency and then the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Data rate, reading and writing.
+    pub rate: BitRate,
+    /// From the request until the first byte moves: seek and rotation.
+    pub latency: Seconds,
 }
 
 /// How nodes sit on boards.

@@ -1,15 +1,17 @@
 //! What messages cost, without a machine: virtual time, the LogGOPS rules of a
-//! link, collective algorithms as steps, a small simulator of those steps, and
+//! link and of a disk, collective algorithms as steps, a small simulator of those steps, and
 //! the fitting of a fabric's parameters to measured times.
 //!
 //! Pure: no clock, no operating system, the same answer every time.
 #![forbid(unsafe_code)]
 
 pub mod collective;
+pub mod disk;
 pub mod fit;
 pub mod loggops;
 pub mod simulate;
 pub mod time;
 
+pub use disk::{Access, disk_time};
 pub use loggops::{Charge, Port, Spent};
 pub use time::VirtualTime;

@@ -93,7 +93,7 @@ impl Charge {
     }
 }
 
-/// Where a rank's virtual time went. The three add up to its clock.
+/// Where a rank's virtual time went. The parts add up to its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
     /// Computing.
@@ -102,12 +102,14 @@ pub struct Spent {
     pub wait: VirtualTime,
     /// Turning data into messages and back: o, O, and serialising.
     pub serialise: VirtualTime,
+    /// Moving to and from the node's disk what does not fit into its memory.
+    pub spill: VirtualTime,
 }
 
 impl Spent {
     /// All of it: the clock.
     pub fn total(&self) -> VirtualTime {
-        self.compute + self.wait + self.serialise
+        self.compute + self.wait + self.serialise + self.spill
     }
 }
 
@@ -147,6 +149,11 @@ impl Port {
     /// The CPU turns data into bytes or back for `time`.
     pub fn serialise(&mut self, time: VirtualTime) {
         self.spent.serialise += time;
+    }
+
+    /// The CPU waits for its disk for `time`.
+    pub fn spill(&mut self, time: VirtualTime) {
+        self.spent.spill += time;
     }
 
     /// Sends a message now; returns when its head reaches the receiver.

@@ -181,6 +181,9 @@ fn possible(system: &System) -> Result<(), Fault> {
     if !(node.speed.is_finite() && node.speed > 0.0) {
         return Err(Fault::usage(format!("expected a speed above zero, found {}", node.speed)));
     }
+    if let Some(rate) = node.disk.map(|disk| disk.rate.0).filter(|rate| *rate <= 0.0) {
+        return Err(Fault::usage(format!("expected a disk with a rate above zero, found {rate} bit/s")));
+    }
     if node.cores == 0 || boards.count == 0 || boards.nodes == 0 {
         return Err(Fault::usage("expected at least one core a node, one node a board and one board"));
     }

@@ -4,6 +4,7 @@ use crate::catalogue::Catalogues;
 use crate::plan::Place;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
+use crosstalk_core::system::NodeKind;
 
 /// What virtual time stands for at `place`; `None` in real time.
 ///
@@ -11,7 +12,7 @@ use crosstalk_core::emulation::{Emulation, Placement};
 /// A usage fault where the system or a fabric of it is unknown, or does not
 /// have the boards or nodes that the placement asks for.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, links, placement, nodes } = place else { return Ok(None) };
+    let Place::Virtual { system: name, links, memory, placement, nodes } = place else { return Ok(None) };
     let (system, network) = catalogues.find_system(name)?;
     let board = match placement {
         Placement::One if *nodes > system.boards.nodes as usize => {
@@ -33,7 +34,7 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
     };
     Ok(Some(Emulation {
         system: name.clone(),
-        node: system.node.clone(),
+        node: NodeKind { memory: memory.unwrap_or(system.node.memory), ..system.node.clone() },
         board,
         within: catalogues.find_fabric(&network.within)?.clone().with(links),
         across: catalogues.find_fabric(&network.across)?.clone().with(links),
@@ -45,10 +46,16 @@ mod tests {
     use super::*;
     use crosstalk_core::fabric::Links;
     use crosstalk_core::testbed::Link;
-    use crosstalk_core::units::{BitRate, Seconds};
+    use crosstalk_core::units::{BitRate, Bytes, Seconds};
 
     fn on(placement: Placement, nodes: usize) -> Place {
-        Place::Virtual { system: "kosmos-srio".into(), links: Links::default(), placement, nodes }
+        Place::Virtual {
+            system: "kosmos-srio".into(),
+            links: Links::default(),
+            memory: None,
+            placement,
+            nodes,
+        }
     }
 
     #[test]
@@ -62,11 +69,28 @@ mod tests {
     #[test]
     fn other_links_stand_in_for_the_systems_own() {
         let links = Links { rate: Some(BitRate(1e11)), latency: Some(Seconds(1e-6)) };
-        let place =
-            Place::Virtual { system: "kosmos-srio".into(), links, placement: Placement::Many, nodes: 2 };
+        let mut place = on(Placement::Many, 2);
+        if let Place::Virtual { links: own, .. } = &mut place {
+            *own = links;
+        }
         let made = emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual");
         assert_eq!((made.across.rate, made.within.rate), (BitRate(1e11), BitRate(1e11)));
         assert_eq!(made.across.costs.latency, Seconds(1e-6));
+    }
+
+    #[test]
+    fn another_memory_stands_in_for_the_systems_own() {
+        let node = |memory: Option<Bytes>| {
+            let mut place = on(Placement::Many, 2);
+            if let Place::Virtual { memory: own, .. } = &mut place {
+                *own = memory;
+            }
+            emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual").node
+        };
+        assert_eq!(node(None).memory, Bytes(8_000_000_000));
+        let less = node(Some(Bytes(1 << 20)));
+        assert_eq!(less.memory, Bytes(1 << 20));
+        assert_eq!(NodeKind { memory: Bytes(8_000_000_000), ..less }, node(None));
     }
 
     #[test]

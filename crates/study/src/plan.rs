@@ -14,6 +14,7 @@ use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::testbed::Link;
+use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,8 @@ pub enum Place {
         system: String,
         /// What is different about its links.
         links: Links,
+        /// Memory a node, where it is not the system's own.
+        memory: Option<Bytes>,
         /// How nodes are spread over boards.
         placement: Placement,
         /// Nodes.

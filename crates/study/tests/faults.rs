@@ -153,6 +153,10 @@ fn virtual_and_real_time_mixed_up() {
     expect(virtual_work, real, 6, "`ping` runs in real time, where `system` means nothing", "fabric = ");
     let both = format!("{virtual_work}\nwork.t = {{ kind = \"ping\" }}");
     expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
+    let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
+    let scene = format!("{virtual_work}\n{conditions}");
+    let limited = format!("{real}\nconditions.memory = \"1 GB\"");
+    expect(&scene, &limited, 6, "`ping` runs in real time, where `memory` means nothing", "leave it out");
 }
 
 #[test]
@@ -254,6 +258,12 @@ fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     let still = system.replace("speed = 0.065", "speed = 0");
     let fault = catalogues.system("s", &still, "s.toml").expect_err("stands still");
     assert_eq!(fault.to_string(), "s.toml:2: expected a speed above zero, found 0");
+    let stuck = system.replace("rate = \"88 MB/s\"", "rate = 0");
+    let fault = catalogues.system("s", &stuck, "s.toml").expect_err("a disk that stands still");
+    assert_eq!(fault.to_string(), "s.toml:2: expected a disk with a rate above zero, found 0 bit/s");
+    let early = system.replace("latency = \"11.9 ms\"", "latency = -1");
+    let fault = catalogues.system("s", &early, "s.toml").expect_err("before it was asked");
+    assert_eq!(fault.to_string(), "s.toml:2: expected a duration, found `-1`");
 }
 
 #[test]
@@ -265,6 +275,16 @@ fn links_that_no_network_has() {
     expect(at, &with("rate = \"-1 Gbit/s\""), 6, "found `-1 Gbit/s`", "");
     expect(at, &with("latency = \"5 parsecs\""), 6, "unknown unit `parsecs`", "");
     planned(&STUDY.replacen(at, &with("rate = \"100 Gbit/s\", latency = \"1 µs\""), 1)).expect("plans");
+}
+
+#[test]
+fn memory_that_no_node_has() {
+    let with = |more: &str| format!("boards = \"many\", {more} }}");
+    let at = "boards = \"many\" }";
+    expect(at, &with("memory = 10"), 6, "needs a unit, found `10`", "64 KiB");
+    expect(at, &with("memory = \"0 GB\""), 6, "more than zero", "");
+    expect(at, &with("memory = \"-1 GB\""), 6, "found `-1 GB`", "");
+    planned(&STUDY.replacen(at, &with("memory = \"256 MiB\""), 1)).expect("plans");
 }
 
 #[test]

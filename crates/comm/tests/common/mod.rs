@@ -46,6 +46,7 @@ pub fn emulation(nodes: usize, fabric: &Fabric) -> Emulation {
             clock: Hertz(1e9),
             speed: 1.0,
             memory: Bytes(1 << 30),
+            disk: None,
         },
         board: vec![0; nodes],
         within: fabric.clone(),

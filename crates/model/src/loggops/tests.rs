@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn the_parts_add_up_and_time_never_goes_back(
-        steps in proptest::collection::vec((0u8..4, charges(), 0u64..1_000_000), 1..60),
+        steps in proptest::collection::vec((0u8..5, charges(), 0u64..1_000_000), 1..60),
     ) {
         let mut port = Port::default();
         for (what, message, number) in steps {
@@ -132,6 +132,7 @@ proptest! {
                 0 => port.compute(VirtualTime(number)),
                 1 => port.serialise(VirtualTime(number)),
                 2 => assert!(port.send(&message) >= before),
+                3 => port.spill(VirtualTime(number)),
                 _ => port.receive(&Arrival { head: VirtualTime(number), charge: message }),
             }
             prop_assert!(port.clock() >= before);

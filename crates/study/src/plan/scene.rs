@@ -13,13 +13,13 @@ use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::{BitRate, Seconds};
+use crosstalk_core::units::{BitRate, Bytes, Seconds};
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// Conditions that say where a scene happens.
-const PLACE: [&str; 6] = ["system", "boards", "rate", "latency", "fabric", "scale"];
+const PLACE: [&str; 7] = ["system", "boards", "rate", "latency", "memory", "fabric", "scale"];
 
 /// Everything cells are made from.
 pub(super) struct Maker<'a> {
@@ -154,20 +154,27 @@ impl Maker<'_> {
                         .map(|(value, at)| above_zero(value, |time: &Seconds| time.0, at))
                         .transpose()?,
                 };
-                let place =
-                    Place::Virtual { system: system.to_string(), links, placement, nodes: asked.nodes };
+                let memory = given("memory")
+                    .map(|(value, at)| above_zero(value, |size: &Bytes| size.0 as f64, at))
+                    .transpose()?;
+                let (system, nodes) = (system.to_string(), asked.nodes);
+                let place = Place::Virtual { system, links, memory, placement, nodes };
                 // Made here for its faults: unknown names, and boards that are too small.
                 emulation(self.catalogues, &place).map_err(|fault| fault.at(at))?;
                 Ok(place)
             }
             Timing::Real => {
-                for name in ["system", "boards", "rate", "latency"] {
+                for name in ["system", "boards", "rate", "latency", "memory"] {
                     if let Some((_, at)) = given(name) {
+                        let remedy = match name {
+                            "memory" => "leave it out: a program has what its node really has",
+                            _ => "replace it by fabric = \"…\" (crosstalk list shows them)",
+                        };
                         return Err(Fault::usage(format!(
                             "`{kinds}` runs in real time, where `{name}` means nothing"
                         ))
                         .at(at)
-                        .remedy("replace it by fabric = \"…\" (crosstalk list shows them)"));
+                        .remedy(remedy));
                     }
                 }
                 let scale = match given("scale") {

@@ -80,6 +80,10 @@ pub fn tell(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) 
     for (metric, time) in times {
         out.take(Reading::value(metric, time.0, origin).label("node", node), 1)?;
     }
+    // For applications that can spill, which declare it, and where they did.
+    if account.spill.0 > 0.0 {
+        out.take(Reading::value("time_spill", account.spill.0, origin).label("node", node), 1)?;
+    }
     match peak_memory() {
         Some(bytes) => {
             out.take(Reading::value("peak_memory", bytes, Origin::Measured).label("node", node), 1)

@@ -8,6 +8,7 @@
 //! | `words` | what master and slaves tell each other |
 //! | `exchange` | what slaves hand each other |
 //! | `mapreduce` | counting by key, within a memory limit |
+//! | `spill` | what a node's memory does not hold, on its disk |
 
 mod account;
 pub mod als;
@@ -16,6 +17,7 @@ pub mod bayes;
 pub mod exchange;
 pub mod mapreduce;
 pub mod pagerank;
+mod spill;
 mod words;
 
 pub use account::Answer;

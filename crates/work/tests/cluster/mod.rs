@@ -6,7 +6,7 @@ use crosstalk_core::fabric::{Costs, Fabric};
 use crosstalk_core::message::Part;
 use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
-use crosstalk_core::system::NodeKind;
+use crosstalk_core::system::{Disk, NodeKind};
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::Params;
 use std::collections::BTreeMap;
@@ -32,8 +32,14 @@ pub fn emulation(nodes: usize) -> Emulation {
         source: BTreeMap::new(),
         caveats: Vec::new(),
     };
-    let node =
-        NodeKind { cpu: "Test".into(), cores: 4, clock: Hertz(1e9), speed: 1.0, memory: Bytes(1 << 30) };
+    let node = NodeKind {
+        cpu: "Test".into(),
+        cores: 4,
+        clock: Hertz(1e9),
+        speed: 1.0,
+        memory: Bytes(1 << 30),
+        disk: Some(Disk { rate: BitRate(8e8), latency: Seconds(0.01) }),
+    };
     Emulation {
         system: "test".into(),
         node,

@@ -38,7 +38,8 @@ pub fn build(
     }
     let (slots, wanted) = assign(&mut columns, &keys, exchange.parts());
     let supplies = order(wanted, &rows, exchange)?;
-    Ok((Shard { part: exchange.part(), rows, out_degree, offsets, columns, slots, supplies }, sampled))
+    let (part, held) = (exchange.part(), rows.len());
+    Ok((Shard { part, rows, out_degree, offsets, columns, held, slots, supplies }, sampled))
 }
 
 /// How many exchanges [`build`] makes among so many parts.

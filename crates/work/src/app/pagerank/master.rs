@@ -4,7 +4,7 @@
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
-use crosstalk_core::record::Reading;
+use crosstalk_core::record::{Origin, Reading};
 
 use super::build::exchanges;
 use super::config::{Config, Variant};
@@ -49,7 +49,7 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
     let top = top(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP);
     let account = rank.account();
 
-    let sums: Vec<[u64; 2]> = hear_exactly(rank)?;
+    let sums: Vec<[u64; 3]> = hear_exactly(rank)?;
     look_on(rank)?;
     let testimony = verify::Testimony::new(&hear(rank)?)?;
     let verdict = verify::edges(extent.edges, edges)
@@ -58,12 +58,16 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
         .and_then(|()| testimony.verify(config.reset, factor));
     let gathered = edges as f64 * config.iterations as f64;
     let speed = gathered / (account.total().0 * cores(part));
+    let spilled: u64 = sums.iter().map(|[_, _, spilled]| spilled).sum();
     Ok(Answer {
         loading,
         account,
-        exchanged: sums.iter().map(|[_, sent]| sent).sum(),
-        checksum: sums.iter().fold(0, |sum, [part, _]| sum.wrapping_add(*part)),
-        own: vec![Reading::value("edges_per_second", speed, origin(part))],
+        exchanged: sums.iter().map(|[_, sent, _]| sent).sum(),
+        checksum: sums.iter().fold(0, |sum, [part, ..]| sum.wrapping_add(*part)),
+        own: vec![
+            Reading::value("edges_per_second", speed, origin(part)),
+            Reading::value("bytes_spilled", spilled as f64, Origin::Computed),
+        ],
         verdict,
     })
 }

@@ -9,6 +9,7 @@
 //! | `rmat`, `edge_list`, `source` | where edges come from |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
+//! | `overflow` | the edges that memory does not hold |
 //! | `protocol` | what slaves and master tell each other |
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
@@ -27,6 +28,7 @@ pub mod config;
 pub mod edge_list;
 mod mass;
 mod master;
+mod overflow;
 mod partition;
 mod protocol;
 mod ranked_bits;
@@ -59,7 +61,11 @@ pub const PAGERANK: Declared<Config> = Declared {
     needs: Vec::new,
     read: Config::new,
     deploy: |config| {
-        let own = vec![Metric::new("edges_per_second", "edges/s", Better::Higher)];
+        let own = vec![
+            Metric::new("edges_per_second", "edges/s", Better::Higher),
+            Metric::new("time_spill", "s", Better::Neither),
+            Metric::new("bytes_spilled", "B", Better::Neither),
+        ];
         super::deployment(config.slaves, own, seconds(config))
     },
     prepare,
@@ -81,7 +87,8 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         Some(slave) => {
             config.source.open(slave, config.slaves)?;
             let seed = part.seed;
-            Role::Slave(Box::new(move |rank| slave::run(&config, seed, rank)))
+            let memory = part.emulation.as_ref().map(|emulation| emulation.node.memory);
+            Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))
         }
     };
     super::prepare(part, role)

@@ -49,6 +49,11 @@ impl RankedBits {
         self.count as usize
     }
 
+    /// The bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.words.as_slice()) + size_of_val(self.before.as_slice())
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -4,6 +4,7 @@
 //! out-degree, which is what every edge out of it carries.
 
 use crosstalk_core::Fault;
+use std::ops::Range;
 
 use super::mass::Mass;
 use super::rmat::mix;
@@ -67,6 +68,11 @@ impl<'a> Ranks<'a> {
         }
     }
 
+    /// Where the ranks are.
+    pub(super) fn shard(&self) -> &'a Shard {
+        self.shard
+    }
+
     /// The sums before the first iteration.
     pub fn balance(&self) -> Balance {
         let mut balance = Balance::default();
@@ -113,20 +119,26 @@ impl<'a> Ranks<'a> {
         Ok(())
     }
 
-    /// One iteration, with what was packed and unpacked before. The last one
-    /// leaves the shares as they were and sets the ranks.
+    /// One iteration of the rows whose edges are in memory, with what was packed
+    /// and unpacked before. The last one leaves the shares as they were and sets
+    /// the ranks.
     pub fn step(&mut self, last: bool) -> Balance {
+        self.gather(self.shard.held(), self.shard.columns(), last)
+    }
+
+    /// The same of other rows, whose edges are `columns`.
+    pub(super) fn gather(&mut self, rows: Range<usize>, columns: &[u32], last: bool) -> Balance {
         let mut balance = Balance::default();
         let degrees = &self.shard.out_degree;
         if last {
             let ranks = &mut self.ranks;
-            self.shard.gather(&self.slots, self.reset, |row, rank| {
+            self.shard.gather(rows, columns, &self.slots, self.reset, |row, rank| {
                 ranks[row] = rank;
                 balance.count(rank, degrees[row]);
             });
         } else {
             let shares = &mut self.shares;
-            self.shard.gather(&self.slots, self.reset, |row, rank| {
+            self.shard.gather(rows, columns, &self.slots, self.reset, |row, rank| {
                 shares[row] = share(rank, degrees[row]);
                 balance.count(rank, degrees[row]);
             });

@@ -8,6 +8,9 @@ use std::ops::Range;
 
 use super::ranked_bits::RankedBits;
 
+/// Bytes an edge.
+pub const EDGE: u64 = size_of::<u32>() as u64;
+
 /// A part's vertices with the edges that point at them.
 #[derive(Debug, Clone)]
 pub struct Shard {
@@ -17,10 +20,13 @@ pub struct Shard {
     pub(super) rows: RankedBits,
     /// Row → edges that leave the vertex, wherever they go.
     pub(super) out_degree: Vec<u32>,
-    /// Row → where its edges begin in `columns`; one more at the end.
+    /// Row → where its edges begin; one more at the end.
     pub(super) offsets: Vec<u32>,
-    /// Edge → its source's slot. A row's sources stand in one order for any number of parts.
+    /// Edge → its source's slot, of the rows that are held. A row's sources stand in one order for
+    /// any number of parts.
     pub(super) columns: Vec<u32>,
+    /// The first rows, whose edges are in `columns`.
+    pub(super) held: usize,
     /// Part → the slots it fills.
     pub(super) slots: Vec<Range<usize>>,
     /// Part → the rows it wants from here, in the order of its slots.
@@ -35,7 +41,50 @@ impl Shard {
 
     /// Edges that point at them.
     pub fn edges(&self) -> usize {
-        self.columns.len()
+        self.offsets.last().map_or(0, |end| *end as usize)
+    }
+
+    /// Row → where its edges begin; one more at the end.
+    pub(super) fn offsets(&self) -> &[u32] {
+        &self.offsets
+    }
+
+    /// The edges of some rows.
+    pub(super) fn edges_of(&self, rows: &Range<usize>) -> Range<usize> {
+        self.offsets[rows.start] as usize..self.offsets[rows.end] as usize
+    }
+
+    /// The edges here.
+    pub(super) fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// The rows whose edges are here: all, unless [`Shard::keep`] let some go.
+    pub(super) fn held(&self) -> Range<usize> {
+        0..self.held
+    }
+
+    /// Keeps the edges of the first `rows`, and returns the others.
+    pub(super) fn keep(&mut self, rows: usize) -> Vec<u32> {
+        self.held = rows;
+        let tail = self.columns.split_off(self.offsets[rows] as usize);
+        self.columns.shrink_to_fit();
+        tail
+    }
+
+    /// Bytes that the iterations hold beside the edges: of a vertex, where its
+    /// edges begin, how many leave it, its share and its rank (24); of a slot,
+    /// the share in it (8); of a share for a part, whose it is (4), and if it
+    /// travels, itself (8), as one that arrives (8); and which ids are vertices.
+    pub(super) fn resident(&self) -> u64 {
+        let (id, number) = (size_of::<u32>(), size_of::<f64>());
+        let supplied: usize = self.supplies.iter().map(Vec::len).sum();
+        let sent: usize = self.messages().map(<[u32]>::len).sum();
+        let own = self.slots.get(self.part).map_or(0, Range::len);
+        let arriving = self.slots() - own;
+        let vertices = self.vertices() * (2 * id + 2 * number) + id;
+        let shares = (self.slots() + sent + arriving) * number + supplied * id;
+        (vertices + shares + self.rows.bytes()) as u64
     }
 
     /// The rows whose shares are sent to each part: none to this one itself.
@@ -48,11 +97,21 @@ impl Shard {
         self.slots.last().map_or(0, |range| range.end)
     }
 
-    /// One iteration: `take(row, rank)` for every vertex, its rank being
-    /// `reset + (1 − reset) · Σ slot` over the edges that point at it.
-    pub fn gather(&self, slots: &[f64], reset: f64, mut take: impl FnMut(usize, f64)) {
-        for (row, bounds) in self.offsets.windows(2).enumerate() {
-            let columns = &self.columns[bounds[0] as usize..bounds[1] as usize];
+    /// One iteration of some rows, whose edges are `columns`: `take(row, rank)`
+    /// for every vertex, its rank being `reset + (1 − reset) · Σ slot` over the
+    /// edges that point at it.
+    pub(super) fn gather(
+        &self,
+        rows: Range<usize>,
+        columns: &[u32],
+        slots: &[f64],
+        reset: f64,
+        mut take: impl FnMut(usize, f64),
+    ) {
+        let first = self.offsets[rows.start];
+        let ends = &self.offsets[rows.start..=rows.end];
+        for (row, bounds) in (rows.start..).zip(ends.windows(2)) {
+            let columns = &columns[(bounds[0] - first) as usize..(bounds[1] - first) as usize];
             take(row, reset + (1.0 - reset) * sum(columns, slots));
         }
     }

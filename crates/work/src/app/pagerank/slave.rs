@@ -2,12 +2,14 @@
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, Variant};
+use super::overflow::Overflow;
 use super::partition::Partition;
 use super::ranks::{Ranks, checksum, top};
 use super::sample::Sampled;
@@ -18,16 +20,21 @@ use crate::app::words::{Slaves, report, tell};
 /// How many of the highest ranks a slave tells the master.
 pub const TOP: usize = 10;
 
-/// Plays a slave's part; returns where the time went.
-pub fn run(config: &Config, seed: u64, rank: &mut Rank) -> Result<Account, Fault> {
+/// Plays a slave's part on a node with so much `memory`, if that is known;
+/// returns where the time went.
+pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<Account, Fault> {
     let extent = Extent::from_words(tell(rank, [0; 3])?);
-    let (shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
+    let (mut shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
+    let mut overflow = match memory {
+        Some(memory) => Overflow::of(&mut shard, memory, rank)?,
+        None => None,
+    };
     let mut ranks = Ranks::new(&shard, config.reset);
     let [a, b, c, d] = ranks.balance().to_words();
     report(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
 
     rank.restart_clock()?;
-    let sent = iterate(config.iterations, &mut ranks, rank)?;
+    let sent = iterate(config.iterations, &mut ranks, overflow.as_mut(), rank)?;
     if config.variant == Variant::Normalised {
         let [factor] = tell(rank, [0])?;
         rank.parallel(|| ranks.scale(f64::from_bits(factor)));
@@ -41,7 +48,8 @@ pub fn run(config: &Config, seed: u64, rank: &mut Rank) -> Result<Account, Fault
     report(rank, &words)?;
     let account = rank.account();
 
-    report(rank, &[checksum(named()), sent])?;
+    let spilled = overflow.as_ref().map_or(0, Overflow::bytes);
+    report(rank, &[checksum(named()), sent, spilled])?;
     testify(&ranks, &sampled, partition, rank)?;
     if let Some(directory) = &config.output {
         write(&directory.join(format!("part-{part:05}")), named())?;
@@ -50,7 +58,12 @@ pub fn run(config: &Config, seed: u64, rank: &mut Rank) -> Result<Account, Fault
 }
 
 /// All iterations; returns how many bytes went out to other slaves.
-fn iterate(iterations: usize, ranks: &mut Ranks, rank: &mut Rank) -> Result<u64, Fault> {
+fn iterate(
+    iterations: usize,
+    ranks: &mut Ranks,
+    mut overflow: Option<&mut Overflow>,
+    rank: &mut Rank,
+) -> Result<u64, Fault> {
     let mut sent = 0;
     for iteration in 1..=iterations {
         tell(rank, [0])?;
@@ -58,7 +71,11 @@ fn iterate(iterations: usize, ranks: &mut Ranks, rank: &mut Rank) -> Result<u64,
         sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
         let arrived = Slaves(rank).exchange(packed)?;
         rank.serialise(|| ranks.unpack(arrived))?;
-        let balance = rank.parallel(|| ranks.step(iteration == iterations));
+        let last = iteration == iterations;
+        let mut balance = rank.parallel(|| ranks.step(last));
+        if let Some(overflow) = &mut overflow {
+            balance.add(&overflow.step(ranks, last, rank, |rank, gather| rank.parallel(gather))?);
+        }
         report(rank, &balance.to_words())?;
     }
     Ok(sent)

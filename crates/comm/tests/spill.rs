@@ -1,0 +1,77 @@
+//! What a disk is charged for, and that the account still adds up.
+
+mod common;
+
+use common::{emulation, fabric, run};
+use crosstalk_comm::Access;
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::system::Disk;
+use crosstalk_core::units::{BitRate, Seconds};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// One node with a disk of 100 MB/s that takes 10 ms to get there.
+fn with_disk() -> Emulation {
+    let mut emulation = emulation(1, &fabric(1e3, 1e3, 1e3, 1.0, 0.0));
+    emulation.node.disk = Some(Disk { rate: BitRate(8e8), latency: Seconds(0.01) });
+    emulation
+}
+
+/// Nothing done slowly, as a host's disk may.
+fn slowly() -> Result<(), Fault> {
+    sleep(Duration::from_millis(2));
+    Ok(())
+}
+
+#[test]
+fn in_virtual_time_a_disk_takes_latency_and_its_bytes_whatever_the_host_took() {
+    let accounts = run(1, Some(&with_disk()), |rank| {
+        rank.restart_clock()?;
+        rank.spill(Access::Seek, 1_000_000, slowly)?;
+        rank.spill(Access::Onward, 500_000, slowly)?;
+        let account = rank.account();
+        let parts = account.compute.0 + account.wait.0 + account.serialise.0 + account.spill.0;
+        assert!((account.total().0 - parts).abs() < 1e-12, "{account:?}");
+        assert!(rank.now().0 >= account.total().0);
+        Ok(account)
+    });
+    assert_eq!(accounts[0].spill, Seconds(0.025));
+    assert_eq!((accounts[0].wait, accounts[0].serialise), (Seconds(0.0), Seconds(0.0)));
+}
+
+#[test]
+fn in_real_time_a_disk_takes_what_it_takes() {
+    let accounts = run(1, None, |rank| {
+        rank.restart_clock()?;
+        rank.spill(Access::Seek, 1 << 40, slowly)?;
+        Ok((rank.account(), rank.now()))
+    });
+    let (account, now) = accounts[0];
+    assert!((0.002..1.0).contains(&account.spill.0), "{account:?}");
+    assert!(now.0 >= account.total().0);
+}
+
+#[test]
+fn a_node_without_a_disk_cannot_spill() {
+    let mut without = with_disk();
+    without.node.disk = None;
+    run(1, Some(&without), |rank| {
+        let fault = rank.spill(Access::Seek, 1, slowly).expect_err("refused");
+        assert!(fault.to_string().contains("no disk to spill to"), "{fault}");
+        assert!(fault.remedy.is_some());
+        assert_eq!(rank.account().spill, Seconds(0.0));
+        Ok(())
+    });
+}
+
+#[test]
+fn work_that_fails_is_charged_for_nothing() {
+    run(1, Some(&with_disk()), |rank| {
+        let failed: Result<(), _> =
+            rank.spill(Access::Seek, 1 << 20, || Err(Fault::attempt("no space left on device")));
+        assert!(failed.is_err());
+        assert_eq!(rank.account().spill, Seconds(0.0));
+        Ok(())
+    });
+}
