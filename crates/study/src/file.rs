@@ -88,7 +88,7 @@ pub struct Experiment {
     pub title: String,
     /// Workloads by the part they play: `{ kind = "pagerank", slaves = "$slaves" }`.
     pub work: BTreeMap<String, WorkSpec>,
-    /// Conditions: `system`, `boards`, `fabric`, or a registered condition, to a value or `$factor`.
+    /// Conditions: `system`, `boards`, `rate`, `latency`, `memory`, `fabric`, `scale`, or a registered condition, to a value or `$factor`.
     #[serde(default)]
     pub conditions: BTreeMap<String, Value>,
     /// Registered observers.

@@ -15,9 +15,9 @@ use super::ranks::{Balance, Ranks};
 use super::shard::{EDGE, Shard};
 use crate::app::spill::{Disk, Spilled};
 
-/// A block takes so much of the memory, ...
+/// A block of edges takes this part of the memory, where rows are short.
 const PART: u64 = 16;
-/// ... but at most so many bytes, ...
+/// It takes no more bytes than this: longer ones would read no faster, as only the first byte waits.
 const BLOCK: u64 = 1 << 20;
 
 /// Rows whose edges are in memory, and the blocks of the others.
@@ -93,7 +93,7 @@ fn fit(offsets: &[u32], resident: u64, memory: u64) -> Result<Fit, Fault> {
     if resident + bytes(offsets[rows]) <= memory {
         return Ok(Fit { held: rows, blocks: Vec::new() });
     }
-    // ... unless one row is longer.
+    // A row is summed whole.
     let longest = offsets.windows(2).map(|row| bytes(row[1] - row[0])).max().unwrap_or(0);
     let block = (memory / PART).min(BLOCK).max(longest);
     let Some(room) = memory.checked_sub(resident + block) else {
