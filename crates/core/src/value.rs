@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::Fault;
 use crate::units::{Bytes, Seconds};
@@ -136,6 +137,23 @@ impl Params {
         }
     }
 
+    /// A whole number from `least` to `most`, or `default` when not given.
+    pub fn bounded(&self, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
+        match self.count(name, default, least)? {
+            value if value > most => Err(parameter(name, format!("expected at most {most}, found {value}"))),
+            value => Ok(value),
+        }
+    }
+
+    /// A path, if one was given.
+    pub fn path(&self, name: &str) -> Result<Option<PathBuf>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
+            Some(other) => Err(wrong(name, "a path", other)),
+        }
+    }
+
     /// A finite number, or `default` when not given.
     pub fn float(&self, name: &str, default: f64) -> Result<f64, Fault> {
         match self.get(name) {
@@ -199,8 +217,13 @@ impl Params {
     }
 }
 
+/// What is wrong with the named parameter.
+pub fn parameter(name: &str, message: String) -> Fault {
+    Fault::usage(message).at(format!("parameter `{name}`"))
+}
+
 fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
-    Fault::usage(format!("expected {expected}, found `{found}`")).at(format!("parameter `{name}`"))
+    parameter(name, format!("expected {expected}, found `{found}`"))
 }
 
 #[cfg(test)]

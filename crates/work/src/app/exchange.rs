@@ -40,6 +40,21 @@ pub fn floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
     buffer.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
+/// Appends a number and what it stands beside.
+pub fn put_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
+    buffer.extend_from_slice(&number.to_le_bytes());
+    buffer.extend_from_slice(&value.to_le_bytes());
+}
+
+/// The numbers and values that [`put_pair`] wrote.
+pub fn pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
+    buffer
+        .as_chunks::<12>()
+        .0
+        .iter()
+        .map(|[a, b, c, d, rest @ ..]| (u32::from_le_bytes([*a, *b, *c, *d]), f64::from_le_bytes(*rest)))
+}
+
 #[cfg(test)]
 pub mod mock {
     //! Parts as threads of one process.

@@ -1,7 +1,7 @@
 //! What a study says about an ALS run.
 
 use crosstalk_core::Fault;
-use crosstalk_core::value::{Params, Value};
+use crosstalk_core::value::{Params, Value, parameter};
 use std::path::PathBuf;
 
 use super::source::Source;
@@ -82,11 +82,11 @@ impl Config {
         Ok(Config {
             slaves: slaves as usize,
             source: source(params)?,
-            personal: path(params, "personal")?,
+            personal: params.path("personal")?,
             grid,
             recommend: params.count("recommend", 50, 1)? as usize,
             seed: params.count("seed", 1, 0)?,
-            output: path(params, "output")?,
+            output: params.path("output")?,
         })
     }
 
@@ -97,7 +97,7 @@ impl Config {
 }
 
 fn source(params: &Params) -> Result<Source, Fault> {
-    if let Some(path) = path(params, "ratings")? {
+    if let Some(path) = params.path("ratings")? {
         if params.get("scale").is_some() {
             return Err(parameter("scale", "it shapes generated ratings, and `ratings` names a file".into())
                 .remedy("leave out `ratings` or `scale`"));
@@ -138,18 +138,6 @@ fn list(
         number.ok_or_else(|| parameter(name, format!("expected {expected}, found `{value}`")))
     };
     values.iter().map(number).collect()
-}
-
-fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
-    match params.get(name) {
-        None => Ok(None),
-        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
-        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
-    }
-}
-
-fn parameter(name: &str, message: String) -> Fault {
-    Fault::usage(message).at(format!("parameter `{name}`"))
 }
 
 #[cfg(test)]

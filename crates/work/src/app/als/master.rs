@@ -18,9 +18,10 @@ use super::source::Input;
 use super::squares::Squares;
 use super::train;
 use super::verify;
-use super::wire::{Whole, deal, predictions};
+use super::wire::{Whole, deal};
 use crate::app::Answer;
 use crate::app::account::{cores, origin};
+use crate::app::exchange::pairs;
 use crate::app::words::{MASTER, hear, hear_exactly, look_on, tell};
 
 /// A model that was judged.
@@ -51,7 +52,7 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
         split.training.iter().filter(|rating| rating.user == NEW_USER).map(|rating| rating.item).collect();
     rank.bcast(owner(NEW_USER, config.slaves) + 1, &mut Vec::new())?;
     let predicted = rank.gather(MASTER, &[])?.unwrap_or_default();
-    let recommended = best(predicted.iter().flat_map(|buffer| predictions(buffer)), &rated, config.recommend);
+    let recommended = best(predicted.iter().flat_map(|buffer| pairs(buffer)), &rated, config.recommend);
     let account = rank.account();
 
     let exchanged = hear(rank)?.iter().flatten().sum();

@@ -8,7 +8,7 @@ use super::rating::{Rating, Split};
 use super::route::owner;
 use super::shard::Shard;
 use super::train::Model;
-use crate::app::exchange::numbers;
+use crate::app::exchange::{numbers, put_pair};
 
 /// The sizes of the three parts of the split stand before a slave's ratings.
 const SIZES: usize = 3;
@@ -124,19 +124,9 @@ impl Whole {
 pub fn pack_predictions(ids: &[u32], items: &Factors, user: &[f32]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(ids.len() * 12);
     for (row, id) in ids.iter().enumerate() {
-        buffer.extend(id.to_le_bytes());
-        buffer.extend(super::factors::predict(user, items.row(row)).to_le_bytes());
+        put_pair(*id, super::factors::predict(user, items.row(row)), &mut buffer);
     }
     buffer
-}
-
-/// What [`pack_predictions`] wrote.
-pub fn predictions(buffer: &[u8]) -> impl Iterator<Item = (u32, f64)> + '_ {
-    buffer
-        .as_chunks::<12>()
-        .0
-        .iter()
-        .map(|[a, b, c, d, rest @ ..]| (u32::from_le_bytes([*a, *b, *c, *d]), f64::from_le_bytes(*rest)))
 }
 
 #[cfg(test)]

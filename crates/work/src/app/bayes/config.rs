@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Params, Value};
+use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
 use super::category::NAMES;
@@ -91,7 +91,7 @@ impl Config {
     pub fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         let split = Split {
-            percent: bounded(params, "test_percent", 20, 1, 99)?,
+            percent: params.bounded("test_percent", 20, 1, 99)?,
             seed: params.count("split_seed", 1, 0)?,
         };
         let memory_limit = params.size("memory_limit", Bytes(1 << 30))?;
@@ -101,7 +101,7 @@ impl Config {
         }
         let settings = Settings {
             remove_labels: params.flag("remove_labels", false)?,
-            ngrams: bounded(params, "ngrams", 2, 1, 2)?,
+            ngrams: params.bounded("ngrams", 2, 1, 2)?,
             min_support: params.count("min_support", 2, 1)?,
             max_df: within(params, "max_df", 99.0, 100.0)?,
             split,
@@ -114,17 +114,17 @@ impl Config {
             return Err(parameter("alpha", format!("expected a number of at least 1e-10, found {found}")));
         }
         Ok(Config {
-            slaves: bounded(params, "slaves", 1, 1, 4096)? as usize,
+            slaves: params.bounded("slaves", 1, 1, 4096)? as usize,
             source: source(params)?,
             settings,
-            scratch: path(params, "scratch")?.unwrap_or_else(std::env::temp_dir),
-            output: path(params, "output")?,
+            scratch: params.path("scratch")?.unwrap_or_else(std::env::temp_dir),
+            output: params.path("output")?,
         })
     }
 }
 
 fn source(params: &Params) -> Result<Source, Fault> {
-    if let Some(path) = path(params, "corpus")? {
+    if let Some(path) = params.path("corpus")? {
         if let Some(name) = GENERATED.iter().find(|name| params.get(name).is_some()) {
             return Err(parameter(name, "it shapes generated corpora, and `corpus` names a file".into())
                 .remedy(format!("leave out `corpus` or `{name}`")));
@@ -132,22 +132,14 @@ fn source(params: &Params) -> Result<Source, Fault> {
         return Ok(Source::File(path));
     }
     Ok(Source::Generated(Corpus {
-        documents: bounded(params, "documents", 2000, 1, MOST_PAGES)?,
-        words: bounded(params, "document_words", 400, 1, 1 << 20)?,
-        vocabulary: bounded(params, "vocabulary", 50_000, 1, 1 << 28)?,
-        categories: bounded(params, "categories", NAMES.len() as u64, 1, NAMES.len() as u64)?,
+        documents: params.bounded("documents", 2000, 1, MOST_PAGES)?,
+        words: params.bounded("document_words", 400, 1, 1 << 20)?,
+        vocabulary: params.bounded("vocabulary", 50_000, 1, 1 << 28)?,
+        categories: params.bounded("categories", NAMES.len() as u64, 1, NAMES.len() as u64)?,
         topical: within(params, "topical", 0.3, 1.0)?,
         mislabelled: within(params, "mislabelled", 0.1, 1.0)?,
         seed: params.count("seed", 1, 0)?,
     }))
-}
-
-fn bounded(params: &Params, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
-    let value = params.count(name, default, least)?;
-    if value > most {
-        return Err(parameter(name, format!("expected at most {most}, found {value}")));
-    }
-    Ok(value)
 }
 
 fn within(params: &Params, name: &str, default: f64, most: f64) -> Result<f64, Fault> {
@@ -158,21 +150,10 @@ fn within(params: &Params, name: &str, default: f64, most: f64) -> Result<f64, F
     Ok(value)
 }
 
-fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
-    match params.get(name) {
-        None => Ok(None),
-        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
-        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
-    }
-}
-
-fn parameter(name: &str, message: String) -> Fault {
-    Fault::usage(message).at(format!("parameter `{name}`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::value::Value;
 
     fn refusal(name: &str, value: impl Into<Value>) -> String {
         Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()

@@ -6,7 +6,8 @@ use crosstalk_core::Fault;
 use super::category::NAMES;
 use super::model::Model;
 use super::node::{Node, Stage};
-use super::record::{Head, weights};
+use super::record::Head;
+use crate::app::exchange::pairs;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::spool::Spool;
 
@@ -83,7 +84,7 @@ pub fn test<C: Cluster>(node: &mut Node<C>, vectors: &Spool, model: &Model) -> R
         while let Some(vector) = reader.read()? {
             let (Head { number, label, test }, rest) = Head::split(vector)?;
             if test {
-                decisions.push(Decision { number, label, decided: model.decide(weights(rest)) });
+                decisions.push(Decision { number, label, decided: model.decide(pairs(rest)) });
             }
         }
         Ok::<_, Fault>(decisions)

@@ -41,24 +41,10 @@ pub fn numbers(buffer: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
     buffer.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// Appends a feature and its weight.
-pub fn put_weight(feature: u32, weight: f64, record: &mut Vec<u8>) {
-    record.extend_from_slice(&feature.to_le_bytes());
-    record.extend_from_slice(&weight.to_le_bytes());
-}
-
-/// The features and weights that [`put_weight`] wrote.
-pub fn weights(buffer: &[u8]) -> impl Iterator<Item = (u32, f64)> + '_ {
-    buffer
-        .as_chunks::<12>()
-        .0
-        .iter()
-        .map(|[a, b, c, d, rest @ ..]| (u32::from_le_bytes([*a, *b, *c, *d]), f64::from_le_bytes(*rest)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::exchange::{pairs, put_pair};
     use proptest::prelude::*;
 
     proptest! {
@@ -67,10 +53,10 @@ mod tests {
             let head = Head { number, label, test };
             let mut record = vec![1, 2, 3];
             head.begin(&mut record);
-            put_weight(feature, weight, &mut record);
+            put_pair(feature, weight, &mut record);
             let (found, rest) = Head::split(&record).expect("splits");
             prop_assert_eq!(found, head);
-            prop_assert_eq!(weights(rest).collect::<Vec<_>>(), [(feature, weight)]);
+            prop_assert_eq!(pairs(rest).collect::<Vec<_>>(), [(feature, weight)]);
             prop_assert!(Head::split(&record[..5]).is_err());
         }
     }

@@ -10,7 +10,8 @@ use super::category::NAMES;
 use super::label::Counts;
 use super::model::Model;
 use super::node::{Node, Stage, same};
-use super::record::{Head, weights};
+use super::record::Head;
+use crate::app::exchange::pairs;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::list::Numeric;
 use crate::app::mapreduce::record::{Key, Value, number, place, put};
@@ -74,7 +75,7 @@ pub fn train<C: Cluster>(
             if head.test {
                 continue;
             }
-            for (feature, weight) in weights(rest) {
+            for (feature, weight) in pairs(rest) {
                 let units = (weight * UNITS).round() as u64;
                 emitted = u64::wrapping_add(emitted, units);
                 list.add(Cell::new(feature, head.label), units);

@@ -5,7 +5,8 @@ use crosstalk_core::Fault;
 
 use super::features::Features;
 use super::node::{Node, Stage};
-use super::record::{Head, numbers, put_weight};
+use super::record::{Head, numbers};
+use crate::app::exchange::put_pair;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::spool::Spool;
 
@@ -23,7 +24,7 @@ pub fn weigh<C: Cluster>(node: &mut Node<C>, numbered: &Spool, features: &Featur
             features.of(&words, &mut found);
             vector(&mut found, &features.idf, &mut weights);
             head.begin(&mut record);
-            weights.iter().for_each(|(feature, weight)| put_weight(*feature, *weight, &mut record));
+            weights.iter().for_each(|(feature, weight)| put_pair(*feature, *weight, &mut record));
             vectors.push(&record)?;
         }
         Ok::<_, Fault>(())

@@ -1,7 +1,7 @@
 //! What a study says about a PageRank run.
 
 use crosstalk_core::Fault;
-use crosstalk_core::value::{Params, Value};
+use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
 use super::edge_list::LARGEST_ID;
@@ -58,12 +58,12 @@ impl Config {
             _ => Variant::Plain,
         };
         Ok(Config {
-            slaves: bounded(params, "slaves", 1, 4096)? as usize,
+            slaves: params.bounded("slaves", 1, 1, 4096)? as usize,
             source: source(params)?,
-            iterations: bounded(params, "iterations", 3, 1_000_000)? as usize,
+            iterations: params.bounded("iterations", 3, 1, 1_000_000)? as usize,
             reset,
             variant,
-            output: path(params, "output")?,
+            output: params.path("output")?,
         })
     }
 
@@ -77,14 +77,14 @@ impl Config {
 }
 
 fn source(params: &Params) -> Result<Source, Fault> {
-    if let Some(path) = path(params, "graph")? {
+    if let Some(path) = params.path("graph")? {
         if let Some(name) = ["scale", "edge_factor", "seed"].iter().find(|name| params.get(name).is_some()) {
             return Err(parameter(name, "it shapes generated graphs, and `graph` names a file".into())
                 .remedy(format!("leave out `graph` or `{name}`")));
         }
         return Ok(Source::File(path));
     }
-    let scale = bounded(params, "scale", 16, LARGEST_SCALE)?;
+    let scale = params.bounded("scale", 16, 1, LARGEST_SCALE)?;
     let edge_factor = params.count("edge_factor", 16, 1)?;
     if edge_factor > MOST_EDGES >> scale {
         return Err(parameter(
@@ -95,29 +95,10 @@ fn source(params: &Params) -> Result<Source, Fault> {
     Ok(Source::Rmat(Rmat::new(scale as u32, edge_factor, params.count("seed", 1, 0)?)))
 }
 
-fn bounded(params: &Params, name: &str, default: u64, most: u64) -> Result<u64, Fault> {
-    let value = params.count(name, default, 1)?;
-    if value > most {
-        return Err(parameter(name, format!("expected at most {most}, found {value}")));
-    }
-    Ok(value)
-}
-
-fn path(params: &Params, name: &str) -> Result<Option<PathBuf>, Fault> {
-    match params.get(name) {
-        None => Ok(None),
-        Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
-        Some(other) => Err(parameter(name, format!("expected a path, found `{other}`"))),
-    }
-}
-
-fn parameter(name: &str, message: String) -> Fault {
-    Fault::usage(message).at(format!("parameter `{name}`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::value::Value;
 
     fn refusal(name: &str, value: impl Into<Value>) -> String {
         Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
