@@ -129,19 +129,12 @@ impl<'a> Ranks<'a> {
     /// The same of other rows, whose edges are `columns`.
     pub(super) fn gather(&mut self, rows: Range<usize>, columns: &[u32], last: bool) -> Balance {
         let mut balance = Balance::default();
-        let degrees = &self.shard.out_degree;
-        if last {
-            let ranks = &mut self.ranks;
-            self.shard.gather(rows, columns, &self.slots, self.reset, |row, rank| {
-                ranks[row] = rank;
-                balance.count(rank, degrees[row]);
-            });
-        } else {
-            let shares = &mut self.shares;
-            self.shard.gather(rows, columns, &self.slots, self.reset, |row, rank| {
-                shares[row] = share(rank, degrees[row]);
-                balance.count(rank, degrees[row]);
-            });
+        let degrees = &self.shard.out_degree[rows.clone()];
+        let found = self.shard.gather(rows.clone(), columns, &self.slots, self.reset);
+        let into = if last { &mut self.ranks[rows] } else { &mut self.shares[rows] };
+        for ((entry, degree), rank) in into.iter_mut().zip(degrees).zip(found) {
+            *entry = if last { rank } else { share(rank, *degree) };
+            balance.count(rank, *degree);
         }
         balance
     }

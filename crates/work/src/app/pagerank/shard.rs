@@ -97,23 +97,21 @@ impl Shard {
         self.slots.last().map_or(0, |range| range.end)
     }
 
-    /// One iteration of some rows, whose edges are `columns`: `take(row, rank)`
-    /// for every vertex, its rank being `reset + (1 − reset) · Σ slot` over the
-    /// edges that point at it.
+    /// One iteration of some rows, whose edges are `columns`: each vertex's rank
+    /// is `reset + (1 − reset) · Σ slot` over the edges that point at it.
     pub(super) fn gather(
         &self,
         rows: Range<usize>,
         columns: &[u32],
         slots: &[f64],
         reset: f64,
-        mut take: impl FnMut(usize, f64),
-    ) {
-        let first = self.offsets[rows.start];
-        let ends = &self.offsets[rows.start..=rows.end];
-        for (row, bounds) in (rows.start..).zip(ends.windows(2)) {
-            let columns = &columns[(bounds[0] - first) as usize..(bounds[1] - first) as usize];
-            take(row, reset + (1.0 - reset) * sum(columns, slots));
-        }
+    ) -> impl Iterator<Item = f64> {
+        let mut rest = columns;
+        self.offsets[rows.start..=rows.end].windows(2).map(move |bounds| {
+            let (columns, later) = rest.split_at((bounds[1] - bounds[0]) as usize);
+            rest = later;
+            reset + (1.0 - reset) * sum(columns, slots)
+        })
     }
 }
 
