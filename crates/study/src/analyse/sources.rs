@@ -12,16 +12,22 @@ const IMAGINED: &str = "where `rate` or `latency` is given, a system has links i
     while o, O and g stay those of its fabric, as if the same software drove a faster network; a real one would \
     cost the CPU more, or need other software";
 
+/// What holds of cells whose nodes have another memory than their systems'.
+const SHORT: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
+    a disk of that class and read from it, by programs that can do so; it tells what spilling does, not how much \
+    the published nodes spilled";
+
 /// Sources by parameter, fabrics first; and what is known to be missing of them.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
     let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut slowest: f64 = 1.0;
-    let mut imagined = false;
+    let (mut imagined, mut short) = (false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
-            Place::Virtual { system, links, .. } => {
+            Place::Virtual { system, links, memory, .. } => {
                 systems.insert(system.as_str());
                 imagined |= !links.as_they_are();
+                short |= memory.is_some();
             }
             Place::Real { fabric, scale, .. } => {
                 rates.insert(fabric.as_str());
@@ -47,6 +53,9 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
     }
     if imagined {
         caveats.push(IMAGINED.to_string());
+    }
+    if short {
+        caveats.push(SHORT.to_string());
     }
     if slowest > 1.0 {
         caveats.push(format!(
