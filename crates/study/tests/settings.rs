@@ -11,6 +11,18 @@ fn kosmos() -> Study {
     parse(bundled_study("kosmos").expect("is bundled"), "kosmos.toml").expect("reads")
 }
 
+/// The study without the experiments whose factors and parameters are called alike: short names will do.
+fn one_application() -> Study {
+    let mut study = kosmos();
+    let kept = |name: &str| ["bandwidth", "graph"].contains(&name);
+    study.experiment.retain(|name, _| kept(name));
+    study.claim.retain(|_, claim| kept(&claim.experiment));
+    study.figure.clear();
+    study.table.clear();
+    study.quick = None;
+    study
+}
+
 fn set(texts: &[&str]) -> PlanOptions {
     let set = texts.iter().map(|text| setting(text).expect("reads")).collect();
     PlanOptions { set, ..PlanOptions::default() }
@@ -43,24 +55,18 @@ fn values_are_words_lists_or_toml() {
 fn a_factor_takes_other_levels() {
     let plan = planned(&set(&["graph.slaves=1,3"]));
     assert_eq!(cells(&plan, "graph"), 4 * (2 + 2));
-    let plan = planned(&set(&["boards=one"]));
+    let plan = plan(&one_application(), &mock::catalogues(), &mock::registry(), &set(&["boards=one"]));
+    let plan = plan.expect("plans");
     assert_eq!(cells(&plan, "graph"), 4, "more slaves than one do not fit on one board, which is excluded");
 }
 
 #[test]
 fn a_parameter_takes_another_value() {
-    // Without the other experiments that have a `scale`, the short name will do.
-    let mut alone = kosmos();
-    let kept = |name: &str| ["bandwidth", "graph"].contains(&name);
-    alone.experiment.retain(|name, _| kept(name));
-    alone.claim.retain(|_, claim| kept(&claim.experiment));
-    alone.figure.clear();
-    alone.quick = None;
     for (study, key) in [
         (kosmos(), "graph.pagerank.scale=20"),
         (kosmos(), "graph.scale=20"),
-        (alone.clone(), "pagerank.scale=20"),
-        (alone, "scale=20"),
+        (one_application(), "pagerank.scale=20"),
+        (one_application(), "scale=20"),
     ] {
         let plan = plan(&study, &mock::catalogues(), &mock::registry(), &set(&[key])).expect("plans");
         let graph = plan.experiments.iter().find(|planned| planned.name == "graph").expect("is there");
@@ -111,7 +117,7 @@ fn keys_that_mean_nothing_or_too_much() {
     let fault = |text: &str| {
         plan(&kosmos(), &mock::catalogues(), &mock::registry(), &set(&[text])).expect_err(text).to_string()
     };
-    assert!(fault("system=moonshot").contains("name one: bandwidth.system, graph.system"));
+    assert!(fault("system=moonshot").contains("name one: bandwidth.system, data-latency.system"));
     assert!(fault("scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
     assert!(fault("pagerank.scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
     assert!(
@@ -147,6 +153,7 @@ fn looks_from_the_command_line_ascend_too() {
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).seconds();
-    assert_eq!(time.block, 2.0 * (28.0 + 20.0 + 12.0 + 12.0 + 10.0 + 2.0 + 2.0));
+    let three_applications = 3.0 * 20.0 + 3.0 * (12.0 + 10.0);
+    assert_eq!(time.block, 2.0 * (28.0 + three_applications + 12.0 + 2.0 + 2.0));
     assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
 }

@@ -85,7 +85,7 @@ impl Observer for Named {
 use Better::{Higher, Lower, Neither};
 use Timing::{Real, Virtual};
 
-const MOCKS: [Mock; 14] = [
+const MOCKS: [Mock; 16] = [
     Mock {
         name: "stream",
         timing: Virtual,
@@ -97,6 +97,30 @@ const MOCKS: [Mock; 14] = [
         name: "pagerank",
         timing: Virtual,
         parameters: &["slaves", "scale", "iterations", "seed"],
+        nodes: 1,
+        metrics: &[
+            ("completion_time", "s", Lower),
+            ("time_compute", "s", Neither),
+            ("time_wait", "s", Neither),
+            ("time_serialise", "s", Neither),
+        ],
+    },
+    Mock {
+        name: "als",
+        timing: Virtual,
+        parameters: &["slaves", "scale", "ratings", "seed"],
+        nodes: 1,
+        metrics: &[
+            ("completion_time", "s", Lower),
+            ("time_compute", "s", Neither),
+            ("time_wait", "s", Neither),
+            ("time_serialise", "s", Neither),
+        ],
+    },
+    Mock {
+        name: "bayes",
+        timing: Virtual,
+        parameters: &["slaves", "documents", "corpus", "seed"],
         nodes: 1,
         metrics: &[
             ("completion_time", "s", Lower),
