@@ -149,6 +149,21 @@ impl Clock {
         }
     }
 
+    /// Ends the window and begins the next one, for another use; unless it is too
+    /// short to be told from an empty one: then it goes on, and counts with what
+    /// follows. What a program does between an exchange and the work on what came
+    /// would else be dropped each time, and the sum of that doubted.
+    pub(crate) fn turn_to_work(&mut self, used: Use) {
+        if let Clock::Virtual(clock) = self
+            && used != Use::Uncounted
+            && clock.meter.so_far() == 0
+        {
+            return;
+        }
+        self.charge(used);
+        self.resume();
+    }
+
     /// Begins the next window. What passed since the last one ended was
     /// communication.
     pub(crate) fn resume(&mut self) {

@@ -166,7 +166,7 @@ impl<'c> Rank<'c> {
     }
 
     fn used_for<R>(&mut self, used: Use, work: impl FnOnce() -> R) -> R {
-        self.operation(|_| ());
+        self.clock.turn_to_work(self.between);
         let result = work();
         self.clock.charge(used);
         self.clock.resume();

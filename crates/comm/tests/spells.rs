@@ -1,0 +1,38 @@
+//! What a program does between an exchange and the work on what came is too
+//! short to be measured by itself. It counts with that work, and raises no doubt.
+
+mod common;
+
+use common::{emulation, fabric, try_run};
+use std::hint::black_box;
+use std::time::Instant;
+
+const ROUNDS: u32 = 2000;
+/// Additions that take about 100 ns: less than reading the clock takes.
+const GAP: u64 = 200;
+/// Additions that are measured well.
+const WORK: u64 = 50_000;
+
+fn compute(additions: u64) {
+    black_box((0..additions).fold(0u64, |sum, i| black_box(sum + i)));
+}
+
+#[test]
+fn short_gaps_before_work_count_with_it() {
+    let emulation = emulation(1, &fabric(5_000.0, 1_000.0, 1_000.0, 1.0, 0.0));
+    let ends = try_run(1, Some(&emulation), 60.0, |mut rank| {
+        let begin = Instant::now();
+        (0..ROUNDS).for_each(|_| compute(black_box(GAP)));
+        let gaps = begin.elapsed().as_secs_f64();
+        rank.restart_clock()?;
+        for _ in 0..ROUNDS {
+            rank.barrier()?;
+            compute(black_box(GAP));
+            rank.serialise(|| compute(black_box(WORK)));
+        }
+        Ok((gaps, rank.finish()?.expect("in virtual time")))
+    });
+    let (gaps, fidelity) = ends.into_iter().next().expect("one rank").expect("finishes");
+    let dropped = fidelity.counters["unresolved_seconds"];
+    assert!(dropped < gaps / 2.0, "{dropped} s dropped, of {gaps} s in gaps");
+}
