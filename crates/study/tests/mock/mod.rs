@@ -85,6 +85,14 @@ impl Observer for Named {
 use Better::{Higher, Lower, Neither};
 use Timing::{Real, Virtual};
 
+/// What every application on a master and slaves reports.
+const APPLICATION: &[(&str, &str, Better)] = &[
+    ("completion_time", "s", Lower),
+    ("time_compute", "s", Neither),
+    ("time_wait", "s", Neither),
+    ("time_serialise", "s", Neither),
+];
+
 const MOCKS: [Mock; 16] = [
     Mock {
         name: "stream",
@@ -98,36 +106,21 @@ const MOCKS: [Mock; 16] = [
         timing: Virtual,
         parameters: &["slaves", "scale", "iterations", "seed"],
         nodes: 1,
-        metrics: &[
-            ("completion_time", "s", Lower),
-            ("time_compute", "s", Neither),
-            ("time_wait", "s", Neither),
-            ("time_serialise", "s", Neither),
-        ],
+        metrics: APPLICATION,
     },
     Mock {
         name: "als",
         timing: Virtual,
         parameters: &["slaves", "scale", "ratings", "seed"],
         nodes: 1,
-        metrics: &[
-            ("completion_time", "s", Lower),
-            ("time_compute", "s", Neither),
-            ("time_wait", "s", Neither),
-            ("time_serialise", "s", Neither),
-        ],
+        metrics: APPLICATION,
     },
     Mock {
         name: "bayes",
         timing: Virtual,
         parameters: &["slaves", "documents", "corpus", "seed"],
         nodes: 1,
-        metrics: &[
-            ("completion_time", "s", Lower),
-            ("time_compute", "s", Neither),
-            ("time_wait", "s", Neither),
-            ("time_serialise", "s", Neither),
-        ],
+        metrics: APPLICATION,
     },
     Mock {
         name: "command",
