@@ -95,6 +95,9 @@ pub struct StudyArgs {
     /// Fewer cells and claims, the same rules: minutes instead of hours.
     #[arg(long)]
     pub quick: bool,
+    /// Run the workloads on this engine, such as `spark`: what the study has for it.
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
     /// Change a factor's levels or a parameter: `graph.slaves=1,6`, `graph.pagerank.scale=18`; a
     /// shorter key such as `slaves` where it means one thing only.
     #[arg(long, value_name = "KEY=VALUE")]

@@ -21,6 +21,7 @@ use crate::{catalogue, parts, signal};
 /// How a run was asked for, beside its study: `options.json`.
 #[derive(Serialize, Deserialize)]
 struct Kept {
+    /// Whether the study's `quick` section cuts it down.
     quick: bool,
     /// What the run measures is written in these; absent in the earliest runs.
     #[serde(default)]
@@ -52,7 +53,7 @@ impl Resolved {
             names.push(name);
         }
         let seal = seal(dir, names.iter().map(String::as_str))?;
-        dir.write("options.json", &json!(Kept { quick: self.plan.quick, seal }).to_string())
+        dir.write("options.json", &json!(Kept { quick: self.plan.cut, seal }).to_string())
     }
 
     /// Reads it back to go on measuring: refuses a study that was changed since.

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{BufRead, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use crate::Fault;
 use crate::emulation::Emulation;
@@ -14,7 +15,7 @@ use crate::units::Seconds;
 use crate::value::Params;
 
 /// The version of this protocol; both sides refuse another one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The longest line either side accepts, in bytes.
 pub const LONGEST: u64 = 64 << 20;
@@ -36,6 +37,10 @@ pub struct Part {
     pub emulation: Option<Emulation>,
     /// Give up after this long.
     pub deadline: Seconds,
+    /// A folder for temporary files that every node sees, gone with the cluster.
+    pub scratch: PathBuf,
+    /// Where to leave what the run's reader may want to look into; `None`: nowhere.
+    pub artifacts: Option<PathBuf>,
     /// Seed of generated inputs: the same in every attempt of a run, so that cells compare like with like.
     pub seed: u64,
 }

@@ -11,13 +11,15 @@ use crate::need::Need;
 use crate::record::{Metric, Reading};
 use crate::value::{Params, Value};
 
-/// Which clock a workload's results are told by.
+/// Which clock a workload's results can be told by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
     /// Virtual clocks: the fabric is in the profile, not in the links.
     Virtual,
     /// The wall clock: links are shaped by the kernel.
     Real,
+    /// Whichever the scene's place asks for.
+    Either,
 }
 
 /// What a workload asks for with given parameters.
@@ -25,6 +27,8 @@ pub enum Timing {
 pub struct Deployment {
     /// How many nodes take part.
     pub nodes: usize,
+    /// Which clock tells the results.
+    pub timing: Timing,
     /// The metrics it reports; the first is the one the study decides on.
     pub metrics: Vec<Metric>,
     /// About how long one attempt takes on this machine, in seconds: for the
@@ -40,10 +44,8 @@ pub trait Workload: Send + Sync {
     fn title(&self) -> &'static str;
     /// The names of the parameters it takes.
     fn parameters(&self) -> &'static [&'static str];
-    /// Which clock it is told by.
-    fn timing(&self) -> Timing;
-    /// What it needs of each machine.
-    fn needs(&self) -> Vec<Need>;
+    /// What it needs of each machine, with parameters that [`Workload::deploy`] accepts.
+    fn needs(&self, params: &Params) -> Vec<Need>;
     /// Checks the parameters, and says what they ask for.
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault>;
     /// Gets one node ready (on the node): reads input, binds listeners.

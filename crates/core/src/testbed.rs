@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
+use std::path::Path;
 
 use crate::Fault;
 use crate::need::Need;
@@ -43,6 +44,8 @@ pub trait Cluster: Send {
     fn nodes(&self) -> usize;
     /// A node's address on the cluster's network.
     fn address(&self, node: usize) -> IpAddr;
+    /// A folder for temporary files that every node sees, gone with the cluster.
+    fn scratch(&self) -> &Path;
     /// Starts an agent on `node` (a fresh one after a former died).
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault>;
     /// Makes every link behave so from now on; says what was really set.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,7 @@ pub struct Ended {
 pub struct Given<'a> {
     pub registry: &'a Registry,
     pub emulation: Option<Emulation>,
+    pub artifacts: Option<PathBuf>,
     pub seed: u64,
     pub deadline: Duration,
     pub interrupted: &'a AtomicBool,
@@ -158,6 +160,8 @@ impl Cast<'_, '_> {
                     addresses: addresses.clone(),
                     emulation: self.given.emulation.clone(),
                     deadline: Seconds(self.given.deadline.as_secs_f64()),
+                    scratch: self.troupe.scratch(),
+                    artifacts: self.given.artifacts.clone(),
                     seed: self.given.seed,
                 };
                 self.troupe.tell((index, node), &ToAgent::Prepare { part: Box::new(part) })?;

@@ -26,7 +26,7 @@ pub fn once(
     if let Place::Real { link, .. } = scene.place {
         troupe.shape(link)?;
     }
-    let given = Given { registry, emulation: None, seed: 1, deadline, interrupted };
+    let given = Given { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
     let ended = perform(&mut troupe, scene, &given, &mut |reading, _, n| {
         readings.push((reading, n));

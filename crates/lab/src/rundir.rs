@@ -2,7 +2,8 @@
 //!
 //! `study.toml` (resolved), `options.json` (quick or whole), `catalogue/` (the
 //! fabrics and systems it used), `journal.ndjson`, `provenance.json`, `findings.json`,
-//! `report.html`, `report.md`.
+//! `report.html`, `report.md`, `artifacts/` (what workloads left to look into, made
+//! by the first that does).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -100,6 +101,11 @@ impl RunDir {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where workloads leave what can be looked into. Nodes need it from the root on.
+    pub fn artifacts(&self) -> PathBuf {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).join("artifacts")
     }
 
     /// Where its journal is.

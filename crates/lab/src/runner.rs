@@ -187,6 +187,7 @@ impl<'a> Runner<'a> {
         let given = Given {
             registry: lab.registry,
             emulation: self.emulation(planned)?,
+            artifacts: Some(lab.dir.artifacts()),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| {
                 Duration::from_secs_f64((planned.seconds * DEADLINE_FACTOR).max(DEADLINE_LEAST))

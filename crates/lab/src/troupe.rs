@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -65,6 +66,11 @@ impl<'a> Troupe<'a> {
     /// A fault when the user has interrupted.
     fn unless_interrupted(&self) -> Result<(), Fault> {
         if self.interrupted.load(Ordering::SeqCst) { Err(Fault::interrupted()) } else { Ok(()) }
+    }
+
+    /// A folder for temporary files that every node sees.
+    pub fn scratch(&self) -> PathBuf {
+        self.cluster.scratch().to_path_buf()
     }
 
     pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {

@@ -73,6 +73,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         seed: 1,
         headline: headline(vary, argv),
         quick: None,
+        engine: BTreeMap::new(),
         experiment: BTreeMap::from([(EXPERIMENT.to_string(), experiment)]),
         claim: BTreeMap::new(),
         figure: figures(vary),

@@ -48,6 +48,9 @@ pub struct Study {
     /// What `--quick` runs instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
+    /// What `--engine NAME` runs instead, by the engine's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub engine: BTreeMap<String, OnEngine>,
     /// Experiments by name.
     pub experiment: BTreeMap<String, Experiment>,
     /// Claims by name.
@@ -188,6 +191,27 @@ pub struct Headline {
     /// What the workload is called in the sentence ("PageRank on 1 master and 6 slaves").
     #[serde(default)]
     pub subject: String,
+}
+
+/// What an engine runs of a study. Without such a section `--engine` runs every
+/// experiment whose workloads the engine has.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnEngine {
+    /// What every link's rate is divided by, where the engine runs in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// What a reader must be told of this engine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remark: Vec<String>,
+    /// Claims that it cannot speak of, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_comparable: BTreeMap<String, String>,
+    /// What it runs.
+    pub whole: Quick,
+    /// What it runs with `--quick`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quick: Option<Quick>,
 }
 
 /// What `--quick` runs instead: fewer cells, fewer claims, the same rules.

@@ -24,6 +24,7 @@ pub mod written;
 
 mod check;
 mod csv;
+mod engine;
 mod factor;
 mod read;
 mod substitute;

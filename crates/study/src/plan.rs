@@ -5,7 +5,8 @@ pub mod make;
 mod metrics;
 pub mod options;
 mod order;
-pub(crate) mod scene;
+pub(crate) mod place;
+mod scene;
 
 pub use options::PlanOptions;
 pub use order::WallTime;
@@ -25,8 +26,10 @@ pub struct Plan {
     pub study: String,
     /// Seed of the order of cells and of the workloads' inputs.
     pub seed: u64,
-    /// Whether `--quick` cut it down.
+    /// Whether it was asked for by `--quick`.
     pub quick: bool,
+    /// Whether the study's `quick` section cut it down.
+    pub cut: bool,
     /// Blocks at which to look whether the data suffice, ascending; the last is the budget.
     pub looks: Vec<usize>,
     /// Its experiments.

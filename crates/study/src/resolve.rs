@@ -5,8 +5,9 @@
 
 use crate::catalogue::NO_FABRIC;
 use crate::check;
+use crate::engine;
 use crate::file::Study;
-use crate::plan::{PlanOptions, scene};
+use crate::plan::{PlanOptions, place};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -48,6 +49,9 @@ fn value(text: &str) -> Option<Value> {
 /// A usage fault where a setting names nothing of the study, or several things.
 pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Result<Study, Fault> {
     let mut resolved = study.clone();
+    if let Some(name) = &options.engine {
+        engine::apply(&mut resolved, registry, name, options.quick)?;
+    }
     for (key, value) in &options.set {
         apply(&mut resolved, registry, key, value).map_err(|fault| fault.at(format!("--set {key}")))?;
     }
@@ -69,11 +73,12 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
 
 /// Runs all links that are held to a fabric's rate at it over `scale`.
 fn set_scale(study: &mut Study, scale: f64) -> Result<(), Fault> {
-    scene::scale(&scale.into())?;
+    place::scale(&scale.into())?;
     let held = |fabric: &Value| *fabric != NO_FABRIC.into();
     let mut found = false;
     for experiment in study.experiment.values_mut() {
-        if !experiment.conditions.get("fabric").is_some_and(held) {
+        let real = experiment.conditions.contains_key("scale");
+        if !real && !experiment.conditions.get("fabric").is_some_and(held) {
             continue;
         }
         if matches!(experiment.conditions.get("scale"), Some(Value::Text(factor)) if factor.starts_with('$'))

@@ -48,6 +48,7 @@ mod tests {
     use super::*;
     use crosstalk_core::testbed::Duplex;
     use std::net::{IpAddr, Ipv4Addr};
+    use std::path::Path;
 
     /// Holds rates up to this many bit/s.
     struct UpTo(f64, usize);
@@ -59,6 +60,10 @@ mod tests {
 
         fn address(&self, _: usize) -> IpAddr {
             Ipv4Addr::LOCALHOST.into()
+        }
+
+        fn scratch(&self) -> &Path {
+            Path::new("/tmp")
         }
 
         fn attach(&mut self, _: usize) -> Result<Duplex, Fault> {

@@ -6,9 +6,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
 use crosstalk_host::Launcher;
-use crosstalk_host::ledger::{Entry, Ledger};
+use crosstalk_host::ledger::{Entry, Ledger, Scratch};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Child;
 
 use crate::agent;
@@ -46,14 +47,17 @@ impl Testbed for Local {
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
         self.admits(nodes)?;
         let ledger = Ledger::open(&self.launcher)?;
+        let scratch = ledger.scratch("temporary files of the nodes")?;
         let agents = (0..nodes).map(|_| None).collect();
-        Ok(Box::new(LocalCluster { agents, launcher: self.launcher.clone(), ledger }))
+        Ok(Box::new(LocalCluster { agents, launcher: self.launcher.clone(), scratch, ledger }))
     }
 }
 
 struct LocalCluster {
     agents: Vec<Option<Agent>>,
     launcher: Launcher,
+    // Dropped after the agents that use it.
+    scratch: Scratch,
     ledger: Ledger,
 }
 
@@ -70,6 +74,10 @@ impl Cluster for LocalCluster {
 
     fn address(&self, node: usize) -> IpAddr {
         Ipv4Addr::new(127, 0, 1 + (node / 254) as u8, 1 + (node % 254) as u8).into()
+    }
+
+    fn scratch(&self) -> &Path {
+        self.scratch.path()
     }
 
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {

@@ -5,6 +5,7 @@ use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -48,12 +49,13 @@ impl Testbed for Mock {
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
         self.admits(nodes)?;
         let streams = (0..nodes).map(|_| None).collect();
-        Ok(Box::new(MockCluster { testbed: self.clone(), streams }))
+        Ok(Box::new(MockCluster { testbed: self.clone(), scratch: std::env::temp_dir(), streams }))
     }
 }
 
 struct MockCluster {
     testbed: Mock,
+    scratch: PathBuf,
     /// A copy of our end of each stream, to end it with.
     streams: Vec<Option<UnixStream>>,
 }
@@ -74,6 +76,10 @@ impl Cluster for MockCluster {
 
     fn address(&self, _: usize) -> IpAddr {
         Ipv4Addr::LOCALHOST.into()
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.scratch
     }
 
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {

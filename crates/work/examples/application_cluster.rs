@@ -46,6 +46,8 @@ fn cluster(name: &str, arguments: &[String]) -> Result<(), Fault> {
             addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST); nodes],
             emulation: None,
             deadline: Seconds(600.0),
+            scratch: std::env::temp_dir(),
+            artifacts: None,
             seed: 1,
         };
         send(&mut child.input, &ToAgent::Prepare { part: Box::new(part) })?;

@@ -4,7 +4,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
-use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
+use crosstalk_core::scene::{Deployment, Prepared, Workload};
 use crosstalk_core::value::Params;
 
 /// Gets one node ready: reads input, binds listeners.
@@ -18,14 +18,12 @@ pub struct Declared<C> {
     pub title: &'static str,
     /// The names of its parameters.
     pub parameters: &'static [&'static str],
-    /// Which clock it is told by.
-    pub timing: Timing,
-    /// What it needs of each machine.
-    pub needs: fn() -> Vec<Need>,
     /// Reads and checks the parameters.
     pub read: fn(&Params) -> Result<C, Fault>,
     /// What they ask for.
     pub deploy: fn(&C) -> Deployment,
+    /// What they need of each machine.
+    pub needs: fn(&C) -> Vec<Need>,
     /// Gets one node ready.
     pub prepare: Prepare<C>,
 }
@@ -43,12 +41,9 @@ impl<C> Workload for Declared<C> {
         self.parameters
     }
 
-    fn timing(&self) -> Timing {
-        self.timing
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        (self.needs)()
+    fn needs(&self, params: &Params) -> Vec<Need> {
+        // What cannot be read needs nothing: `deploy` refuses it.
+        (self.read)(params).map_or(Vec::new(), |config| (self.needs)(&config))
     }
 
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {

@@ -4,8 +4,10 @@
 
 pub mod app;
 mod declared;
+pub mod engine;
 mod peer;
 pub mod probe;
+mod program;
 pub mod tool;
 
 use crosstalk_core::scene::Workload;

@@ -9,7 +9,7 @@ use cluster::{emulation, play};
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Timing, Workload};
+use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use crosstalk_work::Declared;
 use crosstalk_work::app::{self, Answer, Role};
@@ -25,8 +25,6 @@ const SUM: Declared<Sum> = Declared {
     name: "sum",
     title: "the sum of the slaves' numbers",
     parameters: &["slaves", "expected"],
-    timing: Timing::Virtual,
-    needs: Vec::new,
     read: |params| {
         let slaves = params.count("slaves", 3, 1)?;
         Ok(Sum { slaves, expected: params.count("expected", slaves * (slaves + 1) / 2, 1)? })
@@ -34,6 +32,7 @@ const SUM: Declared<Sum> = Declared {
     deploy: |config| {
         app::deployment(config.slaves as usize, vec![Metric::new("sum", "", Better::Neither)], 0.1)
     },
+    needs: |_| Vec::new(),
     prepare: |config, part| {
         let role = match app::slave(part, config.slaves as usize)? {
             None => Role::Master(Box::new(move |rank| master(&config, rank))),

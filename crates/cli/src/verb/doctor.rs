@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::testbed::Testbed;
+use crosstalk_core::value::Params;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::json;
 
@@ -23,7 +24,8 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let needs: Vec<(String, Vec<Need>)> = beds
         .iter()
         .map(|bed| (format!("testbed {}", bed.name()), bed.needs()))
-        .chain(registry.workloads.iter().map(|w| (format!("workload {}", w.name()), w.needs())))
+        .chain(registry.workloads.iter().map(|w| (format!("workload {}", w.name()), w.needs(&Params::default()))))
+        .chain([("engine spark".to_string(), crosstalk_work::engine::spark::needs())])
         .collect();
     for (part, needs) in &needs {
         out.say(&format!("{part}:"));

@@ -102,6 +102,7 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         quick: args.quick,
         set: args.set.iter().map(|s| setting(s)).collect::<Result<_, _>>()?,
         seed: args.seed,
+        engine: args.engine.clone(),
         scale: args.scale,
         looks: (!args.looks.is_empty()).then(|| args.looks.clone()),
         discovered: parts::discovered(),

@@ -8,22 +8,25 @@
 //! ledger of a dead owner still says.
 //!
 //! The best change is one that does not last: namespaces here are held by
-//! processes alone, so processes are the only kind of change there is so far.
-//! They are found by a mark in their environment, which their descendants
-//! inherit: it can be written down before the process exists, and no reused
-//! process number carries it.
+//! processes alone, so processes and folders for their temporary files are the
+//! only kinds of change there are so far. Processes are found by a mark in their
+//! environment, which their descendants inherit: it can be written down before
+//! the process exists, and no reused process number carries it.
 
 mod file;
 mod folder;
 mod reaper;
+mod scratch;
 mod undo;
 
 pub use folder::folder;
 pub use reaper::reaper_main;
+pub use scratch::Scratch;
 pub use undo::clean;
 
 use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,6 +50,13 @@ pub enum Change {
         /// What they are for, for people.
         what: String,
     },
+    /// A folder of temporary files, with all that is in it.
+    Folder {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is for, for people.
+        what: String,
+    },
 }
 
 impl Change {
@@ -57,13 +67,14 @@ impl Change {
     fn undo(&self) -> Result<(), Fault> {
         match self {
             Change::Processes { mark, .. } => kill_marked(mark, DEADLINE),
+            Change::Folder { path, .. } => scratch::remove(path, DEADLINE),
         }
     }
 
     /// What it is, for people.
     fn what(&self) -> &str {
         match self {
-            Change::Processes { what, .. } => what,
+            Change::Processes { what, .. } | Change::Folder { what, .. } => what,
         }
     }
 }
@@ -108,6 +119,17 @@ impl Ledger {
         self.enter(Change::Processes { mark: fresh_mark()?, what: what.into() })
     }
 
+    /// Makes a folder for temporary files that only this user can enter.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or the folder not be made.
+    pub fn scratch(&self, what: &str) -> Result<Scratch, Fault> {
+        let path = std::env::temp_dir().join(format!("crosstalk-{}", fresh_mark()?));
+        let entry = self.enter(Change::Folder { path: path.clone(), what: what.into() })?;
+        scratch::make(&path)?;
+        Ok(Scratch { path, _entry: entry })
+    }
+
     fn enter(&self, change: Change) -> Result<Entry, Fault> {
         let number = self.file().open(&change)?;
         Ok(Entry { ledger: self.clone(), number, change, open: true })
@@ -130,8 +152,10 @@ pub struct Entry {
 impl Entry {
     /// Has the process that `command` starts carry this entry's mark.
     pub fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        let Change::Processes { mark, .. } = &self.change;
-        command.env(MARK, mark)
+        match &self.change {
+            Change::Processes { mark, .. } => command.env(MARK, mark),
+            Change::Folder { .. } => command,
+        }
     }
 
     /// Undoes the change and crosses it out.

@@ -56,16 +56,14 @@ impl Workload for Actor {
     fn parameters(&self) -> &'static [&'static str] {
         &["nodes", "time", "does", "on"]
     }
-    fn timing(&self) -> Timing {
-        Timing::Real
-    }
-    fn needs(&self) -> Vec<Need> {
+    fn needs(&self, _: &Params) -> Vec<Need> {
         Vec::new()
     }
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
         params.only(self.parameters())?;
         let nodes = params.count("nodes", 2, 1)? as usize;
-        Ok(Deployment { nodes, metrics: vec![Metric::new("run_time", "s", Better::Lower)], seconds: 0.001 })
+        let metrics = vec![Metric::new("run_time", "s", Better::Lower)];
+        Ok(Deployment { nodes, timing: Timing::Real, metrics, seconds: 0.001 })
     }
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         if part.params.text("does", "well")? == "refuse" {

@@ -5,7 +5,8 @@ mod claim;
 mod draw;
 mod experiment;
 
-use crate::file::{Experiment, Study};
+use crate::file::{Experiment, OnEngine, Quick, Study};
+use crate::plan::place;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::{Levels, Value};
@@ -26,7 +27,14 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
         claim::check(study, name, claim)?;
     }
     draw::check(study)?;
-    quick(study)
+    let quick = study.quick.iter().map(|quick| ("quick".to_string(), quick));
+    let engines = study.engine.iter().flat_map(|(name, on)| {
+        let whole = (format!("engine.{name}.whole"), &on.whole);
+        let quick = on.quick.iter().map(move |quick| (format!("engine.{name}.quick"), quick));
+        std::iter::once(whole).chain(quick)
+    });
+    quick.chain(engines).try_for_each(|(path, some)| cut(study, some, &path))?;
+    study.engine.iter().try_for_each(|(name, on)| engine(study, name, on))
 }
 
 /// Files and directories are called after it: it must not lead elsewhere.
@@ -47,13 +55,28 @@ pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn quick(study: &Study) -> Result<(), Fault> {
-    let Some(quick) = &study.quick else { return Ok(()) };
+/// An engine's links have a rate, and its claims are the study's.
+fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
+    let at = |key: &str| study.written.at(&format!("engine.{name}.{key}"));
+    if let Some(scale) = on.scale {
+        place::scale(&scale.into()).map_err(|fault| fault.at(at("scale")))?;
+    }
+    match on.not_comparable.keys().find(|claim| !study.claim.contains_key(*claim)) {
+        None => Ok(()),
+        Some(claim) => {
+            let fault = unknown("claim", claim, study.claim.keys().map(String::as_str));
+            Err(fault.at(at(&format!("not_comparable.{claim}"))))
+        }
+    }
+}
+
+/// What is kept of a study is there, at `path` in its file.
+fn cut(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
     if let Some(some) = &quick.looks {
-        looks(some).map_err(|fault| fault.at(study.written.at("quick.looks")))?;
+        looks(some).map_err(|fault| fault.at(study.written.at(&format!("{at}.looks"))))?;
     }
     for (name, factors) in &quick.experiment {
-        let path = format!("quick.experiment.{name}");
+        let path = format!("{at}.experiment.{name}");
         let experiment = find(study, name, &path)?;
         for (factor, remaining) in factors {
             let path = format!("{path}.{factor}");
@@ -66,7 +89,7 @@ fn quick(study: &Study) -> Result<(), Fault> {
         }
     }
     for (name, parts) in &quick.work {
-        let path = format!("quick.work.{name}");
+        let path = format!("{at}.work.{name}");
         let experiment = find(study, name, &path)?;
         if let Some(part) = parts.keys().find(|part| !experiment.work.contains_key(*part)) {
             let fault = unknown("work", part, experiment.work.keys().map(String::as_str));

@@ -30,9 +30,11 @@ pub fn plan(
     check(study)?;
     metrics::published(study, catalogues)?;
     let resolved = resolve(study, registry, options)?;
-    let study = if options.quick { cells::cut_down(&resolved) } else { resolved.clone() };
+    // An engine's part of the study stands in the place of the quick one.
+    let cut = options.quick || options.engine.is_some();
+    let study = if cut { cells::cut_down(&resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
-    if options.quick && study.quick.is_none() {
+    if cut && study.quick.is_none() {
         warnings.push("the study has no [quick] section: all its cells are run, until its first look".into());
     }
     let mut experiments = Vec::new();
@@ -41,15 +43,16 @@ pub fn plan(
     }
     one_meaning(&experiments)?;
     metrics::check(&study, &experiments)?;
-    warnings.extend(missing(&study, registry)?);
+    warnings.extend(missing(&study, &experiments, registry)?);
     let mut looks = study.looks.clone();
-    if options.quick && study.quick.is_none() && options.looks.is_none() {
+    if cut && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
     Ok(Plan {
         study: study.name.clone(),
         seed: study.seed,
         quick: options.quick,
+        cut,
         looks,
         experiments,
         warnings,
@@ -190,13 +193,17 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
 }
 
 /// What the parts of the study need and this host lacks.
-fn missing(study: &Study, registry: &Registry) -> Result<Vec<String>, Fault> {
+fn missing(
+    study: &Study,
+    experiments: &[PlannedExperiment],
+    registry: &Registry,
+) -> Result<Vec<String>, Fault> {
     let mut needs: Vec<(String, Vec<Need>)> = Vec::new();
+    for work in experiments.iter().flat_map(|planned| &planned.cells).flat_map(|cell| cell.scene.work.values()) {
+        needs.push((work.kind.clone(), registry.workload(&work.kind)?.needs(&work.params)));
+    }
     let mut seen = BTreeSet::new();
     for experiment in study.experiment.values() {
-        for spec in experiment.work.values().filter(|spec| seen.insert(spec.kind.clone())) {
-            needs.push((spec.kind.clone(), registry.workload(&spec.kind)?.needs()));
-        }
         for name in experiment.observe.iter().filter(|name| seen.insert((*name).clone())) {
             needs.push((name.clone(), registry.observer(name)?.needs()));
         }
@@ -216,5 +223,6 @@ fn missing(study: &Study, registry: &Registry) -> Result<Vec<String>, Fault> {
             }
         })
     };
-    Ok(needs.into_iter().flat_map(said).collect())
+    let mut told = BTreeSet::new();
+    Ok(needs.into_iter().flat_map(said).filter(|sentence| told.insert(sentence.clone())).collect())
 }

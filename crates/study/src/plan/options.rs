@@ -15,6 +15,8 @@ pub struct PlanOptions {
     pub seed: Option<u64>,
     /// Looks instead of the study's.
     pub looks: Option<Vec<usize>>,
+    /// Run the workloads on this engine, and of the study what it has for it.
+    pub engine: Option<String>,
     /// Run every experiment's links at their fabric's rate over this, instead of what the study says.
     pub scale: Option<f64>,
     /// What was found on the host, by what a factor's `discover` asks for: `cores` → 1, 2.

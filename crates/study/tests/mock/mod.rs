@@ -31,10 +31,7 @@ impl Workload for Mock {
     fn parameters(&self) -> &'static [&'static str] {
         self.parameters
     }
-    fn timing(&self) -> Timing {
-        self.timing
-    }
-    fn needs(&self) -> Vec<Need> {
+    fn needs(&self, _: &Params) -> Vec<Need> {
         match self.name {
             "boinc" => vec![Need::missing("boinc-client", "nothing is donated", "apt install boinc-client")],
             _ => vec![Need::found("nothing", "a mock")],
@@ -46,7 +43,12 @@ impl Workload for Mock {
         }
         let more = params.count("slaves", 0, 0)? + params.count("nodes", 0, 0)?;
         let metrics = self.metrics.iter().map(|(name, unit, better)| Metric::new(name, unit, *better));
-        Ok(Deployment { nodes: self.nodes + more as usize, metrics: metrics.collect(), seconds: 2.0 })
+        Ok(Deployment {
+            nodes: self.nodes + more as usize,
+            timing: self.timing,
+            metrics: metrics.collect(),
+            seconds: 2.0,
+        })
     }
     fn prepare(&self, _: &Part) -> Result<Box<dyn Prepared>, Fault> {
         Err(Fault::attempt("a mock does not run"))

@@ -3,13 +3,14 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
-use crosstalk_host::ledger::{Entry, Ledger};
+use crosstalk_host::ledger::{Entry, Ledger, Scratch};
 use crosstalk_host::limits::Demand;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::process::wait_readable;
 use crosstalk_host::{Launcher, namespace};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,7 @@ impl Virtual {
 
     fn up(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
         let ledger = Ledger::open(&self.launcher)?;
+        let scratch = ledger.scratch("temporary files of the nodes")?;
         let entry = ledger.processes(&format!("virtual cluster of {nodes} nodes"))?;
         let (control, theirs) = Packets::pair()?;
         let mut command = self.launcher.command(holder::VERB);
@@ -66,6 +68,7 @@ impl Virtual {
             entry: Some(entry),
             notes: Vec::new(),
             interrupted: Arc::clone(&self.interrupted),
+            scratch,
             _ledger: ledger,
         };
         cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
@@ -119,6 +122,8 @@ struct VirtualCluster {
     entry: Option<Entry>,
     notes: Vec<String>,
     interrupted: Arc<AtomicBool>,
+    // Dropped when the nodes are gone.
+    scratch: Scratch,
     // Dropped last: its reaper watches until all is gone.
     _ledger: Ledger,
 }
@@ -152,6 +157,10 @@ impl Cluster for VirtualCluster {
 
     fn address(&self, node: usize) -> IpAddr {
         switch::address(node).into()
+    }
+
+    fn scratch(&self) -> &Path {
+        self.scratch.path()
     }
 
     fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {

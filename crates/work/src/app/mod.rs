@@ -10,7 +10,7 @@
 //! | `mapreduce` | counting by key, within a memory limit |
 //! | `spill` | what a node's memory does not hold, on its disk |
 
-mod account;
+pub(crate) mod account;
 pub mod als;
 mod application;
 pub mod bayes;

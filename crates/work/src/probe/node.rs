@@ -7,8 +7,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
-use crosstalk_core::record::Reading;
-use crosstalk_core::scene::{Prepared, Sink};
+use crosstalk_core::record::{Metric, Reading};
+use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
 use super::server::{Times, serve};
@@ -20,6 +20,11 @@ type Readings = Vec<(Reading, u64)>;
 
 /// What node 0 does once it knows where node 1 listens.
 type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send>;
+
+/// Two nodes, timed by the wall clock, for about so many `seconds`.
+pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
+    Deployment { nodes: 2, timing: Timing::Real, metrics, seconds }
+}
 
 /// What it takes to measure a network from a program.
 pub fn needs() -> Vec<Need> {

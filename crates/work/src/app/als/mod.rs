@@ -18,7 +18,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Prepared, Timing};
+use crosstalk_core::scene::Prepared;
 
 use super::Role;
 use crate::Declared;
@@ -53,10 +53,9 @@ pub const ALS: Declared<Config> = Declared {
     name: "als",
     title: "in-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
     parameters: config::PARAMETERS,
-    timing: Timing::Virtual,
-    needs: Vec::new,
     read: Config::new,
     deploy: |config| super::deployment(config.slaves, metrics(), seconds(config)),
+    needs: |_| Vec::new(),
     prepare,
 };
 

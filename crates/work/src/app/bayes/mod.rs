@@ -21,7 +21,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Prepared, Timing};
+use crosstalk_core::scene::Prepared;
 
 use super::Role;
 use crate::Declared;
@@ -57,10 +57,9 @@ pub const BAYES: Declared<Config> = Declared {
     name: "bayes",
     title: "data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
     parameters: config::PARAMETERS,
-    timing: Timing::Virtual,
-    needs: Vec::new,
     read: Config::new,
     deploy: |config| super::deployment(config.slaves, metrics(), seconds(config)),
+    needs: |_| Vec::new(),
     prepare,
 };
 

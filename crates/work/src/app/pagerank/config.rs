@@ -7,10 +7,24 @@ use std::path::PathBuf;
 use super::edge_list::LARGEST_ID;
 use super::rmat::Rmat;
 use super::source::Source;
+use crate::engine::{Engine, settings as engine};
 
 /// The names of the parameters.
-pub const PARAMETERS: &[&str] =
-    &["slaves", "scale", "edge_factor", "graph", "iterations", "reset", "variant", "seed", "output"];
+pub const PARAMETERS: &[&str] = &[
+    "slaves",
+    "scale",
+    "edge_factor",
+    "graph",
+    "iterations",
+    "reset",
+    "variant",
+    "seed",
+    "output",
+    engine::PARAMETERS[0],
+    engine::PARAMETERS[1],
+    engine::PARAMETERS[2],
+    engine::PARAMETERS[3],
+];
 
 /// The largest scale: vertex ids must stay within [`LARGEST_ID`].
 const LARGEST_SCALE: u64 = LARGEST_ID.count_ones() as u64;
@@ -41,6 +55,8 @@ pub struct Config {
     pub reset: f64,
     /// What happens at the end.
     pub variant: Variant,
+    /// What computes it.
+    pub engine: Engine,
     /// Where the slaves write the ranks to, if anywhere: a directory.
     pub output: Option<PathBuf>,
 }
@@ -63,6 +79,7 @@ impl Config {
             iterations: params.bounded("iterations", 3, 1, 1_000_000)? as usize,
             reset,
             variant,
+            engine: Engine::new(params)?,
             output: params.path("output")?,
         })
     }

@@ -13,14 +13,15 @@
 //! | `protocol` | what slaves and master tell each other |
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
+//! | `spark`, `reference` | the same on Spark, and what its answer is held against |
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Prepared, Timing};
+use crosstalk_core::scene::{Deployment, Prepared};
 
 use super::Role;
-use crate::Declared;
+use crate::{Declared, engine};
 use config::Config;
 
 pub mod build;
@@ -33,7 +34,6 @@ mod partition;
 mod protocol;
 mod ranked_bits;
 pub mod ranks;
-#[cfg(test)]
 mod reference;
 pub mod rmat;
 mod sample;
@@ -41,6 +41,7 @@ pub mod shard;
 mod slave;
 mod slots;
 pub mod source;
+mod spark;
 mod verify;
 
 /// A directed edge between two vertices' labels.
@@ -57,19 +58,23 @@ pub const PAGERANK: Declared<Config> = Declared {
     name: "pagerank",
     title: "graph analytics: PageRank as GraphX computes it, one master and N slaves",
     parameters: config::PARAMETERS,
-    timing: Timing::Virtual,
-    needs: Vec::new,
     read: Config::new,
-    deploy: |config| {
-        let own = vec![
-            Metric::new("edges_per_second", "edges/s", Better::Higher),
-            Metric::new("time_spill", "s", Better::Neither),
-            Metric::new("bytes_spilled", "B", Better::Neither),
-        ];
-        super::deployment(config.slaves, own, seconds(config))
-    },
+    deploy,
+    needs: |config| config.engine.needs(),
     prepare,
 };
+
+fn deploy(config: &Config) -> Deployment {
+    if config.engine.spark().is_some() {
+        return engine::spark::deployment(config.engine.nodes(config.slaves), Vec::new(), 20.0 * seconds(config));
+    }
+    let own = vec![
+        Metric::new("edges_per_second", "edges/s", Better::Higher),
+        Metric::new("time_spill", "s", Better::Neither),
+        Metric::new("bytes_spilled", "B", Better::Neither),
+    ];
+    super::deployment(config.slaves, own, seconds(config))
+}
 
 /// On one core of the reference machine: edges are made or read twice and
 /// travel once through the kernel; the kernel gathers them faster.
@@ -79,6 +84,9 @@ fn seconds(config: &Config) -> f64 {
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if let Some(settings) = config.engine.spark().cloned() {
+        return engine::spark::prepare(part, settings, spark::job(config));
+    }
     let role = match super::slave(part, config.slaves)? {
         None => {
             let (extent, part) = (config.source.extent()?, part.clone());

@@ -1,24 +1,29 @@
-//! The recurrence of `docs/pagerank.md` as it is written, edge by edge: what
-//! tests hold the distributed program against.
-
-use std::collections::BTreeMap;
+//! The recurrence of `docs/pagerank.md` as it is written, edge by edge: what the
+//! distributed program and other engines are held against.
 
 use super::Edge;
 
 /// Label and rank of every vertex that has an edge, by label.
 pub fn ranks(edges: &[Edge], iterations: usize, reset: f64) -> Vec<(u32, f64)> {
-    let mut ranks: BTreeMap<u32, f64> =
-        edges.iter().flat_map(|edge| [(edge.source, 1.0), (edge.target, 1.0)]).collect();
-    let mut out_degree: BTreeMap<u32, f64> = BTreeMap::new();
+    let bound = edges.iter().map(|edge| edge.source.max(edge.target) as usize + 1).max().unwrap_or(0);
+    let mut out_degree = vec![0.0; bound];
+    let mut present = vec![false; bound];
     for edge in edges {
-        *out_degree.entry(edge.source).or_default() += 1.0;
+        out_degree[edge.source as usize] += 1.0;
+        present[edge.source as usize] = true;
+        present[edge.target as usize] = true;
     }
+    let mut ranks = vec![1.0; bound];
+    let mut gathered = vec![0.0; bound];
     for _ in 0..iterations {
-        let mut gathered: BTreeMap<u32, f64> = ranks.keys().map(|vertex| (*vertex, 0.0)).collect();
+        gathered.fill(0.0);
         for edge in edges {
-            *gathered.entry(edge.target).or_default() += ranks[&edge.source] / out_degree[&edge.source];
+            let source = edge.source as usize;
+            gathered[edge.target as usize] += ranks[source] / out_degree[source];
         }
-        ranks = gathered.into_iter().map(|(vertex, sum)| (vertex, reset + (1.0 - reset) * sum)).collect();
+        for (rank, sum) in ranks.iter_mut().zip(&gathered) {
+            *rank = reset + (1.0 - reset) * sum;
+        }
     }
-    ranks.into_iter().collect()
+    (0..).zip(ranks).zip(present).filter_map(|(ranked, present)| present.then_some(ranked)).collect()
 }

@@ -26,7 +26,6 @@ pub use send::measure;
 pub use spec::{Session, Spec};
 
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Deployment, Timing};
 
 use super::node;
 use crate::Declared;
@@ -36,10 +35,9 @@ pub const BANDWIDTH: Declared<Spec> = Declared {
     name: "bandwidth",
     title: "Bits a second over TCP or UDP, for writes of a size",
     parameters: spec::PARAMETERS,
-    timing: Timing::Real,
-    needs: node::needs,
     read: Spec::from_params,
-    deploy: |spec| Deployment { nodes: 2, metrics: metrics(), seconds: spec.seconds() },
+    deploy: |spec| node::deployment(metrics(), spec.seconds()),
+    needs: |_| node::needs(),
     prepare: |spec, part| {
         node::prepare(part, move |target, until| {
             Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())

@@ -29,7 +29,6 @@ pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
 
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Deployment, Timing};
 
 use super::node;
 use crate::Declared;
@@ -39,10 +38,9 @@ pub const LATENCY: Declared<Spec> = Declared {
     name: "latency",
     title: "Round trip of a message over TCP or UDP, against its size",
     parameters: spec::PARAMETERS,
-    timing: Timing::Real,
-    needs: node::needs,
     read: Spec::from_params,
-    deploy: |spec| Deployment { nodes: 2, metrics: metrics(), seconds: spec.seconds() },
+    deploy: |spec| node::deployment(metrics(), spec.seconds()),
+    needs: |_| node::needs(),
     prepare: |spec, part| {
         node::prepare(part, move |target, until| {
             Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())

@@ -39,14 +39,13 @@ pub const STREAM: Declared<Load> = Declared {
     name: "stream",
     title: "bandwidth between two nodes in virtual time, messages of one size back to back",
     parameters: PARAMETERS,
-    timing: Timing::Virtual,
-    needs: Vec::new,
     read: Load::new,
     deploy: |load| {
         let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
         let seconds = 0.02 + (load.size as f64 * 1e-9 + 1e-5) * load.messages() as f64;
-        Deployment { nodes: 2, metrics, seconds }
+        Deployment { nodes: 2, timing: Timing::Virtual, metrics, seconds }
     },
+    needs: |_| Vec::new(),
     prepare,
 };
 

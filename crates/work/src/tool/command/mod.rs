@@ -28,12 +28,7 @@
 //! interrupts belongs to nobody's processor time and so counts as waiting.
 
 mod argv;
-mod fate;
-mod gathering;
 mod part;
-mod program;
-mod tail;
-mod tree;
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -69,12 +64,8 @@ impl Workload for Command {
         PARAMETERS
     }
 
-    fn timing(&self) -> Timing {
-        Timing::Real
-    }
-
-    fn needs(&self) -> Vec<Need> {
-        vec![program::need()]
+    fn needs(&self, _: &Params) -> Vec<Need> {
+        vec![crate::program::need()]
     }
 
     /// `nodes` says on how many nodes it runs; 1 when not given.
@@ -92,7 +83,7 @@ impl Workload for Command {
             Metric::new("own_overhead", "s", Better::Neither),
         ];
         // Nothing is known of a foreign program: the first attempt will tell.
-        Ok(Deployment { nodes, metrics, seconds: 1.0 })
+        Ok(Deployment { nodes, timing: Timing::Real, metrics, seconds: 1.0 })
     }
 
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

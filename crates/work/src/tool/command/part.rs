@@ -1,5 +1,6 @@
 //! One node's part: start with the others, run, end with node 0, account.
 
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{SocketAddr, TcpListener};
@@ -15,11 +16,10 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::{Fault, FaultKind};
 
 use super::argv::{argv, env, find};
-use super::fate::{hung, judge};
-use super::gathering::{Word, gather, join};
-use super::program::{Account, Event, Program};
+use crate::peer::gathering::{gather, join};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
+use crate::program::{Account, Event, Program, hung, judge};
 
 /// How long node 0's word that it is over may take to come.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
@@ -27,6 +27,16 @@ const ON_ITS_WAY: Duration = Duration::from_secs(1);
 /// A program that ends badly so shortly before node 0's may have lost its peer
 /// there: all started within milliseconds, and who serves says goodbye first.
 const TOGETHER: Duration = Duration::from_millis(250);
+
+/// What nodes say once they have started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "word", rename_all = "kebab-case")]
+enum Word {
+    /// From node 0: its program has ended, end yours. It ran for so many seconds.
+    End { ran: f64 },
+    /// To node 0: the program failed, and why.
+    Failed { reason: String },
+}
 
 /// A node that knows what to run and waits for the others.
 struct Ready {

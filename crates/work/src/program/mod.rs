@@ -1,5 +1,11 @@
-//! The program as processes: started in a process group of its own, watched
+//! A program as processes: started in a process group of its own, watched
 //! through a file descriptor, and ended with everything it started.
+
+mod fate;
+mod tail;
+mod tree;
+
+pub use fate::{hung, judge};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -17,10 +23,10 @@ use wait4::try_wait4_pid;
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 
-use super::tail::Tail;
-use super::tree::{MARK, Queueing, members, orphans};
 use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
+use tail::Tail;
+use tree::{MARK, Queueing, members, orphans};
 
 /// How long a process has between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -156,6 +162,11 @@ impl Program {
         fds.last().is_some_and(|fd| !fd.revents().is_empty())
     }
 
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        self.ended.is_none() && !is_readable(&self.fd, Duration::ZERO)
+    }
+
     /// Whether it ended, and with exit code 0. Leaves it to be reaped.
     pub fn ended_well(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -262,7 +273,7 @@ fn tail<S: std::io::Read + Send + 'static>(stream: Option<S>) -> Tail {
 }
 
 fn refused(program: &str, e: &std::io::Error) -> Fault {
-    let fault = Fault::environment(format!("`{program}` cannot be started: {e}")).at("parameter `argv`");
+    let fault = Fault::environment(format!("`{program}` cannot be started: {e}"));
     match e.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::NOEXEC) => fault
             .remedy("a script needs a first line such as `#!/bin/sh`; a program must be for this machine"),

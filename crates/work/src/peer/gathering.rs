@@ -1,5 +1,5 @@
-//! How the nodes start together and learn that it is over: node 0 listens, the
-//! others connect and wait for its word.
+//! How nodes start together: node 0 listens, the others connect, say who they
+//! are, and wait until all are there.
 
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, TcpListener};
@@ -7,24 +7,20 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use crate::peer::socket::{accept, connect, gone};
-use crate::peer::{Line, Until};
+use super::socket::{accept, connect, gone};
+use super::{Line, Until};
 
 /// How long a caller may take to say who it is.
 const INTRODUCTION: Duration = Duration::from_secs(2);
 
-/// What the nodes say to each other.
+/// What the nodes say until all are there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
-pub enum Word {
+enum Word {
     /// To node 0: here is node `node`, ready.
     Here { node: usize },
     /// From node 0: all are here, start.
     Go,
-    /// From node 0: its program has ended, end yours. It ran for so many seconds.
-    End { ran: f64 },
-    /// To node 0: the program failed, and why.
-    Failed { reason: String },
 }
 
 /// Node 0's side: one line to every other node, by number from 1.

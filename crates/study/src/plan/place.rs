@@ -1,0 +1,162 @@
+//! Where a cell happens, as its conditions say: on a catalogued system in
+//! virtual time, or in real time over links held to a rate.
+
+use super::Place;
+use crate::catalogue::{Catalogues, NO_FABRIC};
+use crate::emulate::emulation;
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Placement;
+use crosstalk_core::fabric::Links;
+use crosstalk_core::name::unknown;
+use crosstalk_core::scene::Timing;
+use crosstalk_core::testbed::Link;
+use crosstalk_core::units::{BitRate, Bytes, Seconds};
+use crosstalk_core::value::Value;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// Conditions that say where a scene happens.
+pub(super) const PLACE: [&str; 7] = ["system", "boards", "rate", "latency", "memory", "fabric", "scale"];
+
+/// What is known of a cell before its place is.
+pub(super) struct Site<'a> {
+    /// Its conditions, `$factor`s filled in.
+    pub conditions: &'a BTreeMap<String, Value>,
+    /// What its workloads are called, for faults.
+    pub kinds: String,
+    /// How many nodes they ask for.
+    pub nodes: usize,
+    /// Where a condition stands in the study file.
+    pub at: &'a dyn Fn(&str) -> String,
+}
+
+impl Site<'_> {
+    /// The place for workloads that are told by `timing`. Where they can be told
+    /// by either clock, a `fabric` asks for links of the kernel, so for real time.
+    pub fn place(&self, timing: Timing, catalogues: &Catalogues) -> Result<Place, Fault> {
+        match timing {
+            Timing::Virtual => self.in_virtual_time(catalogues),
+            Timing::Real => self.in_real_time(catalogues),
+            Timing::Either if self.conditions.contains_key("fabric") => self.in_real_time(catalogues),
+            Timing::Either => self.in_virtual_time(catalogues),
+        }
+    }
+
+    fn given(&self, name: &str) -> Option<(&Value, String)> {
+        self.conditions.get(name).map(|value| (value, (self.at)(name)))
+    }
+
+    fn refuse(&self, name: &str, why: &str, remedy: &str) -> Result<(), Fault> {
+        match self.given(name) {
+            None => Ok(()),
+            Some((_, at)) => Err(Fault::usage(why).at(at).remedy(remedy)),
+        }
+    }
+
+    fn in_virtual_time(&self, catalogues: &Catalogues) -> Result<Place, Fault> {
+        let kinds = &self.kinds;
+        self.refuse(
+            "fabric",
+            &format!("`{kinds}` runs in virtual time, where a system's network gives the fabric"),
+            "replace `fabric` by system = \"…\" (crosstalk list shows them)",
+        )?;
+        let (system, at) = self.given("system").ok_or_else(|| {
+            Fault::usage(format!("`{kinds}` runs in virtual time and needs a system"))
+                .remedy("add conditions.system = \"…\" (crosstalk list shows them)")
+        })?;
+        self.refuse(
+            "scale",
+            "`scale` is for links in real time; virtual time holds every rate",
+            "leave it out",
+        )?;
+        let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
+        let (placement, links) = (self.placement()?, self.links()?);
+        let place = Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
+        // Made here for its faults: unknown names, and boards that are too small.
+        emulation(catalogues, &place).map_err(|fault| fault.at(at))?;
+        Ok(place)
+    }
+
+    /// A fabric or a system says how fast links are; nothing else of a system is held.
+    fn in_real_time(&self, catalogues: &Catalogues) -> Result<Place, Fault> {
+        let kinds = &self.kinds;
+        let why = |name: &str| format!("`{kinds}` runs in real time, where `{name}` means nothing");
+        self.refuse("memory", &why("memory"), "leave it out: a program has what its node really has")?;
+        self.refuse("latency", &why("latency"), "leave it out: in real time only rates are held")?;
+        let scale = match self.given("scale") {
+            None => 1.0,
+            Some((value, at)) => scale(value).map_err(|fault| fault.at(at))?,
+        };
+        let real = |fabric: &str, link| Place::Real { fabric: fabric.into(), link, scale, nodes: self.nodes };
+        match (self.given("system"), self.given("fabric")) {
+            (Some(_), Some((_, at))) => Err(Fault::usage("a system has a fabric of its own")
+                .at(at)
+                .remedy("leave out `system` or `fabric`")),
+            (Some((system, at)), None) => {
+                let fabric = self.of_system(catalogues, &system.to_string()).map_err(|fault| fault.at(at))?;
+                Ok(real(&fabric.0, Link::Rate(BitRate(fabric.1.0 / scale))))
+            }
+            (None, fabric) => {
+                for name in ["boards", "rate"] {
+                    self.refuse(name, &why(name), "replace it by fabric = \"…\" (crosstalk list shows them)")?;
+                }
+                match fabric {
+                    Some((name, at)) if *name != NO_FABRIC.into() => {
+                        let name = name.to_string();
+                        let found = catalogues.find_fabric(&name).map_err(|fault| fault.at(at))?;
+                        Ok(real(&name, Link::Rate(BitRate(found.rate.0 / scale))))
+                    }
+                    _ => Ok(real(NO_FABRIC, Link::Unshaped)),
+                }
+            }
+        }
+    }
+
+    /// The name and rate of the fabric between a system's nodes.
+    fn of_system(&self, catalogues: &Catalogues, system: &str) -> Result<(String, BitRate), Fault> {
+        let (_, network) = catalogues.find_system(system)?;
+        let name = match self.placement()? {
+            Placement::One => &network.within,
+            Placement::Many => &network.across,
+        };
+        Ok((name.clone(), catalogues.find_fabric(name)?.clone().with(&self.links()?).rate))
+    }
+
+    fn links(&self) -> Result<Links, Fault> {
+        Ok(Links {
+            rate: self.above_zero("rate", |rate: &BitRate| rate.0)?,
+            latency: self.above_zero("latency", |time: &Seconds| time.0)?,
+        })
+    }
+
+    fn placement(&self) -> Result<Placement, Fault> {
+        let Some((boards, at)) = self.given("boards") else { return Ok(Placement::Many) };
+        match boards.to_string().as_str() {
+            "many" => Ok(Placement::Many),
+            "one" => Ok(Placement::One),
+            other => Err(unknown("placement on boards", other, ["one", "many"]).at(at)),
+        }
+    }
+
+    /// A quantity with its unit that is above zero, where it is given.
+    fn above_zero<T: FromStr<Err = Fault>>(
+        &self,
+        name: &str,
+        number: impl Fn(&T) -> f64,
+    ) -> Result<Option<T>, Fault> {
+        let Some((value, at)) = self.given(name) else { return Ok(None) };
+        let quantity: T = value.to_string().parse().map_err(|fault: Fault| fault.at(at.clone()))?;
+        if number(&quantity) > 0.0 {
+            return Ok(Some(quantity));
+        }
+        Err(Fault::usage(format!("expected more than zero, found `{value}`")).at(at))
+    }
+}
+
+/// What every rate is divided by.
+pub fn scale(value: &Value) -> Result<f64, Fault> {
+    value.number().filter(|scale| scale.is_finite() && *scale >= 1.0).ok_or_else(|| {
+        Fault::usage(format!("expected a number of at least 1, found `{value}`"))
+            .remedy("scale = 10 runs every link at a tenth of its fabric's rate")
+    })
+}

@@ -1,0 +1,11 @@
+//! Engines: other implementations of an application than ours.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `settings` | which engine a study asks for, and its parameters |
+//! | `spark` | Spark: a standalone cluster in the nodes, or the user's own |
+
+pub mod settings;
+pub mod spark;
+
+pub use settings::Engine;

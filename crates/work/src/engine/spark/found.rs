@@ -1,0 +1,128 @@
+//! The Spark on this machine: the package `pyspark` in a Python environment of
+//! its own, which carries all of Spark, and a Java that runs it.
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::{Need, NeedState};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The packages that this engine was built against.
+const PACKAGES: &str = "pyspark==4.3.0 numpy==2.4.6";
+
+/// The variable that names another environment than the usual one.
+const ENVIRONMENT: &str = "CROSSTALK_SPARK";
+
+/// Programs and folders of a Spark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The environment's Python.
+    pub python: PathBuf,
+    /// Spark's own folder, with `jars` in it.
+    pub home: PathBuf,
+    /// Java.
+    pub java: PathBuf,
+}
+
+/// The Spark that is there.
+///
+/// # Errors
+/// An environment fault with the command that installs what is missing.
+pub fn find() -> Result<Found, Fault> {
+    let missing = |need: Need| match need.state {
+        NeedState::Missing { consequence, remedy } => {
+            Fault::environment(format!("{} is missing: {consequence}", need.what)).remedy(remedy)
+        }
+        NeedState::Found { detail } => Fault::environment(detail),
+    };
+    let environment = environment();
+    let (python, home) = pyspark(&environment).ok_or_else(|| missing(no_pyspark(&environment)))?;
+    Ok(Found { python, home, java: java().ok_or_else(|| missing(no_java()))? })
+}
+
+/// What Spark needs, found or missing.
+pub fn needs() -> Vec<Need> {
+    let environment = environment();
+    let pyspark = match pyspark(&environment) {
+        Some((_, home)) => Need::found("Spark (pyspark)", home.display().to_string()),
+        None => no_pyspark(&environment),
+    };
+    let java = match java() {
+        Some(path) => Need::found("Java", path.display().to_string()),
+        None => no_java(),
+    };
+    vec![pyspark, java]
+}
+
+fn no_pyspark(environment: &Path) -> Need {
+    let at = environment.display();
+    Need::missing(
+        "Spark (pyspark)",
+        "the engine `spark` cannot run",
+        format!("python3 -m venv {at} && {at}/bin/pip install {PACKAGES}"),
+    )
+}
+
+fn no_java() -> Need {
+    Need::missing(
+        "Java",
+        "the engine `spark` cannot run",
+        "apt-get install openjdk-17-jre-headless, or set JAVA_HOME to a Java of version 17 or later",
+    )
+}
+
+/// Where the Python environment is, or should be.
+fn environment() -> PathBuf {
+    let own = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    own(ENVIRONMENT).unwrap_or_else(|| {
+        let data = own("XDG_DATA_HOME").or_else(|| own("HOME").map(|home| home.join(".local/share")));
+        data.unwrap_or_else(|| PathBuf::from("/var/lib")).join("crosstalk/spark")
+    })
+}
+
+/// The Python of `environment`, and the folder of the pyspark in it.
+fn pyspark(environment: &Path) -> Option<(PathBuf, PathBuf)> {
+    let python = environment.join("bin/python");
+    let versions = fs::read_dir(environment.join("lib")).ok()?.flatten();
+    let home = versions.map(|version| version.path().join("site-packages/pyspark"));
+    let home = home.into_iter().find(|home| home.join("jars").is_dir())?;
+    python.exists().then_some((python, home))
+}
+
+fn java() -> Option<PathBuf> {
+    let home = env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = home.into_iter().chain(env::split_paths(&path));
+    folders.map(|folder| folder.join("java")).find(|java| java.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_without_pyspark_says_how_to_make_one() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        assert_eq!(pyspark(folder.path()), None);
+        let NeedState::Missing { remedy, .. } = no_pyspark(folder.path()).state else {
+            panic!("is missing");
+        };
+        assert!(remedy.contains("-m venv") && remedy.contains("pip install pyspark=="), "{remedy}");
+    }
+
+    #[test]
+    fn an_environment_with_pyspark_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = folder.path().join("lib/python3.11/site-packages/pyspark");
+        fs::create_dir_all(home.join("jars")).expect("makes");
+        fs::create_dir(folder.path().join("bin")).expect("makes");
+        fs::write(folder.path().join("bin/python"), "").expect("writes");
+        assert_eq!(pyspark(folder.path()), Some((folder.path().join("bin/python"), home)));
+    }
+
+    #[test]
+    fn the_packages_are_those_that_are_tested() {
+        let tested = include_str!("../../../../../tools/requirements-spark.txt");
+        assert!(PACKAGES.split(' ').all(|package| tested.lines().any(|line| line == package)), "{tested}");
+    }
+}

@@ -1,0 +1,250 @@
+//! Node 0's part: it starts the cluster, asks the driver, and reads the answer.
+
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::scene::{Prepared, Sink};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use super::daemon::Master;
+use super::driver::{Driver, fresh};
+use super::found::{self, Found};
+use super::job::{Job, Object};
+use super::outcome;
+use super::session::{self, Key, Led};
+use super::words::{Wanted, Word};
+use super::worker;
+use crate::engine::settings::Spark;
+use crate::peer::gathering::gather;
+use crate::peer::socket::gone;
+use crate::peer::{Line, Until, listen};
+
+/// How long workers may take to register their executors, in seconds: each starts
+/// two Javas, and all may share two cores.
+const PATIENCE: f64 = 90.0;
+
+/// How long the user's own master may take to answer.
+const CALL: Duration = Duration::from_secs(5);
+
+/// The most passes until an application's Java is taken for warm.
+const MOST_PASSES: u64 = 8;
+
+/// Mebibytes of an executor's heap where nothing was said, at least and at most.
+const HEAP: (u64, u64) = (512, 4096);
+
+/// A node that is ready to play its part.
+struct Ready {
+    part: Part,
+    found: Found,
+    settings: Spark,
+    job: Job,
+    listener: Option<TcpListener>,
+}
+
+/// Gets a node ready: looks for Spark, and on node 0 listens for the others.
+pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
+    let found = found::find()?;
+    if let Some(master) = &settings.master {
+        answers(master)?;
+    }
+    let address = part.addresses.first().ok_or_else(|| Fault::attempt("node 0 has no address"))?;
+    let listener = if part.node == 0 { Some(listen((*address, 0).into())?) } else { None };
+    Ok(Box::new(Ready { part: part.clone(), found, settings, job, listener }))
+}
+
+/// A fault where nothing listens at a master's URL.
+fn answers(master: &str) -> Result<(), Fault> {
+    let silent = |why: String| {
+        Fault::environment(format!("no Spark master answers: {why}"))
+            .at(master.to_string())
+            .remedy("see the URL on the master's own page, and that the master runs (sbin/start-master.sh)")
+    };
+    let address = master.strip_prefix("spark://").unwrap_or(master);
+    let all = address.to_socket_addrs().map_err(|e| silent(e.to_string()))?;
+    let mut last = silent("it has no address".into());
+    for address in all {
+        match TcpStream::connect_timeout(&address, CALL) {
+            Ok(_) => return Ok(()),
+            Err(e) => last = silent(e.to_string()),
+        }
+    }
+    Err(last)
+}
+
+impl Prepared for Ready {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    fn run(
+        self: Box<Self>,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        let until = Until::new(self.part.deadline, cancelled);
+        let outcome = match &self.listener {
+            Some(listener) => self.lead(listener, out, &until),
+            None => {
+                let chief = endpoints.first().copied().flatten();
+                let chief = chief.ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
+                worker::run(&self.part, &self.found, chief, &until)
+            }
+        };
+        until.blame(outcome).map_err(|fault| match fault.place {
+            Some(_) => fault,
+            None => fault.at(format!("node {}", self.part.node)),
+        })?;
+        Ok(None)
+    }
+}
+
+impl Ready {
+    fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
+        let mut lines = gather(listener, self.part.nodes, until)?;
+        let key = self.key();
+        let request = (self.job.ask)(&self.part.scratch)?;
+        // Whatever fails from here on, the cluster is not kept.
+        let mut led = match session::take(&key) {
+            Some(led) => {
+                self.want_workers(&led, &key, &mut lines)?;
+                led
+            }
+            None => self.start(&key, &mut lines, until)?,
+        };
+        let answer = self.ask(&mut led, request, &mut lines, until)?;
+        let own = (self.job.check)(&answer, &self.part.scratch)?;
+        outcome::tell(&answer, own, &self.part, key.cores, out)?;
+        for line in &mut lines {
+            // One that is gone needs not be told.
+            let _ = line.say(&Word::End);
+        }
+        session::keep(key, led);
+        Ok(())
+    }
+
+    /// What is asked of this machine where the settings do not say.
+    fn key(&self) -> Key {
+        let slaves = self.job.slaves;
+        let share = available_parallelism().map_or(1, |all| all.get().div_ceil(slaves));
+        let heap = || (memory() / 8 / (slaves as u64 + 1) >> 20).clamp(HEAP.0, HEAP.1);
+        Key {
+            slaves,
+            cores: self.settings.cores.unwrap_or(share),
+            mebibytes: self.settings.memory.map_or_else(heap, |bytes| bytes.0 >> 20),
+            master: self.settings.master.clone(),
+        }
+    }
+
+    fn address(&self) -> IpAddr {
+        self.part.addresses[0]
+    }
+
+    /// The folder of cluster `id`.
+    fn folder(&self, id: &str) -> PathBuf {
+        self.part.scratch.join("spark").join(id)
+    }
+
+    fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
+        let id = fresh();
+        let folder = self.folder(&id);
+        let master = match key.master {
+            Some(_) => None,
+            None => Some(Master::start(&self.found, self.address(), &folder.join("master"), until)?),
+        };
+        let driver = Driver::start(&self.found, &folder, self.address(), until)?;
+        let mut led = Led { id, driver, master, warmed: BTreeSet::new() };
+        self.want_workers(&led, key, lines)?;
+        let open = json!({
+            "do": "open",
+            "master": key.master.as_ref().or(led.master.as_ref().map(|master| &master.url)),
+            "conf": self.conf(key, &folder)?,
+            "executors": key.slaves,
+            "patience": PATIENCE,
+        });
+        let Led { driver, master, .. } = &mut led;
+        driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
+        Ok(led)
+    }
+
+    /// Tells the other nodes which worker to have.
+    fn want_workers(&self, led: &Led, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
+        let Some(master) = &led.master else { return Ok(()) };
+        let mut kept = session::ids();
+        kept.push(led.id.clone());
+        let wanted = Wanted {
+            id: led.id.clone(),
+            master: master.url.clone(),
+            cores: key.cores,
+            mebibytes: key.mebibytes,
+            folder: self.folder(&led.id),
+            kept,
+        };
+        lines.iter_mut().try_for_each(|line| line.say(&Word::Work(wanted.clone())))
+    }
+
+    fn ask(&self, led: &mut Led, mut request: Value, lines: &mut [Line], until: &Until) -> Result<Object, Fault> {
+        let name = request.to_string();
+        // What ran before is warm: one more pass tells.
+        let passes = if led.warmed.contains(&name) { (1, 1) } else { (2, MOST_PASSES) };
+        request["passes"] = json!({ "least": passes.0, "most": passes.1 });
+        let Led { driver, master, .. } = led;
+        let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
+        led.warmed.insert(name);
+        Ok(answer)
+    }
+
+    /// Settings of the Spark application.
+    fn conf(&self, key: &Key, folder: &Path) -> Result<Value, Fault> {
+        let local = folder.join("local");
+        let events = match &self.part.artifacts {
+            Some(artifacts) => artifacts.join("spark-events"),
+            None => folder.join("events"),
+        };
+        for made in [&local, &events] {
+            fs::create_dir_all(made).map_err(|e| {
+                Fault::environment(format!("cannot make a folder for Spark: {e}"))
+                    .at(made.display().to_string())
+            })?;
+        }
+        let mut conf = json!({
+            "spark.app.name": "crosstalk",
+            "spark.local.dir": local,
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": format!("file://{}", events.display()),
+            "spark.executor.cores": key.cores.to_string(),
+            "spark.executor.memory": format!("{}m", key.mebibytes),
+            "spark.cores.max": (key.cores * key.slaves).to_string(),
+        });
+        if key.master.is_none() {
+            conf["spark.driver.host"] = self.address().to_string().into();
+            conf["spark.driver.bindAddress"] = self.address().to_string().into();
+        }
+        Ok(conf)
+    }
+}
+
+/// What else than its answer could end a wait for the driver.
+fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
+    master.map_or(Ok(()), Master::check)?;
+    let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
+    let node = format!("node {}", index + 1);
+    Err(match lines[index].hear(until)? {
+        Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
+        _ => gone(lines[index].peer()).at(node),
+    })
+}
+
+/// This machine's memory in bytes: `MemTotal` of proc(5).
+fn memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    total.and_then(|kibibytes| kibibytes.parse::<u64>().ok()).map_or(0, |kibibytes| kibibytes << 10)
+}

@@ -1,0 +1,34 @@
+//! Applications on Apache Spark, in real time.
+//!
+//! A standalone cluster whose master and driver run on node 0 and whose workers
+//! run on the other nodes, one executor each; or the user's own cluster, by its
+//! master's URL, on which everything is as it is. A cluster in the nodes stays up
+//! between attempts (starting it takes longer than most of what runs on it), and
+//! its Java stays warm; it goes with the agents that started it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `found` | the Spark on this machine |
+//! | `job` | what an application asks of Spark, and how it reads the answer |
+//! | `driver` | the driver program: started, and talked to |
+//! | `driver/` | the driver program itself, in Python |
+//! | `daemon` | master and worker as processes |
+//! | `session` | what a node keeps between attempts |
+//! | `words` | what nodes say to each other |
+//! | `lead`, `worker` | the parts of node 0 and of the others |
+//! | `outcome` | the driver's answer as readings |
+
+mod daemon;
+mod driver;
+mod found;
+mod job;
+mod lead;
+mod outcome;
+mod session;
+mod words;
+mod worker;
+
+pub use found::needs;
+pub use job::Job;
+pub use lead::prepare;
+pub use outcome::deployment;

@@ -1,0 +1,75 @@
+//! What a node keeps of Spark between attempts: starting Java takes seconds, and
+//! minutes until it is warm. It ends with the agent, whose processes the testbed
+//! ends with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::daemon::Master;
+use super::driver::Driver;
+use crate::program::Program;
+
+/// Which cluster: slaves, cores and mebibytes of each, and the user's own master.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub slaves: usize,
+    pub cores: usize,
+    pub mebibytes: u64,
+    pub master: Option<String>,
+}
+
+/// Node 0's side of a cluster that is up.
+pub struct Led {
+    /// Tells this cluster from all others.
+    pub id: String,
+    pub driver: Driver,
+    /// Absent where the cluster is the user's own.
+    pub master: Option<Master>,
+    /// What was asked before, and so is warm.
+    pub warmed: BTreeSet<String>,
+}
+
+impl Led {
+    /// Whether all of it still runs.
+    fn is_up(&self) -> bool {
+        self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check().is_ok())
+    }
+}
+
+static LED: Mutex<BTreeMap<Key, Led>> = Mutex::new(BTreeMap::new());
+static WORKERS: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
+
+/// Takes the cluster out, where it is there and up: who succeeds puts it back.
+pub fn take(key: &Key) -> Option<Led> {
+    lock(&LED).remove(key).filter(Led::is_up)
+}
+
+/// Keeps a cluster for the next attempt.
+pub fn keep(key: Key, led: Led) {
+    lock(&LED).insert(key, led);
+}
+
+/// Takes out the worker of cluster `id`, where it is there and runs.
+pub fn take_worker(id: &str) -> Option<Program> {
+    lock(&WORKERS).remove(id).filter(Program::is_running)
+}
+
+/// The clusters that are kept.
+pub fn ids() -> Vec<String> {
+    lock(&LED).values().map(|led| led.id.clone()).collect()
+}
+
+/// Ends the workers of all other clusters than these.
+pub fn keep_only(ids: &[String]) {
+    lock(&WORKERS).retain(|id, _| ids.contains(id));
+}
+
+/// Keeps a worker for the next attempt.
+pub fn keep_worker(id: String, worker: Program) {
+    lock(&WORKERS).insert(id, worker);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked held nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
