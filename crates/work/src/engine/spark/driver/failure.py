@@ -1,0 +1,61 @@
+"""What went wrong, in one sentence."""
+
+import re
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+
+
+class Failure(Exception):
+    """A reason, and what helps against it."""
+
+    def __init__(self, reason, remedy=None, fatal=False):
+        super().__init__(reason)
+        self.reason, self.remedy, self.fatal = reason, remedy, fatal
+
+
+def told(exception, cluster):
+    """`reason`, and `remedy` and `fatal` where there is something to say, of
+    whatever a request raised."""
+    fatal = cluster.is_lost()
+    if fatal:
+        cluster.end()
+    found = {"reason": reason(exception), "fatal": fatal or getattr(exception, "fatal", False)}
+    if cluster.lost:
+        # Whatever else fails then fails for this.
+        found["reason"] = cluster.lost
+    if getattr(exception, "remedy", None):
+        found["remedy"] = exception.remedy
+    if not found["fatal"]:
+        del found["fatal"]
+    return found
+
+
+def reason(exception):
+    if isinstance(exception, Failure):
+        return exception.reason
+    if isinstance(exception, Py4JJavaError):
+        return of_java(exception.java_exception)
+    if isinstance(exception, (Py4JNetworkError, ConnectionError)):
+        return "Spark's driver JVM has ended"
+    if isinstance(exception, Py4JError):
+        return f"Spark's driver JVM did not understand a call: {first_line(str(exception))}"
+    # What PySpark translates into exceptions of its own.
+    return first_line(str(exception)) or type(exception).__name__
+
+
+def of_java(exception):
+    """The first line that the deepest cause says, with its class where that says
+    nothing or does not tell by itself what is meant."""
+    try:
+        while exception.getCause() is not None:
+            exception = exception.getCause()
+        message, name = exception.getMessage(), exception.getClass().getSimpleName()
+    except (Py4JError, ConnectionError):
+        return "Spark's driver JVM has ended"
+    message = first_line(message or "")
+    return message if name == "SparkException" and message else f"{name}: {message}".rstrip(": ")
+
+
+def first_line(text):
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    return re.sub(r"\s+", " ", lines[0]) if lines else ""

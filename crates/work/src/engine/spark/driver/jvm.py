@@ -1,0 +1,79 @@
+"""The JVM of the driver: its start, and its end without traces."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.java_gateway import launch_gateway
+
+#: How long a JVM may take to clean up before it is killed, in seconds.
+GRACE = 2.0
+LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+logger.shell.name = org.apache.spark.repl.Main
+logger.shell.level = error
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+"""
+
+
+def start(conf, scratch):
+    """Starts the JVM with the settings that it must have from its beginning.
+    PySpark finds it from then on. Raises what PySpark raises if it ends early."""
+    os.makedirs(scratch, exist_ok=True)
+    log4j = Path(scratch, "log4j2.properties")
+    log4j.write_text(LOG4J)
+    options = f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch} -XX:-UsePerfData"
+    own = conf.get("spark.driver.extraJavaOptions", "")
+    conf.set("spark.driver.extraJavaOptions", f"{options} {own}".strip())
+    # What a local executor calls its node; on a machine with several addresses it
+    # would choose.
+    os.environ.setdefault("SPARK_LOCAL_IP", conf.get("spark.driver.host", "127.0.0.1"))
+    # Where PySpark and Spark's scripts put what they need for a moment.
+    os.environ["TMPDIR"] = scratch
+    SparkContext._ensure_initialized(gateway=launch_gateway(conf))
+
+
+def end():
+    """Ends the JVM, also one that is still starting, and forgets it. Does nothing
+    where there is none. It may be called from any thread, whatever the JVM does."""
+    ends = time.monotonic() + GRACE
+    sign = signal.SIGTERM
+    while running := children():
+        for child in running:
+            try:
+                os.kill(child, sign)
+            except ProcessLookupError:
+                pass
+        sign = signal.SIGKILL if time.monotonic() > ends else 0
+        time.sleep(0.02)
+    gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+    SparkContext._active_spark_context = None
+    if gateway is not None:
+        # Closes the connections to a JVM that is not there: nothing to hear.
+        gateway.close(keep_callback_server=False)
+
+
+def children():
+    """Processes that this one started and that run. Those that have ended are
+    waited for. There are no others than the JVM and the script that becomes it."""
+    found = []
+    for tasks in Path("/proc/self/task").glob("*/children"):
+        try:
+            found += map(int, tasks.read_text().split())
+        except OSError:
+            continue
+    return [child for child in found if runs(child)]
+
+
+def runs(child):
+    try:
+        return os.waitpid(child, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return False
