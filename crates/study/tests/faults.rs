@@ -150,11 +150,14 @@ fn virtual_and_real_time_mixed_up() {
     expect("system = \"$system\", ", "", 6, "needs a system", "add conditions.system");
     let real = "work.s = { kind = \"ping\", size = \"$size\" }";
     let virtual_work = "work.s = { kind = \"stream\", size = \"$size\" }";
-    expect(virtual_work, real, 6, "`ping` runs in real time, where `system` means nothing", "fabric = ");
+    let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
+    let boards = format!("{real}\nconditions.boards = \"many\"");
+    let scene = format!("{virtual_work}\n{conditions}");
+    expect(&scene, &boards, 6, "`ping` runs in real time, where `boards` means nothing", "fabric = ");
+    let both = format!("{real}\nconditions = {{ system = \"moonshot\", fabric = \"srio\" }}");
+    expect(&scene, &both, 6, "a system has a fabric of its own", "leave out `system` or `fabric`");
     let both = format!("{virtual_work}\nwork.t = {{ kind = \"ping\" }}");
     expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
-    let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
-    let scene = format!("{virtual_work}\n{conditions}");
     let limited = format!("{real}\nconditions.memory = \"1 GB\"");
     expect(&scene, &limited, 6, "`ping` runs in real time, where `memory` means nothing", "leave it out");
 }

@@ -45,6 +45,11 @@ impl Rmat {
         }
     }
 
+    /// A name that no other graph has, fit for a file.
+    pub fn name(&self) -> String {
+        format!("rmat-{}-{}-{:016x}", self.scale, self.edges, self.seed)
+    }
+
     /// How many edges there are, duplicates and self loops included.
     pub fn edges(&self) -> u64 {
         self.edges

@@ -22,10 +22,11 @@ pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch| {
+        ask: Box::new(move |scratch, cores| {
             Ok(json!({
                 "do": "pagerank",
                 "edges": edges_file(&config.source, scratch)?,
+                "partitions": cores,
                 "iterations": config.iterations,
                 "reset": config.reset,
                 "normalised": config.variant == Variant::Normalised,
@@ -49,7 +50,7 @@ fn edges_file(source: &Source, scratch: &Path) -> Result<PathBuf, Fault> {
         Source::File(path) => return fs::canonicalize(path).map_err(|e| failed("read", path, &e)),
         Source::Rmat(graph) => graph,
     };
-    let path = scratch.join(format!("{graph:?}.edges").replace([' ', '{', '}', ':', ','], "-"));
+    let path = scratch.join(format!("{}.edges", graph.name()));
     if !path.exists() {
         // Under another name until it is whole.
         let part = path.with_extension("part");

@@ -15,8 +15,9 @@ use crate::program::Program;
 /// How long a master may take until it listens.
 const START: Duration = Duration::from_secs(60);
 
-/// Heap of a master or a worker: they only keep accounts.
-const HEAP: &str = "-Xmx256m";
+/// How Java runs a master or a worker: they only keep accounts, and every second
+/// that Java takes to start is one of a core.
+const JAVA: [&str; 3] = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 /// A master that listens.
 pub struct Master {
@@ -76,7 +77,7 @@ fn daemon(
         Fault::environment(format!("cannot make a folder for Spark: {e}")).at(folder.display().to_string())
     })?;
     let mut command = Command::new(&found.java);
-    command.arg(HEAP).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
+    command.args(JAVA).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
     surroundings(&mut command, found, address);
     // Shuffle files and logs stay in the folder, which is taken away.
     command.env("SPARK_LOCAL_DIRS", folder).env("SPARK_WORKER_DIR", folder);

@@ -19,7 +19,20 @@ use crate::peer::{Line, Until, listen};
 use crate::program::Program;
 
 /// The driver program's files, as they are written for Python to import.
-const FILES: &[(&str, &str)] = &[("driver.py", include_str!("driver/driver.py"))];
+const FILES: &[(&str, &str)] = &[
+    ("als.py", include_str!("driver/als.py")),
+    ("bayes.py", include_str!("driver/bayes.py")),
+    ("cluster.py", include_str!("driver/cluster.py")),
+    ("conversation.py", include_str!("driver/conversation.py")),
+    ("driver.py", include_str!("driver/driver.py")),
+    ("failure.py", include_str!("driver/failure.py")),
+    ("jvm.py", include_str!("driver/jvm.py")),
+    ("output.py", include_str!("driver/output.py")),
+    ("pagerank.py", include_str!("driver/pagerank.py")),
+    ("passes.py", include_str!("driver/passes.py")),
+    ("request.py", include_str!("driver/request.py")),
+    ("tasks.py", include_str!("driver/tasks.py")),
+];
 
 /// How long Python may take to start and to call back.
 const START: Duration = Duration::from_secs(30);
@@ -148,6 +161,8 @@ fn called_back(
 /// The environment that Spark's programs run in.
 pub fn surroundings(command: &mut Command, found: &Found, address: IpAddr) {
     command.env("SPARK_HOME", &found.home);
+    // A worker asks for it; Spark's scripts would set it. Spark 4 has but this one.
+    command.env("SPARK_SCALA_VERSION", "2.13");
     command.env("PYSPARK_PYTHON", &found.python);
     command.env("PYSPARK_DRIVER_PYTHON", &found.python);
     command.env("SPARK_LOCAL_IP", address.to_string());
@@ -176,4 +191,19 @@ pub fn fresh() -> String {
 pub fn number(answer: &Object, name: &str) -> Result<f64, Fault> {
     let number = answer.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
     number.ok_or_else(|| Fault::attempt(format!("Spark's driver told no `{name}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_driver_program_is_installed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/engine/spark/driver");
+        let listed = fs::read_dir(folder).expect("is there").flatten();
+        let names = listed.map(|file| file.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".py")).collect();
+        names.sort();
+        assert_eq!(names, FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
 }

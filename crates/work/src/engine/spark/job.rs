@@ -8,8 +8,8 @@ use std::path::Path;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// Makes the request, in a folder for files that every node sees.
-pub type Ask = Box<dyn Fn(&Path) -> Result<Value, Fault> + Send>;
+/// Makes the request, in a folder for files that every node sees, for so many cores.
+pub type Ask = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
 
 /// Checks an answer, and says what the application reports beside the times.
 pub type Check = Box<dyn Fn(&Object, &Path) -> Result<Vec<Reading>, Fault> + Send>;

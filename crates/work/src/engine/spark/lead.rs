@@ -110,7 +110,7 @@ impl Ready {
     fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let mut lines = gather(listener, self.part.nodes, until)?;
         let key = self.key();
-        let request = (self.job.ask)(&self.part.scratch)?;
+        let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
         // Whatever fails from here on, the cluster is not kept.
         let mut led = match session::take(&key) {
             Some(led) => {

@@ -8,7 +8,7 @@
 //! | `time_compute` | s | of a node's executor in the last pass: processor time of its tasks over its cores; label `node` |
 //! | `time_serialise` | s | likewise, reading and writing objects for the network and for shuffles |
 //! | `time_wait` | s | `completion_time` less these: waiting for the network, other nodes, the driver, a core |
-//! | `bytes_exchanged` | B | shuffled between executors |
+//! | `bytes_exchanged` | B | shuffled from one node to another |
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -61,7 +61,7 @@ pub fn tell(
             let reading = Reading::value(name, time, Origin::Measured);
             out.take(reading.label("node", node.unwrap_or(index + 1)), 1)?;
         }
-        exchanged += of("shuffle_bytes");
+        exchanged += of("remote_bytes");
     }
     out.take(Reading::value("bytes_exchanged", exchanged, Origin::Measured), 1)?;
     own.into_iter().try_for_each(|reading| out.take(reading, 1))
