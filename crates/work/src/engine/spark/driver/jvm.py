@@ -13,8 +13,8 @@ GRACE = 2.0
 LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
-logger.shell.name = org.apache.spark.repl.Main
-logger.shell.level = error
+logger.python.name = org.apache.spark.api.python.PythonGatewayServer
+logger.python.level = error
 appender.stderr.type = Console
 appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
@@ -34,7 +34,8 @@ def start(conf, scratch):
     conf.set("spark.driver.extraJavaOptions", f"{options} {own}".strip())
     # What a local executor calls its node; on a machine with several addresses it
     # would choose.
-    os.environ.setdefault("SPARK_LOCAL_IP", conf.get("spark.driver.host", "127.0.0.1"))
+    for name in ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"):
+        os.environ.setdefault(name, conf.get("spark.driver.host", "127.0.0.1"))
     # Where PySpark and Spark's scripts put what they need for a moment.
     os.environ["TMPDIR"] = scratch
     SparkContext._ensure_initialized(gateway=launch_gateway(conf))
