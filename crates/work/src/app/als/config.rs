@@ -5,6 +5,7 @@ use crosstalk_core::value::{Params, Value, parameter};
 use std::path::PathBuf;
 
 use super::source::Source;
+use crate::engine::{Engine, settings as engine};
 
 /// The names of the parameters.
 pub const PARAMETERS: &[&str] = &[
@@ -18,6 +19,10 @@ pub const PARAMETERS: &[&str] = &[
     "recommend",
     "seed",
     "output",
+    engine::PARAMETERS[0],
+    engine::PARAMETERS[1],
+    engine::PARAMETERS[2],
+    engine::PARAMETERS[3],
 ];
 
 /// The largest scale: 100 million ratings.
@@ -54,6 +59,8 @@ pub struct Config {
     pub recommend: usize,
     /// What the models start from.
     pub seed: u64,
+    /// What computes it.
+    pub engine: Engine,
     /// Where the best model and the recommendations are written to, if anywhere.
     pub output: Option<PathBuf>,
 }
@@ -86,6 +93,7 @@ impl Config {
             grid,
             recommend: params.count("recommend", 50, 1)? as usize,
             seed: params.count("seed", 1, 0)?,
+            engine: Engine::new(params)?,
             output: params.path("output")?,
         })
     }

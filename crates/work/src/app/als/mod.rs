@@ -14,14 +14,15 @@
 //! | `train`, `squares`, `recommend` | models, their errors, and what they are for |
 //! | `slave`, `master` | the two roles |
 //! | `verify` | the check of every answer |
+//! | `spark` | the same on Spark |
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::Prepared;
+use crosstalk_core::scene::{Deployment, Prepared};
 
 use super::Role;
-use crate::Declared;
+use crate::{Declared, engine};
 use config::Config;
 
 mod alias;
@@ -43,6 +44,7 @@ pub mod rows;
 pub mod shard;
 mod slave;
 pub mod source;
+mod spark;
 pub mod squares;
 pub mod train;
 mod verify;
@@ -54,14 +56,23 @@ pub const ALS: Declared<Config> = Declared {
     title: "in-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
     parameters: config::PARAMETERS,
     read: Config::new,
-    deploy: |config| super::deployment(config.slaves, metrics(), seconds(config)),
-    needs: |_| Vec::new(),
+    deploy,
+    needs: |config| config.engine.needs(),
     prepare,
 };
 
-fn metrics() -> Vec<Metric> {
+fn deploy(config: &Config) -> Deployment {
+    if config.engine.spark().is_some() {
+        return engine::spark::deployment(config.engine.nodes(config.slaves), answer(), 30.0 * seconds(config));
+    }
+    let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
+    own.extend(answer());
+    super::deployment(config.slaves, own, seconds(config))
+}
+
+/// What is told of the models.
+fn answer() -> Vec<Metric> {
     vec![
-        Metric::new("ratings_per_second", "ratings/s", Better::Higher),
         Metric::new("rmse_validation", "", Better::Lower),
         Metric::new("rmse_test", "", Better::Lower),
         Metric::new("rmse_baseline", "", Better::Neither),
@@ -84,6 +95,9 @@ fn seconds(config: &Config) -> f64 {
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if let Some(settings) = config.engine.spark().cloned() {
+        return engine::spark::prepare(part, settings, spark::job(config));
+    }
     let role = match super::slave(part, config.slaves)? {
         None => {
             let (input, part) = (config.source.open(config.personal.as_deref())?, part.clone());

@@ -73,6 +73,16 @@ impl Source {
 }
 
 impl Input {
+    /// The new user's ratings.
+    pub fn personal(&self) -> &[Rating] {
+        &self.personal
+    }
+
+    /// The text of a ratings.csv.
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
+        self.text.bytes()
+    }
+
     /// Reads all ratings, the new user's among those for training.
     pub fn read(&self) -> Result<Split, Fault> {
         let mut split = Split::default();

@@ -28,14 +28,20 @@ pub fn counts(split: &Split, held: [u64; 4]) -> Result<(), Fault> {
     Err(wrong(format!("there are {expected:?} ratings, the slaves hold {held:?}")))
 }
 
-/// The squared errors on these ratings are what the slaves found, bit by bit.
-pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), Fault> {
+/// The squared errors of a model on these ratings.
+pub fn squares(ratings: &[Rating], whole: &Whole) -> Result<Squares, Fault> {
     let mut squares = Squares::default();
     for rating in ratings {
         if let (Some(user), Some(item)) = (whole.users.get(&rating.user), whole.items.get(&rating.item)) {
             squares.add(predict(user, item) - f64::from(rating.stars))?;
         }
     }
+    Ok(squares)
+}
+
+/// The squared errors on these ratings are what the slaves found, bit by bit.
+pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), Fault> {
+    let squares = squares(ratings, whole)?;
     if squares == *found {
         return Ok(());
     }
@@ -46,21 +52,33 @@ pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), 
 /// A sample of users and of items has the factors that its ratings give it, in
 /// the last iteration.
 pub fn solved(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
-    let draw = |index: u64| training[(counted(seed, index) % training.len() as u64) as usize];
-    let users = (0..PICKS).map(|pick| draw(pick).user).chain([NEW_USER]);
-    let items = (PICKS..2 * PICKS).map(|pick| draw(pick).item);
-    let (mut of_user, mut of_item): (Rows, Rows) =
-        (users.map(|id| (id, Vec::new())).collect(), items.map(|id| (id, Vec::new())).collect());
+    users_solve(training, whole, lambda, seed)?;
+    let picked = (PICKS..2 * PICKS).map(|pick| drawn(training, seed, pick).item);
+    let rows = rows(training, picked, |rating| (rating.item, rating.user));
+    equations("item", &rows, &whole.items, &whole.earlier, lambda)
+}
+
+/// A sample of users has the factors that their ratings and the items give them.
+pub fn users_solve(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
+    let picked = (0..PICKS).map(|pick| drawn(training, seed, pick).user).chain([NEW_USER]);
+    let rows = rows(training, picked, |rating| (rating.user, rating.item));
+    equations("user", &rows, &whole.users, &whole.items, lambda)
+}
+
+fn drawn(training: &[Rating], seed: u64, index: u64) -> Rating {
+    training[(counted(seed, index) % training.len() as u64) as usize]
+}
+
+/// The ratings of the `picked` ids, of which `sides` gives the id and the other's.
+fn rows(training: &[Rating], picked: impl Iterator<Item = u32>, sides: fn(&Rating) -> (u32, u32)) -> Rows {
+    let mut rows: Rows = picked.map(|id| (id, Vec::new())).collect();
     for rating in training {
-        if let Some(row) = of_user.get_mut(&rating.user) {
-            row.push((rating.item, rating.stars));
-        }
-        if let Some(row) = of_item.get_mut(&rating.item) {
-            row.push((rating.user, rating.stars));
+        let (id, other) = sides(rating);
+        if let Some(row) = rows.get_mut(&id) {
+            row.push((other, rating.stars));
         }
     }
-    equations("user", &of_user, &whole.users, &whole.items, lambda)?;
-    equations("item", &of_item, &whole.items, &whole.earlier, lambda)
+    rows
 }
 
 /// Id → its ratings of the other side's ids.

@@ -4,14 +4,14 @@
 use crosstalk_core::Fault;
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::Edge;
 use super::config::{Config, Variant};
 use super::reference;
 use super::source::Source;
-use crate::engine::spark::Job;
+use crate::engine::spark::{Job, lines};
 
 /// The largest relative difference that another order of additions can explain,
 /// with much to spare: 1 part in a million.
@@ -83,24 +83,12 @@ fn expected(config: &Config) -> Result<Vec<(u32, f64)>, Fault> {
     Ok(ranks)
 }
 
-/// The ranks that Spark wrote, by label: a file, or a folder of files.
-fn read_ranks(path: &Path) -> Result<Vec<(u32, f64)>, Fault> {
-    let files = if path.is_dir() {
-        let listed = fs::read_dir(path).map_err(|e| failed("read", path, &e))?.flatten();
-        let parts = listed.filter(|file| file.file_name().to_string_lossy().starts_with("part-"));
-        parts.map(|file| file.path()).collect()
-    } else {
-        vec![path.to_path_buf()]
-    };
-    let mut ranks = Vec::new();
-    for file in files {
-        let lines = BufReader::new(File::open(&file).map_err(|e| failed("read", &file, &e))?).lines();
-        for line in lines {
-            let line = line.map_err(|e| failed("read", &file, &e))?;
-            let parsed = line.split_once('\t').and_then(|(label, rank)| Some((label.parse().ok()?, rank.parse().ok()?)));
-            ranks.push(parsed.ok_or_else(|| wrong(format!("expected a vertex and its rank, found `{line}`")))?);
-        }
-    }
+/// The ranks that Spark wrote, by label.
+fn read_ranks(folder: &Path) -> Result<Vec<(u32, f64)>, Fault> {
+    let mut ranks = lines(folder, |line| {
+        let (label, rank) = line.split_once('\t')?;
+        Some((label.parse().ok()?, rank.parse().ok()?))
+    })?;
     ranks.sort_by_key(|(label, _)| *label);
     Ok(ranks)
 }
@@ -154,17 +142,5 @@ mod tests {
         let read = Config::new(&params).expect("reads");
         assert_eq!(expected(&read), expected(&config));
         assert_eq!(edges_file(&config.source, scratch.path()), Ok(path));
-    }
-
-    #[test]
-    fn ranks_come_from_all_parts_in_any_order() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("writes");
-        write("part-00000", "7\t0.5\n");
-        write("part-00001", "3\t1.25\n");
-        write("_SUCCESS", "");
-        assert_eq!(read_ranks(folder.path()), Ok(vec![(3, 1.25), (7, 0.5)]));
-        write("part-00002", "3 1.25\n");
-        assert!(read_ranks(folder.path()).expect_err("refused").message.contains("found `3 1.25`"));
     }
 }

@@ -16,7 +16,7 @@
 //! | `session` | what a node keeps between attempts |
 //! | `words` | what nodes say to each other |
 //! | `lead`, `worker` | the parts of node 0 and of the others |
-//! | `outcome` | the driver's answer as readings |
+//! | `outcome`, `output` | the driver's answer as readings, and what it wrote |
 
 mod daemon;
 mod driver;
@@ -24,11 +24,14 @@ mod found;
 mod job;
 mod lead;
 mod outcome;
+mod output;
 mod session;
 mod words;
 mod worker;
 
+pub use driver::number;
 pub use found::needs;
-pub use job::Job;
+pub use job::{Job, Object};
 pub use lead::prepare;
 pub use outcome::deployment;
+pub use output::lines;
