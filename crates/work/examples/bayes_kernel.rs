@@ -3,21 +3,23 @@
 //!
 //! `bayes_kernel CORPUS MEMORY_LIMIT` reads a MediaWiki export; then, for every
 //! line on standard input, it goes through all stages and prints a JSON object:
-//! the seconds of each, the bytes spilled, the accuracy. `bayes_kernel --generate
+//! the seconds of each, the accuracy, the bytes spilled, those that dictionary,
+//! features or model held. `bayes_kernel --generate
 //! DOCUMENTS WORDS` writes a generated corpus to standard output.
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
-use crosstalk_work::app::bayes::config::{Config, Settings};
+use crosstalk_work::app::bayes::config::Config;
 use crosstalk_work::app::bayes::confusion::Confusion;
 use crosstalk_work::app::bayes::export::Pages;
 use crosstalk_work::app::bayes::node::{Node, STAGES};
 use crosstalk_work::app::bayes::pipeline;
 use crosstalk_work::app::bayes::source::{Source, keep};
+use crosstalk_work::app::mapreduce::budget::{Memory, Room};
 use crosstalk_work::app::mapreduce::cluster::Single;
-use crosstalk_work::app::mapreduce::scratch::Scratch;
 use crosstalk_work::app::mapreduce::spool::Spool;
+use crosstalk_work::app::spill::{Scratch, Unmetered};
 use std::io::{BufWriter, Write, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
@@ -64,35 +66,36 @@ fn write_corpus(documents: &str, words: &str) -> Result<(), Fault> {
 
 fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
     let config = Config::new(&Params::default().with("remove_labels", true))?;
-    let settings = Settings { memory_limit: Bytes(limit), ..config.settings };
+    let memory = Memory::new(Bytes(limit), 1)?;
     for _ in stdin().lines() {
-        let scratch = Scratch::new(config.scratch.clone());
-        let pages = load(corpus, &scratch, limit)?;
-        let before = scratch.spilled();
+        let scratch = Scratch::new(config.scratch.clone(), "TMPDIR");
+        let pages = load(corpus, &scratch, memory.budget().spool())?;
+        let before = scratch.moved();
         let mut single = Single::default();
-        let mut node = Node::new(&settings, scratch.clone(), &mut single);
+        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single);
         let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
         let stages =
             STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
         let mut confusion = Confusion::default();
         learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
         println!(
-            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"peak\": {}}}",
+            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"held\": {}, \"peak\": {}}}",
             stages.collect::<Vec<_>>().join(", "),
             confusion.accuracy(),
-            learned.features.count(),
-            scratch.spilled().since(before).bytes,
+            learned.features,
+            scratch.moved().since(before).written,
+            node.memory.peak,
             peak_memory(),
         );
     }
     Ok(())
 }
 
-fn load(corpus: &Path, scratch: &Scratch, limit: u64) -> Result<Spool, Fault> {
-    let mut spool = Spool::new(scratch, (limit / 8) as usize);
+fn load(corpus: &Path, scratch: &Scratch, room: Room) -> Result<Spool, Fault> {
+    let mut spool = Spool::new(scratch, room);
     let (mut pages, mut record, mut number) = (Pages::open(corpus)?, Vec::new(), 0);
     while let Some(page) = pages.page()? {
-        keep(number, page.as_bytes(), &mut record, &mut spool)?;
+        keep(number, page.as_bytes(), &mut record, &mut spool, &mut Unmetered)?;
         number += 1;
     }
     Ok(spool)

@@ -22,6 +22,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Prepared, Timing};
+use crosstalk_core::units::Bytes;
 
 use super::Role;
 use crate::Declared;
@@ -72,8 +73,12 @@ fn metrics() -> Vec<Metric> {
         Metric::new("features", "", Better::Neither),
         Metric::new("confusion", "", Better::Neither),
         Metric::new("stage_time", "s", Better::Neither),
+        Metric::new("time_spill", "s", Better::Neither),
         Metric::new("bytes_spilled", "B", Better::Neither),
+        Metric::new("bytes_read_back", "B", Better::Neither),
         Metric::new("spills", "", Better::Neither),
+        Metric::new("seeks", "", Better::Neither),
+        Metric::new("bytes_held", "B", Better::Neither),
     ]
 }
 
@@ -97,9 +102,19 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             let (pages, part) = (config.source.pages()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
         }
-        Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
+        Some(_) => {
+            let memory = memory(&config, part);
+            Role::Slave(Box::new(move |rank| slave::run(&config, memory, rank)))
+        }
     };
     super::prepare(part, role)
+}
+
+/// What a slave may hold: `memory_limit`; else in virtual time its node's
+/// memory, in real time 1 GiB.
+fn memory(config: &Config, part: &Part) -> Bytes {
+    let node = part.emulation.as_ref().map(|emulation| emulation.node.memory);
+    config.memory_limit.or(node).unwrap_or(Bytes(1 << 30))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::corpus::Corpus;
 use super::export::Pages;
 use super::page::article;
 use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::Disk;
 
 /// A corpus.
 #[derive(Debug, Clone)]
@@ -47,21 +48,33 @@ impl Source {
 }
 
 /// Puts a page into a spool: its number, then its XML.
-pub fn keep(number: u64, xml: &[u8], record: &mut Vec<u8>, pages: &mut Spool) -> Result<(), Fault> {
+pub fn keep(
+    number: u64,
+    xml: &[u8],
+    record: &mut Vec<u8>,
+    pages: &mut Spool,
+    disk: &mut dyn Disk,
+) -> Result<(), Fault> {
     record.clear();
     record.extend_from_slice(&(number as u32).to_le_bytes());
     record.extend_from_slice(xml);
-    pages.push(record)
+    pages.push(disk, record)
 }
 
 /// A slave's pages of a generated corpus; returns their bytes.
-pub fn generate(corpus: &Corpus, slave: usize, slaves: usize, pages: &mut Spool) -> Result<u64, Fault> {
+pub fn generate(
+    corpus: &Corpus,
+    slave: usize,
+    slaves: usize,
+    pages: &mut Spool,
+    disk: &mut dyn Disk,
+) -> Result<u64, Fault> {
     let (mut page, mut record, mut bytes) = (String::new(), Vec::new(), 0);
     for number in (slave as u64..corpus.documents).step_by(slaves) {
         page.clear();
         corpus.write(number, &mut page);
         bytes += page.len() as u64;
-        keep(number, page.as_bytes(), &mut record, pages)?;
+        keep(number, page.as_bytes(), &mut record, pages, disk)?;
     }
     Ok(bytes)
 }
