@@ -90,11 +90,23 @@ impl<'c> Rank<'c> {
     /// the thread's CPU time counts divided by the number of cores. What
     /// happens outside of `parallel` is one core's work.
     pub fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.used_for(Use::Parallel, |_| work())
+    }
+
+    /// The same of work that turns to the disk now and then: what passes
+    /// between two [`Rank::spill`]s is computed on all cores.
+    pub fn parallel_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.used_for(Use::Parallel, work)
     }
 
     /// Turns data into messages or back, on one core: accounted as serialising.
     pub fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.used_for(Use::Serialise, |_| work())
+    }
+
+    /// The same of work that turns to the disk now and then: what passes
+    /// between two [`Rank::spill`]s is serialising.
+    pub fn serialise_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.used_for(Use::Serialise, work)
     }
 
@@ -165,9 +177,12 @@ impl<'c> Rank<'c> {
         self.operation(|rank| rank.between = Use::Uncounted);
     }
 
-    fn used_for<R>(&mut self, used: Use, work: impl FnOnce() -> R) -> R {
+    fn used_for<R>(&mut self, used: Use, work: impl FnOnce(&mut Self) -> R) -> R {
         self.clock.turn_to_work(self.between);
-        let result = work();
+        // Of the operations within, too.
+        let before = std::mem::replace(&mut self.between, used);
+        let result = work(self);
+        self.between = before;
         self.clock.charge(used);
         self.clock.resume();
         result

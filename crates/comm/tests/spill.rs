@@ -75,3 +75,35 @@ fn work_that_fails_is_charged_for_nothing() {
         Ok(())
     });
 }
+
+/// Computes for so many milliseconds of this thread's CPU time.
+fn compute(milliseconds: u64) {
+    let end = crosstalk_host::clock::thread_cpu_ns() + milliseconds * 1_000_000;
+    while crosstalk_host::clock::thread_cpu_ns() < end {}
+}
+
+#[test]
+fn work_that_spills_in_between_is_charged_for_its_computing_and_for_the_disk() {
+    let mut emulation = with_disk();
+    (emulation.node.cores, emulation.node.speed) = (4, 1.0);
+    let accounts = run(1, Some(&emulation), |rank| {
+        rank.restart_clock()?;
+        let work = |rank: &mut crosstalk_comm::Rank| {
+            compute(8);
+            rank.spill(Access::Seek, 1_000_000, slowly)?;
+            compute(8);
+            Ok::<_, Fault>(rank.now())
+        };
+        let within = rank.parallel_spilling(work)?;
+        let parallel = rank.account();
+        assert!(within.0 <= parallel.total().0, "time within stands in the same clock");
+        rank.serialise_spilling(work)?;
+        Ok((parallel, rank.account()))
+    });
+    let (parallel, both) = accounts[0];
+    // On four cores 16 ms take 4, on one 16; the disk takes 20 either time.
+    let near = |found: Seconds, expected: f64| (found.0 - expected).abs() < 0.1 * expected;
+    assert!(near(parallel.compute, 0.004) && parallel.serialise == Seconds(0.0), "{parallel:?}");
+    assert!(near(both.serialise, 0.016) && near(both.compute, 0.004), "{both:?}");
+    assert_eq!((parallel.spill, both.spill), (Seconds(0.02), Seconds(0.04)));
+}

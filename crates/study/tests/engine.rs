@@ -129,7 +129,10 @@ fn without_a_section_every_experiment_that_can_is_run() {
 #[test]
 fn our_own_program_over_links_of_the_kernel_runs_in_real_time() {
     let text = STUDY
-        .replace("conditions = { system = \"$system\", boards = \"many\" }", "conditions.fabric = \"$system\"")
+        .replace(
+            "conditions = { system = \"$system\", boards = \"many\" }",
+            "conditions.fabric = \"$system\"",
+        )
         .replace("[\"microblade\", \"kosmos-srio\"], slaves", "[\"ethernet-1g\", \"kosmos-srio\"], slaves")
         .replace("[\"ethernet-1g\", \"kosmos-srio\"]", "[\"ethernet-1g\", \"none\"]")
         .replace("where = { system = \"kosmos-srio\" }", "where = { system = \"none\" }");

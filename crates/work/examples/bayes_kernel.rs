@@ -3,22 +3,23 @@
 //!
 //! `bayes_kernel CORPUS MEMORY_LIMIT` reads a MediaWiki export; then, for every
 //! line on standard input, it goes through all stages and prints a JSON object:
-//! the seconds of each, the bytes spilled, the accuracy. `bayes_kernel --generate
+//! the seconds of each, the accuracy, the bytes spilled, those that dictionary,
+//! features or model held. `bayes_kernel --generate
 //! DOCUMENTS WORDS` writes a generated corpus to standard output.
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
-use crosstalk_work::app::bayes::config::{Config, Settings};
+use crosstalk_work::app::bayes::config::Config;
 use crosstalk_work::app::bayes::confusion::Confusion;
-use crosstalk_work::app::bayes::export::Pages;
 use crosstalk_work::app::bayes::node::{Node, STAGES};
 use crosstalk_work::app::bayes::pipeline;
-use crosstalk_work::app::bayes::source::{Source, keep};
+use crosstalk_work::app::bayes::source::{Source, export};
+use crosstalk_work::app::mapreduce::budget::Memory;
 use crosstalk_work::app::mapreduce::cluster::Single;
-use crosstalk_work::app::mapreduce::scratch::Scratch;
 use crosstalk_work::app::mapreduce::spool::Spool;
-use std::io::{BufWriter, Write, stdin, stdout};
+use crosstalk_work::app::spill::Scratch;
+use std::io::{BufWriter, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,55 +48,36 @@ fn write_corpus(documents: &str, words: &str) -> Result<(), Fault> {
     let Source::Generated(corpus) = Config::new(&params)?.source else {
         return Err(Fault::usage("expected no file"));
     };
-    let write = || {
-        let mut out = BufWriter::new(stdout().lock());
-        let mut page = String::new();
-        writeln!(out, "<mediawiki>")?;
-        for number in 0..corpus.documents {
-            page.clear();
-            corpus.write(number, &mut page);
-            out.write_all(page.as_bytes())?;
-        }
-        writeln!(out, "</mediawiki>")?;
-        out.flush()
-    };
-    write().map_err(|e: std::io::Error| Fault::environment(format!("cannot write: {e}")))
+    export(&corpus, &mut BufWriter::new(stdout().lock()))
+        .map_err(|e| Fault::environment(format!("cannot write: {e}")))
 }
 
 fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
     let config = Config::new(&Params::default().with("remove_labels", true))?;
-    let settings = Settings { memory_limit: Bytes(limit), ..config.settings };
+    let memory = Memory::new(Bytes(limit), 1)?;
     for _ in stdin().lines() {
-        let scratch = Scratch::new(config.scratch.clone());
-        let pages = load(corpus, &scratch, limit)?;
-        let before = scratch.spilled();
+        let scratch = Scratch::new(config.scratch.clone(), "TMPDIR");
+        let mut pages = Spool::new(&scratch, memory.budget().spool());
+        Source::File(corpus.into()).all(&mut pages)?;
+        let before = scratch.moved();
         let mut single = Single::default();
-        let mut node = Node::new(&settings, scratch.clone(), &mut single);
+        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single);
         let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
         let stages =
             STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
         let mut confusion = Confusion::default();
         learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
         println!(
-            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"peak\": {}}}",
+            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"held\": {}, \"peak\": {}}}",
             stages.collect::<Vec<_>>().join(", "),
             confusion.accuracy(),
-            learned.features.count(),
-            scratch.spilled().since(before).bytes,
+            learned.features,
+            scratch.moved().since(before).written,
+            node.memory.peak,
             peak_memory(),
         );
     }
     Ok(())
-}
-
-fn load(corpus: &Path, scratch: &Scratch, limit: u64) -> Result<Spool, Fault> {
-    let mut spool = Spool::new(scratch, (limit / 8) as usize);
-    let (mut pages, mut record, mut number) = (Pages::open(corpus)?, Vec::new(), 0);
-    while let Some(page) = pages.page()? {
-        keep(number, page.as_bytes(), &mut record, &mut spool)?;
-        number += 1;
-    }
-    Ok(spool)
 }
 
 /// `VmHWM` of proc(5), in bytes; 0 where it cannot be read.

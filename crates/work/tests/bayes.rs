@@ -11,6 +11,7 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use crosstalk_work::app::bayes::BAYES;
 use crosstalk_work::app::bayes::corpus::Corpus;
+use crosstalk_work::app::mapreduce::budget;
 use scene::value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -178,22 +179,28 @@ fn a_generated_corpus_agrees_with_scikit_learn() {
     agrees_with_the_reference("generated", &written(directory.path(), &corpus), false, true, 20);
 }
 
+/// The most that the dictionary, the features and the model take, which is the
+/// same on every slave; and the least that buffers need beside it.
+fn least(params: &Params, slaves: usize) -> i64 {
+    let readings = run(params.clone(), true).expect("runs");
+    let told = readings.iter().filter(|reading| reading.metric == "bytes_held").count();
+    (sum(&readings, "bytes_held") / told as f64) as i64 + budget::least(slaves) as i64
+}
+
 #[test]
 fn a_generated_corpus_has_one_answer_whatever_the_slaves_the_clock_and_the_memory() {
     let mut answers = Vec::new();
-    for (slaves, virtual_time, memory) in [
-        (1, true, "1 GiB"),
-        (2, true, "256 KiB"),
-        (3, false, "300 KiB"),
-        (6, true, "1 GiB"),
-        (4, false, "1 GiB"),
-    ] {
-        let params = small().with("slaves", slaves).with("memory_limit", memory);
-        let readings = run(params, virtual_time).expect("runs");
+    for (slaves, virtual_time, more) in
+        [(1, true, None), (2, true, Some(0)), (3, false, Some(100_000)), (6, true, None), (4, false, None)]
+    {
+        let params = small().with("slaves", slaves as i64);
+        let memory = more.map_or(1 << 30, |more| more + least(&small(), slaves));
+        let readings = run(params.with("memory_limit", memory), virtual_time).expect("runs");
         answers.push(["answer_checksum", "accuracy", "features"].map(|metric| value(&readings, metric)));
         assert!(value(&readings, "completion_time") > 0.0);
         assert_eq!(value(&readings, "bytes_exchanged") > 0.0, slaves > 1);
-        assert_eq!(sum(&readings, "bytes_spilled") > 0.0, memory != "1 GiB", "{memory}");
+        assert_eq!(sum(&readings, "bytes_spilled") > 0.0, more.is_some(), "{memory}");
+        assert_eq!(sum(&readings, "time_spill") > 0.0, more.is_some(), "{memory}");
         let origin = if virtual_time { Origin::Emulated } else { Origin::Measured };
         assert!(readings.iter().any(|r| r.metric == "completion_time" && r.origin == origin));
     }
@@ -203,13 +210,14 @@ fn a_generated_corpus_has_one_answer_whatever_the_slaves_the_clock_and_the_memor
 #[test]
 fn a_corpus_of_ten_times_the_memory_limit_is_spilled_and_gives_the_same_answer() {
     let directory = tempfile::tempdir().expect("a directory");
-    let params = small().with("documents", 3500).with("document_words", 150);
+    // Few features, so that it is the text that does not fit.
+    let params = small().with("vocabulary", 300).with("min_support", 1000).with("documents", 12_000);
     let plain = run(params.clone(), true).expect("runs");
-    let limited =
-        params.with("memory_limit", 256 << 10).with("scratch", directory.path().display().to_string());
+    let limit = least(&params, 1);
+    let limited = params.with("memory_limit", limit).with("scratch", directory.path().display().to_string());
     let readings = run(limited, true).expect("runs");
     let bytes = value(&readings, "throughput") * value(&readings, "completion_time") * 4.0;
-    assert!(bytes >= 10.0 * f64::from(256 << 10), "{bytes} bytes of text");
+    assert!(bytes >= 10.0 * limit as f64, "{bytes} bytes of text, and {limit} of memory");
     assert!(sum(&readings, "bytes_spilled") > bytes, "text, words, pairs and vectors were spilled");
     assert!(sum(&readings, "spills") > 10.0);
     assert_eq!(value(&readings, "answer_checksum"), value(&plain, "answer_checksum"));
@@ -244,7 +252,8 @@ fn a_file_gives_the_answer_of_the_corpus_that_was_written_to_it() {
 
 #[test]
 fn every_node_says_where_its_time_went() {
-    let readings = run(small().with("slaves", 2), true).expect("runs");
+    let memory = least(&small(), 2);
+    let readings = run(small().with("slaves", 2).with("memory_limit", memory), true).expect("runs");
     let completion = value(&readings, "completion_time");
     let declared = BAYES.deploy(&Params::default()).expect("deploys").metrics;
     assert!(readings.iter().all(|r| declared.iter().any(|metric| metric.name == r.metric)));
@@ -255,7 +264,7 @@ fn every_node_says_where_its_time_went() {
             .filter(|r| r.labels.get("node").is_some_and(|label| label == node))
             .cloned()
             .collect();
-        let spent: f64 = ["time_compute", "time_wait", "time_serialise"].iter().map(|m| sum(&mine, m)).sum();
+        let spent: f64 = TIMES.iter().map(|m| sum(&mine, m)).sum();
         let stages = sum(&mine, "stage_time");
         // Slaves are done a little before the master has heard of it.
         assert!(spent <= completion && spent > 0.5 * completion, "node {node}: {spent} of {completion}");
@@ -263,6 +272,9 @@ fn every_node_says_where_its_time_went() {
         assert_eq!(mine.iter().filter(|r| r.metric == "stage_time").count(), 8);
     }
 }
+
+/// Where a node's time goes.
+const TIMES: [&str; 4] = ["time_compute", "time_wait", "time_serialise", "time_spill"];
 
 fn refusal(params: Params) -> Fault {
     run(params, true).expect_err("refused")
@@ -305,6 +317,7 @@ fn a_corpus_with_nothing_to_tell_apart_fails_the_attempt() {
 fn a_place_that_cannot_be_written_fails_the_attempt() {
     let fault = refusal(small().with("output", "/proc/nowhere"));
     assert!(fault.to_string().contains("/proc/nowhere/part-00000"), "{fault}");
-    let fault = refusal(small().with("scratch", "/proc/nowhere").with("memory_limit", "256 KiB"));
+    let memory = least(&small(), 1);
+    let fault = refusal(small().with("scratch", "/proc/nowhere").with("memory_limit", memory));
     assert_eq!(fault.place.as_deref(), Some("/proc/nowhere"));
 }

@@ -24,7 +24,12 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let needs: Vec<(String, Vec<Need>)> = beds
         .iter()
         .map(|bed| (format!("testbed {}", bed.name()), bed.needs()))
-        .chain(registry.workloads.iter().map(|w| (format!("workload {}", w.name()), w.needs(&Params::default()))))
+        .chain(
+            registry
+                .workloads
+                .iter()
+                .map(|w| (format!("workload {}", w.name()), w.needs(&Params::default()))),
+        )
         .chain([("engine spark".to_string(), crosstalk_work::engine::spark::needs())])
         .collect();
     for (part, needs) in &needs {

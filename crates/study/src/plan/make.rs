@@ -199,7 +199,9 @@ fn missing(
     registry: &Registry,
 ) -> Result<Vec<String>, Fault> {
     let mut needs: Vec<(String, Vec<Need>)> = Vec::new();
-    for work in experiments.iter().flat_map(|planned| &planned.cells).flat_map(|cell| cell.scene.work.values()) {
+    for work in
+        experiments.iter().flat_map(|planned| &planned.cells).flat_map(|cell| cell.scene.work.values())
+    {
         needs.push((work.kind.clone(), registry.workload(&work.kind)?.needs(&work.params)));
     }
     let mut seen = BTreeSet::new();

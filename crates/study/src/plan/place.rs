@@ -71,7 +71,8 @@ impl Site<'_> {
         )?;
         let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
         let (placement, links) = (self.placement()?, self.links()?);
-        let place = Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
+        let place =
+            Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
         // Made here for its faults: unknown names, and boards that are too small.
         emulation(catalogues, &place).map_err(|fault| fault.at(at))?;
         Ok(place)
@@ -98,7 +99,11 @@ impl Site<'_> {
             }
             (None, fabric) => {
                 for name in ["boards", "rate"] {
-                    self.refuse(name, &why(name), "replace it by fabric = \"…\" (crosstalk list shows them)")?;
+                    self.refuse(
+                        name,
+                        &why(name),
+                        "replace it by fabric = \"…\" (crosstalk list shows them)",
+                    )?;
                 }
                 match fabric {
                     Some((name, at)) if *name != NO_FABRIC.into() => {

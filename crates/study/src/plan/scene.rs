@@ -96,9 +96,11 @@ impl Maker<'_> {
                 (Timing::Either, timing) | (timing, Timing::Either) => timing,
                 (one, other) if one == other => one,
                 _ => {
-                    return Err(Fault::usage("work in virtual time and work in real time cannot share a scene")
-                        .at(self.at(&path))
-                        .remedy("put them in experiments of their own"));
+                    return Err(Fault::usage(
+                        "work in virtual time and work in real time cannot share a scene",
+                    )
+                    .at(self.at(&path))
+                    .remedy("put them in experiments of their own"));
                 }
             };
             asked.nodes = asked.nodes.max(deployment.nodes);

@@ -17,7 +17,7 @@ pub mod bayes;
 pub mod exchange;
 pub mod mapreduce;
 pub mod pagerank;
-mod spill;
+pub mod spill;
 mod words;
 
 pub use account::Answer;

@@ -45,9 +45,8 @@ fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let own: String =
         input.personal().iter().map(|rating| format!("0,{},{}\n", rating.item, rating.stars)).collect();
     for (path, text) in [(&ratings, &*input.bytes()?), (&personal, own.as_bytes())] {
-        fs::write(path, text).map_err(|e| {
-            Fault::environment(format!("cannot write: {e}")).at(path.display().to_string())
-        })?;
+        fs::write(path, text)
+            .map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))?;
     }
     let each = |of: fn(&Setting) -> f64| {
         let mut values: Vec<f64> = Vec::new();
@@ -110,9 +109,7 @@ fn best(config: &Config, answer: &Object) -> Result<Setting, Fault> {
         .and_then(Value::as_array)
         .map(|best| best.iter().filter_map(Value::as_f64).collect())
         .unwrap_or_default();
-    let is = |setting: &&Setting| {
-        told == [setting.rank as f64, setting.lambda, setting.iterations as f64]
-    };
+    let is = |setting: &&Setting| told == [setting.rank as f64, setting.lambda, setting.iterations as f64];
     config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{told:?} is no model of the grid")))
 }
 

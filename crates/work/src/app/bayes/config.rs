@@ -11,6 +11,7 @@ use super::source::Source;
 use super::split::Split;
 use crate::app::mapreduce::budget;
 use crate::app::mapreduce::record::Tally;
+use crate::engine::{Engine, settings as engine};
 
 /// The names of the parameters.
 pub const PARAMETERS: &[&str] = &[
@@ -34,6 +35,10 @@ pub const PARAMETERS: &[&str] = &[
     "memory_limit",
     "scratch",
     "output",
+    engine::PARAMETERS[0],
+    engine::PARAMETERS[1],
+    engine::PARAMETERS[2],
+    engine::PARAMETERS[3],
 ];
 
 /// Those that shape generated corpora.
@@ -52,10 +57,14 @@ pub struct Config {
     pub source: Source,
     /// What is computed.
     pub settings: Settings,
+    /// Bytes that a slave may hold, where that is said.
+    pub memory_limit: Option<Bytes>,
     /// Where slaves spill to: a directory.
     pub scratch: PathBuf,
     /// Where slaves write their decisions to, if anywhere: a directory.
     pub output: Option<PathBuf>,
+    /// What computes it.
+    pub engine: Engine,
 }
 
 /// What is computed from the corpus, and within what.
@@ -75,8 +84,6 @@ pub struct Settings {
     pub alpha: f64,
     /// Whether each label's weights are made to add up to 1.
     pub norm: bool,
-    /// Bytes that a slave may hold of what grows with the data.
-    pub memory_limit: Bytes,
 }
 
 impl Settings {
@@ -90,15 +97,12 @@ impl Config {
     /// Reads and checks the parameters.
     pub fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
+        let engine = Engine::new(params)?;
+        engine.only_native(params, &["memory_limit", "scratch"])?;
         let split = Split {
             percent: params.bounded("test_percent", 20, 1, 99)?,
             seed: params.count("split_seed", 1, 0)?,
         };
-        let memory_limit = params.size("memory_limit", Bytes(1 << 30))?;
-        if memory_limit.0 < budget::LEAST {
-            let (least, found) = (budget::LEAST, memory_limit.0);
-            return Err(parameter("memory_limit", format!("expected at least {least} B, found {found} B")));
-        }
         let settings = Settings {
             remove_labels: params.flag("remove_labels", false)?,
             ngrams: params.bounded("ngrams", 2, 1, 2)?,
@@ -107,18 +111,20 @@ impl Config {
             split,
             alpha: params.float("alpha", 1.0)?,
             norm: params.flag("norm", false)?,
-            memory_limit,
         };
         if settings.alpha < 1e-10 {
             let found = settings.alpha;
             return Err(parameter("alpha", format!("expected a number of at least 1e-10, found {found}")));
         }
+        let slaves = params.bounded("slaves", 1, 1, 4096)? as usize;
         Ok(Config {
-            slaves: params.bounded("slaves", 1, 1, 4096)? as usize,
+            slaves,
+            memory_limit: limit(params, slaves)?,
             source: source(params)?,
             settings,
             scratch: params.path("scratch")?.unwrap_or_else(std::env::temp_dir),
             output: params.path("output")?,
+            engine,
         })
     }
 }
@@ -140,6 +146,19 @@ fn source(params: &Params) -> Result<Source, Fault> {
         mislabelled: within(params, "mislabelled", 0.1, 1.0)?,
         seed: params.count("seed", 1, 0)?,
     }))
+}
+
+/// The memory limit, where one is said: enough for the least buffers.
+fn limit(params: &Params, slaves: usize) -> Result<Option<Bytes>, Fault> {
+    if params.get("memory_limit").is_none() {
+        return Ok(None);
+    }
+    let (found, least) = (params.size("memory_limit", Bytes(0))?, budget::least(slaves));
+    if found.0 < least {
+        let found = found.0;
+        return Err(parameter("memory_limit", format!("expected at least {least} B, found {found} B")));
+    }
+    Ok(Some(found))
 }
 
 fn within(params: &Params, name: &str, default: f64, most: f64) -> Result<f64, Fault> {

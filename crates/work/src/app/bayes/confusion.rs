@@ -78,10 +78,10 @@ pub struct Decision {
 
 /// Decides about the vectors that are to test with.
 pub fn test<C: Cluster>(node: &mut Node<C>, vectors: &Spool, model: &Model) -> Result<Vec<Decision>, Fault> {
-    let decisions = node.cluster.parallel(|| {
+    let decisions = node.cluster.parallel(|disk| {
         let mut decisions = Vec::new();
         let mut reader = vectors.reader();
-        while let Some(vector) = reader.read()? {
+        while let Some(vector) = reader.read(disk)? {
             let (Head { number, label, test }, rest) = Head::split(vector)?;
             if test {
                 decisions.push(Decision { number, label, decided: model.decide(pairs(rest)) });

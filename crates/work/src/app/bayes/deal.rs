@@ -64,7 +64,7 @@ pub fn take(rank: &mut Rank, pages: &mut Spool) -> Result<u64, Fault> {
             let number_of_page = number(&mut hand).ok_or_else(torn)?;
             let length = number(&mut hand).ok_or_else(torn)?;
             let (page, rest) = hand.split_at_checked(length as usize).ok_or_else(torn)?;
-            keep(number_of_page, page, &mut record, pages)?;
+            keep(number_of_page, page, &mut record, pages, rank)?;
             bytes += length;
             hand = rest;
         }

@@ -21,7 +21,13 @@ pub struct Dictionary {
     pub tallies: Vec<Tally>,
     /// Words in all documents, the rare ones too.
     pub occurrences: u64,
+    /// Bytes of memory that it takes.
+    pub bytes: u64,
 }
+
+/// What an allocation takes beside its bytes, about: a word of the allocator's,
+/// and half of what it rounds to.
+const ALLOCATED: usize = 16;
 
 impl Dictionary {
     fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
@@ -30,9 +36,11 @@ impl Dictionary {
         if entries.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
         }
-        let tallies = entries.iter().map(|(_, tally)| *tally).collect();
-        let numbers = entries.into_iter().map(|(word, _)| word).zip(0..).collect();
-        Ok(Dictionary { numbers, tallies, occurrences })
+        let tallies: Vec<Tally> = entries.iter().map(|(_, tally)| *tally).collect();
+        let words: usize = entries.iter().map(|(word, _)| word.len() + ALLOCATED).sum();
+        let numbers: HashMap<_, _, _> = entries.into_iter().map(|(word, _)| word).zip(0..).collect();
+        let bytes = (words + numbers.allocation_size() + size_of_val(tallies.as_slice())) as u64;
+        Ok(Dictionary { numbers, tallies, occurrences, bytes })
     }
 
     /// A word's number.
@@ -41,14 +49,15 @@ impl Dictionary {
     }
 }
 
-/// Turns documents of text into documents of words, and counts these.
-pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool, Dictionary), Fault> {
+/// Turns documents of text into documents of words, and counts these. The
+/// dictionary is held from then on.
+pub fn count<C: Cluster>(node: &mut Node<C>, documents: Spool) -> Result<(Spool, Dictionary), Fault> {
     let mut tokens = node.spool();
     let mut combiner = node.combiner::<Tally>();
-    let emitted = node.cluster.parallel(|| {
+    let emitted = node.cluster.parallel(|disk| {
         let (mut reader, mut record) = (documents.reader(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
-        while let Some(text) = reader.read()? {
+        while let Some(text) = reader.read(disk)? {
             let (head, text) = Head::split(text)?;
             let text = std::str::from_utf8(text).map_err(|e| Fault::attempt(format!("not UTF-8: {e}")))?;
             head.begin(&mut record);
@@ -59,16 +68,17 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool
                 combiner.at(word).see(document);
                 emitted += 1;
             });
-            combiner.settle()?;
-            tokens.push(&record)?;
+            combiner.settle(disk)?;
+            tokens.push(disk, &record)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
+    drop(documents);
     node.ends(Stage::CountWords);
     let mut frequent = Vec::new();
     let (mut arrived, least) = (0, node.settings.min_support);
     node.shuffle(
-        || combiner.finish(),
+        |disk| combiner.finish(disk),
         |word, tally| {
             arrived += tally.count;
             if tally.count >= least {
@@ -83,7 +93,9 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: &Spool) -> Result<(Spool
     put(arrived, &mut mine);
     mine.append(&mut frequent);
     let shares = node.share(mine)?;
-    let dictionary = node.cluster.parallel(|| read(&shares))?;
+    let dictionary = node.cluster.parallel(|_| read(&shares))?;
+    drop(shares);
+    node.hold("the dictionary", dictionary.bytes, &mut [&mut tokens])?;
     node.ends(Stage::ShareWords);
     Ok((tokens, dictionary))
 }

@@ -17,6 +17,7 @@ use super::record::{Head, UNKNOWN, numbers};
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::record::{Key, Number, Tally, Value, number, put, take};
 use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::Disk;
 
 /// A word, or a pair of words. In ascending order a word stands before the
 /// pairs that it begins.
@@ -79,6 +80,12 @@ impl Features {
         Ok(features)
     }
 
+    /// Bytes of memory that they take.
+    pub fn bytes(&self) -> u64 {
+        let lists = size_of_val(self.words.as_slice()) + size_of_val(self.idf.as_slice());
+        (lists + self.pairs.allocation_size()) as u64
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.idf.len()
@@ -106,19 +113,20 @@ impl Features {
 }
 
 /// Turns documents of words into documents of their numbers, and counts pairs.
+/// The features are held from then on.
 pub fn count<C: Cluster>(
     node: &mut Node<C>,
-    tokens: &Spool,
+    tokens: Spool,
     dictionary: &Dictionary,
     documents: u64,
 ) -> Result<(Spool, Features), Fault> {
     let mut numbered = node.spool();
     let mut pairs = node.list::<Gram, Tally>();
     let settings = node.settings;
-    let emitted = node.cluster.parallel(|| {
+    let emitted = node.cluster.parallel(|disk| {
         let (mut reader, mut record) = (tokens.reader(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
-        while let Some(tokens) = reader.read()? {
+        while let Some(tokens) = reader.read(disk)? {
             let (head, mut tokens) = Head::split(tokens)?;
             head.begin(&mut record);
             document += 1;
@@ -133,16 +141,17 @@ pub fn count<C: Cluster>(
                 }
                 before = word;
             }
-            pairs.settle()?;
-            numbered.push(&record)?;
+            pairs.settle(disk)?;
+            numbered.push(disk, &record)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
+    drop(tokens);
     node.ends(Stage::CountPairs);
     let mut frequent = Vec::new();
     let mut arrived = 0;
     node.shuffle(
-        || pairs.finish(),
+        |disk| pairs.finish(disk),
         |gram, tally| {
             arrived += tally.count;
             if tally.count >= settings.min_support && settings.is_feature(&tally, documents) {
@@ -157,7 +166,9 @@ pub fn count<C: Cluster>(
     put(arrived, &mut mine);
     mine.append(&mut frequent);
     let shares = node.share(mine)?;
-    let features = node.cluster.parallel(|| read(&shares, settings, dictionary, documents))?;
+    let features = node.cluster.parallel(|_| read(&shares, settings, dictionary, documents))?;
+    drop(shares);
+    node.hold("the dictionary and the features", features.bytes(), &mut [&mut numbered])?;
     node.ends(Stage::SharePairs);
     Ok((numbered, features))
 }
@@ -187,11 +198,11 @@ fn read(
 
 /// How often each of the sample's features occurs in these documents, and in
 /// how many, seen without any table: what the counted ones are held against.
-pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)]) -> Result<Vec<Tally>, Fault> {
+pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)], disk: &mut dyn Disk) -> Result<Vec<Tally>, Fault> {
     let mut tallies = vec![Tally::default(); sample.len()];
     let mut reader = numbered.reader();
     let mut document = 0;
-    while let Some(record) = reader.read()? {
+    while let Some(record) = reader.read(disk)? {
         let (_, words) = Head::split(record)?;
         let words: Vec<u32> = numbers(words).collect();
         document += 1;

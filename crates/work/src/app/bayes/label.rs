@@ -92,11 +92,11 @@ impl Counts {
 pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Counts), Fault> {
     let mut documents = node.spool();
     let settings = node.settings;
-    let counts = node.cluster.parallel(|| {
+    let counts = node.cluster.parallel(|disk| {
         let mut counts = Counts::default();
         let mut reader = pages.reader();
         let mut record = Vec::new();
-        while let Some(page) = reader.read()? {
+        while let Some(page) = reader.read(disk)? {
             counts.pages += 1;
             let (number, xml) = numbered(page)?;
             let Some(article) = article(xml).map_err(Fault::attempt)? else { continue };
@@ -109,7 +109,7 @@ pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Co
             } else {
                 record.extend_from_slice(unescaped(article.text).as_bytes());
             }
-            documents.push(&record)?;
+            documents.push(disk, &record)?;
         }
         Ok::<_, Fault>(counts)
     })?;

@@ -21,6 +21,9 @@ use crate::app::words::{hear, hear_exactly, tell};
 /// Shuffles, and hand-outs of what came out: of words, of pairs, of weights.
 const EXCHANGES: usize = 6;
 
+/// What a slave says of its disk and its memory, by metric.
+const MOVED: [&str; 5] = ["bytes_spilled", "bytes_read_back", "spills", "seeks", "bytes_held"];
+
 /// Plays the master's part. Time counts from the first stage's begin until the
 /// last decision is here.
 pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
@@ -42,13 +45,14 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     hear(rank)?.iter().try_for_each(|words| confusion.add(words))?;
     let account = rank.account();
 
-    let told: Vec<[u64; 4]> = hear_exactly(rank)?;
+    let told: Vec<[u64; 2]> = hear_exactly(rank)?;
+    let moved: Vec<[u64; MOVED.len()]> = hear_exactly(rank)?;
     let stages: Vec<[u64; STAGES.len()]> = hear_exactly(rank)?;
     let testimony = Testimony::new(&hear(rank)?)?;
     let verdict = verify::pages(pages, counts.pages)
         .and_then(|()| verify::decided(counts.testing(), confusion.documents()))
         .and_then(|()| testimony.verify());
-    let features = told.first().map_or(0, |[_, features, _, _]| *features);
+    let features = told.first().map_or(0, |[_, features]| *features);
     let throughput = bytes as f64 / (account.total().0 * cores(part));
     let mut own = vec![
         Reading::value("throughput", throughput, origin(part)),
@@ -61,9 +65,10 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
             .label("from", label)
             .label("to", given)
     }));
-    for (node, ([_, _, bytes, spills], stages)) in (1_usize..).zip(told.iter().zip(&stages)) {
-        own.push(Reading::value("bytes_spilled", *bytes as f64, Origin::Measured).label("node", node));
-        own.push(Reading::value("spills", *spills as f64, Origin::Measured).label("node", node));
+    for (node, (moved, stages)) in (1_usize..).zip(moved.iter().zip(&stages)) {
+        own.extend(MOVED.iter().zip(moved).map(|(metric, count)| {
+            Reading::value(metric, *count as f64, Origin::Measured).label("node", node)
+        }));
         own.extend(STAGES.iter().zip(stages).map(|(stage, took)| {
             let took = Reading::value("stage_time", f64::from_bits(*took), origin(part));
             took.label("node", node).label("stage", stage.name())
@@ -72,7 +77,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     Ok(Answer {
         loading,
         account,
-        exchanged: told.iter().map(|[sent, ..]| sent).sum(),
+        exchanged: told.iter().map(|[sent, _]| sent).sum(),
         checksum: testimony.checksum(),
         own,
         verdict,

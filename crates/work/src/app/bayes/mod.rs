@@ -21,10 +21,11 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::Prepared;
+use crosstalk_core::scene::{Deployment, Prepared};
+use crosstalk_core::units::Bytes;
 
 use super::Role;
-use crate::Declared;
+use crate::{Declared, engine};
 use config::Config;
 use source::Source;
 
@@ -46,6 +47,7 @@ mod random;
 pub mod record;
 mod slave;
 pub mod source;
+mod spark;
 pub mod split;
 pub mod token;
 pub mod train;
@@ -58,21 +60,40 @@ pub const BAYES: Declared<Config> = Declared {
     title: "data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
     parameters: config::PARAMETERS,
     read: Config::new,
-    deploy: |config| super::deployment(config.slaves, metrics(), seconds(config)),
-    needs: |_| Vec::new(),
+    deploy,
+    needs: |config| config.engine.needs(),
     prepare,
 };
 
-fn metrics() -> Vec<Metric> {
+fn deploy(config: &Config) -> Deployment {
+    if config.engine.spark().is_some() {
+        return engine::spark::deployment(
+            config.engine.nodes(config.slaves),
+            answer(),
+            30.0 * seconds(config),
+        );
+    }
+    let mut own = vec![Metric::new("throughput", "B/s", Better::Higher)];
+    own.extend(answer());
+    own.extend([
+        Metric::new("stage_time", "s", Better::Neither),
+        Metric::new("time_spill", "s", Better::Neither),
+        Metric::new("bytes_spilled", "B", Better::Neither),
+        Metric::new("bytes_read_back", "B", Better::Neither),
+        Metric::new("spills", "", Better::Neither),
+        Metric::new("seeks", "", Better::Neither),
+        Metric::new("bytes_held", "B", Better::Neither),
+    ]);
+    super::deployment(config.slaves, own, seconds(config))
+}
+
+/// What is told of the classification.
+fn answer() -> Vec<Metric> {
     vec![
-        Metric::new("throughput", "B/s", Better::Higher),
         Metric::new("accuracy", "", Better::Higher),
         Metric::new("documents", "", Better::Neither),
         Metric::new("features", "", Better::Neither),
         Metric::new("confusion", "", Better::Neither),
-        Metric::new("stage_time", "s", Better::Neither),
-        Metric::new("bytes_spilled", "B", Better::Neither),
-        Metric::new("spills", "", Better::Neither),
     ]
 }
 
@@ -91,14 +112,27 @@ fn seconds(config: &Config) -> f64 {
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if let Some(settings) = config.engine.spark().cloned() {
+        return engine::spark::prepare(part, settings, spark::job(config));
+    }
     let role = match super::slave(part, config.slaves)? {
         None => {
             let (pages, part) = (config.source.pages()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
         }
-        Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
+        Some(_) => {
+            let memory = memory(&config, part);
+            Role::Slave(Box::new(move |rank| slave::run(&config, memory, rank)))
+        }
     };
     super::prepare(part, role)
+}
+
+/// What a slave may hold: `memory_limit`; else in virtual time its node's
+/// memory, in real time 1 GiB.
+fn memory(config: &Config, part: &Part) -> Bytes {
+    let node = part.emulation.as_ref().map(|emulation| emulation.node.memory);
+    config.memory_limit.or(node).unwrap_or(Bytes(1 << 30))
 }
 
 #[cfg(test)]

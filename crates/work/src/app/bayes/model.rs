@@ -68,6 +68,12 @@ impl Model {
         model
     }
 
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        let lists = size_of_val(self.base.as_slice()) + size_of_val(self.offsets.as_slice());
+        (lists + size_of_val(self.cells.as_slice())) as u64
+    }
+
     /// Σ_i x_i w_ci of every label, not divided.
     fn totals(&self, weights: impl Iterator<Item = (u32, f64)>) -> [f64; NAMES.len()] {
         let (mut length, mut shared, mut own) = (0.0, 0.0, [0.0; NAMES.len()]);

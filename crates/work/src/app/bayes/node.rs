@@ -4,15 +4,15 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 
 use super::config::Settings;
-use crate::app::mapreduce::budget::Budget;
+use crate::app::mapreduce::budget::Memory;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::combine::Combiner;
 use crate::app::mapreduce::list::{Gathered, List, Numeric};
 use crate::app::mapreduce::record::{Key, Value};
 use crate::app::mapreduce::runs::Sorted;
-use crate::app::mapreduce::scratch::Scratch;
 use crate::app::mapreduce::shuffle::shuffle;
 use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::{Disk, Scratch};
 
 /// A slave's means.
 pub struct Node<'a, C> {
@@ -22,6 +22,8 @@ pub struct Node<'a, C> {
     pub cluster: &'a mut C,
     /// Where to spill.
     pub scratch: Scratch,
+    /// What it may hold, and holds for longer than a stage.
+    pub memory: Memory,
     /// Bytes that went to other slaves.
     pub sent: u64,
     /// What each of [`STAGES`] took.
@@ -80,33 +82,46 @@ impl Stage {
 
 impl<'a, C: Cluster> Node<'a, C> {
     /// Whose first stage begins now.
-    pub fn new(settings: &'a Settings, scratch: Scratch, cluster: &'a mut C) -> Self {
+    pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
         let last = cluster.now();
-        Node { settings, cluster, scratch, sent: 0, stages: [Seconds(0.0); STAGES.len()], last }
+        Node { settings, cluster, scratch, memory, sent: 0, stages: [Seconds(0.0); STAGES.len()], last }
     }
 
     /// An empty spool.
     pub fn spool(&self) -> Spool {
-        Spool::new(&self.scratch, self.budget().spool())
+        Spool::new(&self.scratch, self.memory.budget().spool())
     }
 
     /// An empty table of words.
     pub fn combiner<V: Value>(&self) -> Combiner<V> {
-        Combiner::new(self.cluster.parts(), self.budget(), &self.scratch)
+        Combiner::new(self.memory.budget(), &self.scratch)
     }
 
     /// An empty list of numbers.
     pub fn list<K: Numeric, V: Gathered>(&self) -> List<K, V> {
-        List::new(self.cluster.parts(), self.budget(), &self.scratch)
+        List::new(self.memory.budget(), &self.scratch)
+    }
+
+    /// Holds `bytes` for `what` until they are released: buffers get what is
+    /// left, those of `spools` at once.
+    pub fn hold(&mut self, what: &str, bytes: u64, spools: &mut [&mut Spool]) -> Result<(), Fault> {
+        self.memory.hold(what, bytes)?;
+        let room = self.memory.budget().spool();
+        self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.fit(disk, room)))
+    }
+
+    /// Gives back what was held.
+    pub fn release(&mut self, bytes: u64) {
+        self.memory.release(bytes);
     }
 
     /// Shuffles what `finish` gives; `reduce` gets the sum of each key's values.
     pub fn shuffle<K: Key, V: Value>(
         &mut self,
-        finish: impl FnOnce() -> Result<Sorted<K, V>, Fault>,
+        finish: impl FnOnce(&mut dyn Disk) -> Result<Sorted<K, V>, Fault>,
         reduce: impl FnMut(K, V) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        self.sent += shuffle(finish, self.budget(), &self.scratch, self.cluster, reduce)?;
+        self.sent += shuffle(finish, self.memory.budget(), &self.scratch, self.cluster, reduce)?;
         Ok(())
     }
 
@@ -121,10 +136,6 @@ impl<'a, C: Cluster> Node<'a, C> {
         let now = self.cluster.now();
         self.stages[stage as usize] = Seconds(now.0 - self.last.0);
         self.last = now;
-    }
-
-    fn budget(&self) -> Budget {
-        Budget::new(self.settings.memory_limit.0)
     }
 }
 

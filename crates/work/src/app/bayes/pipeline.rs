@@ -3,18 +3,21 @@
 use crosstalk_core::Fault;
 
 use super::confusion::{self, Decision};
-use super::features::Features;
+use super::features::{Features, Gram};
 use super::label::{Counts, label};
 use super::model::Model;
 use super::node::Node;
 use super::{dictionary, features, train, vectors};
 use crate::app::mapreduce::cluster::Cluster;
+use crate::app::mapreduce::record::Tally;
 use crate::app::mapreduce::spool::Spool;
 
 /// What came out on one slave.
 pub struct Learned {
-    /// The features, the same on every slave.
-    pub features: Features,
+    /// How many features there are, the same on every slave.
+    pub features: usize,
+    /// Some of them with how often they occur.
+    pub sample: Vec<(Gram, Tally)>,
     /// What was learned, the same on every slave.
     pub model: Model,
     /// About this slave's documents that were held back.
@@ -33,12 +36,15 @@ pub fn run<C: Cluster>(
     drop(pages);
     let counts = agree(&counts, node.cluster)?;
     counts.verify()?;
-    let (tokens, dictionary) = dictionary::count(node, &documents)?;
-    drop(documents);
-    let (numbered, features) = features::count(node, &tokens, &dictionary, counts.documents())?;
-    drop((tokens, dictionary));
-    let vectors = vectors::weigh(node, &numbered, &features)?;
-    let model = train::train(node, &vectors, features.count(), &counts)?;
+    let (tokens, dictionary) = dictionary::count(node, documents)?;
+    let (mut numbered, features) = features::count(node, tokens, &dictionary, counts.documents())?;
+    node.release(dictionary.bytes);
+    drop(dictionary);
+    let mut vectors = vectors::weigh(node, &numbered, &features)?;
+    node.release(features.bytes());
+    let (count, Features { sample, .. }) = (features.count(), features);
+    let model = train::train(node, &vectors, count, &counts)?;
+    node.hold("the model", model.bytes(), &mut [&mut vectors, &mut numbered])?;
     let decisions = confusion::test(node, &vectors, &model)?;
-    Ok(Learned { features, model, decisions, numbered })
+    Ok(Learned { features: count, sample, model, decisions, numbered })
 }

@@ -2,6 +2,7 @@
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -15,32 +16,35 @@ use super::source::{Source, generate};
 use super::verify::Testimony;
 use super::{deal, features, pipeline};
 use crate::app::exchange::Exchange;
-use crate::app::mapreduce::scratch::Scratch;
+use crate::app::mapreduce::budget::{Memory, Room};
 use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::Scratch;
 use crate::app::words::{Slaves, report, tell};
 
-/// Plays a slave's part; returns where the time went.
-pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
-    let scratch = Scratch::new(config.scratch.clone());
-    let (pages, bytes) = load(config, &scratch, rank)?;
+/// Plays a slave's part on a node with so much `memory`; returns where the time went.
+pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<Account, Fault> {
+    let scratch = Scratch::new(config.scratch.clone(), "`scratch`");
+    let memory = Memory::new(memory, config.slaves)?;
+    let (pages, bytes) = load(config, &scratch, memory.budget().spool(), rank)?;
     report(rank, &[bytes])?;
 
-    let before = scratch.spilled();
+    let before = scratch.moved();
     rank.restart_clock()?;
     let slaves = &mut Slaves(rank);
-    let mut node = Node::new(&config.settings, scratch.clone(), slaves);
+    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
     let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
-    let (stages, sent) = (node.stages, node.sent);
+    let (stages, sent, held) = (node.stages, node.sent, node.memory.peak);
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
     report(rank, confusion.words())?;
     let account = rank.account();
-    let spilled = scratch.spilled().since(before);
+    let moved = scratch.moved().since(before);
 
-    report(rank, &[sent, learned.features.count() as u64, spilled.bytes, spilled.spills])?;
+    report(rank, &[sent, learned.features as u64])?;
+    report(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
     report(rank, &stages.map(|took| took.0.to_bits()))?;
-    let found = features::recount(&learned.numbered, &learned.features.sample)?;
-    report(rank, &Testimony::words(learned.model.checksum(), &learned.features.sample, &found))?;
+    let found = features::recount(&learned.numbered, &learned.sample, rank)?;
+    report(rank, &Testimony::words(learned.model.checksum(), &learned.sample, &found))?;
     if let Some(directory) = &config.output {
         let part = Slaves(rank).part();
         write(&directory.join(format!("part-{part:05}")), &learned.decisions)?;
@@ -49,12 +53,12 @@ pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
 }
 
 /// This slave's pages, and their bytes.
-fn load(config: &Config, scratch: &Scratch, rank: &mut Rank) -> Result<(Spool, u64), Fault> {
-    let mut pages = Spool::new(scratch, (config.settings.memory_limit.0 / 8) as usize);
+fn load(config: &Config, scratch: &Scratch, room: Room, rank: &mut Rank) -> Result<(Spool, u64), Fault> {
+    let mut pages = Spool::new(scratch, room);
     let bytes = match &config.source {
         Source::Generated(corpus) => {
             let (slave, slaves) = (rank.id() - 1, rank.size() - 1);
-            rank.parallel(|| generate(corpus, slave, slaves, &mut pages))?
+            rank.parallel_spilling(|rank| generate(corpus, slave, slaves, &mut pages, rank))?
         }
         Source::File(_) => deal::take(rank, &mut pages)?,
     };

@@ -7,6 +7,7 @@
 //! its clock starts.
 
 use crosstalk_core::Fault;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::config::MOST_PAGES;
@@ -14,6 +15,7 @@ use super::corpus::Corpus;
 use super::export::Pages;
 use super::page::article;
 use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::{Disk, Unmetered};
 
 /// A corpus.
 #[derive(Debug, Clone)]
@@ -44,24 +46,63 @@ impl Source {
         }
         Ok(count)
     }
+
+    /// Puts all pages into one spool, whose disk nobody accounts for.
+    pub fn all(&self, pages: &mut Spool) -> Result<(), Fault> {
+        let path = match self {
+            Source::Generated(corpus) => return generate(corpus, 0, 1, pages, &mut Unmetered).map(drop),
+            Source::File(path) => path,
+        };
+        let (mut read, mut record, mut number) = (Pages::open(path)?, Vec::new(), 0);
+        while let Some(page) = read.page()? {
+            keep(number, page.as_bytes(), &mut record, pages, &mut Unmetered)?;
+            number += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a generated corpus as a MediaWiki export.
+pub fn export(corpus: &Corpus, out: &mut impl Write) -> io::Result<()> {
+    let mut page = String::new();
+    writeln!(out, "<mediawiki>")?;
+    for number in 0..corpus.documents {
+        page.clear();
+        corpus.write(number, &mut page);
+        out.write_all(page.as_bytes())?;
+    }
+    writeln!(out, "</mediawiki>")?;
+    out.flush()
 }
 
 /// Puts a page into a spool: its number, then its XML.
-pub fn keep(number: u64, xml: &[u8], record: &mut Vec<u8>, pages: &mut Spool) -> Result<(), Fault> {
+pub fn keep(
+    number: u64,
+    xml: &[u8],
+    record: &mut Vec<u8>,
+    pages: &mut Spool,
+    disk: &mut dyn Disk,
+) -> Result<(), Fault> {
     record.clear();
     record.extend_from_slice(&(number as u32).to_le_bytes());
     record.extend_from_slice(xml);
-    pages.push(record)
+    pages.push(disk, record)
 }
 
 /// A slave's pages of a generated corpus; returns their bytes.
-pub fn generate(corpus: &Corpus, slave: usize, slaves: usize, pages: &mut Spool) -> Result<u64, Fault> {
+pub fn generate(
+    corpus: &Corpus,
+    slave: usize,
+    slaves: usize,
+    pages: &mut Spool,
+    disk: &mut dyn Disk,
+) -> Result<u64, Fault> {
     let (mut page, mut record, mut bytes) = (String::new(), Vec::new(), 0);
     for number in (slave as u64..corpus.documents).step_by(slaves) {
         page.clear();
         corpus.write(number, &mut page);
         bytes += page.len() as u64;
-        keep(number, page.as_bytes(), &mut record, pages)?;
+        keep(number, page.as_bytes(), &mut record, pages, disk)?;
     }
     Ok(bytes)
 }

@@ -67,10 +67,10 @@ pub fn train<C: Cluster>(
     counts: &Counts,
 ) -> Result<Model, Fault> {
     let mut list = node.list::<Cell, u64>();
-    let emitted = node.cluster.parallel(|| {
+    let emitted = node.cluster.parallel(|disk| {
         let mut reader = vectors.reader();
         let mut emitted = 0;
-        while let Some(vector) = reader.read()? {
+        while let Some(vector) = reader.read(disk)? {
             let (head, rest) = Head::split(vector)?;
             if head.test {
                 continue;
@@ -80,13 +80,13 @@ pub fn train<C: Cluster>(
                 emitted = u64::wrapping_add(emitted, units);
                 list.add(Cell::new(feature, head.label), units);
             }
-            list.settle()?;
+            list.settle(disk)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
     let (mut sums, mut arrived) = (Vec::new(), 0);
     node.shuffle(
-        || list.finish(),
+        |disk| list.finish(disk),
         |cell, units| {
             arrived = u64::wrapping_add(arrived, units);
             cell.write(&mut sums);
@@ -100,7 +100,7 @@ pub fn train<C: Cluster>(
     mine.append(&mut sums);
     let shares = node.share(mine)?;
     let settings = node.settings;
-    let model = node.cluster.parallel(|| {
+    let model = node.cluster.parallel(|_| {
         let cells = read(&shares)?;
         Ok::<_, Fault>(Model::new(cells, features, counts.labels().collect(), settings.alpha, settings.norm))
     })?;

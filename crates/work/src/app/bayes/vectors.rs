@@ -13,11 +13,11 @@ use crate::app::mapreduce::spool::Spool;
 /// Turns documents of word numbers into vectors.
 pub fn weigh<C: Cluster>(node: &mut Node<C>, numbered: &Spool, features: &Features) -> Result<Spool, Fault> {
     let mut vectors = node.spool();
-    node.cluster.parallel(|| {
+    node.cluster.parallel(|disk| {
         let mut reader = numbered.reader();
         let (mut record, mut words, mut found, mut weights) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        while let Some(document) = reader.read()? {
+        while let Some(document) = reader.read(disk)? {
             let (head, rest) = Head::split(document)?;
             words.clear();
             words.extend(numbers(rest));
@@ -25,7 +25,7 @@ pub fn weigh<C: Cluster>(node: &mut Node<C>, numbered: &Spool, features: &Featur
             vector(&mut found, &features.idf, &mut weights);
             head.begin(&mut record);
             weights.iter().for_each(|(feature, weight)| put_pair(*feature, *weight, &mut record));
-            vectors.push(&record)?;
+            vectors.push(disk, &record)?;
         }
         Ok::<_, Fault>(())
     })?;

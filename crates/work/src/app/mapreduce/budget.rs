@@ -1,57 +1,181 @@
 //! How a node's memory limit is shared out between what a job holds.
 
-/// A share for each thing that grows with the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    limit: usize,
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+
+/// The shortest buffer: longer than any two records.
+const SHORTEST: usize = 1 << 10;
+/// The longest buffer that is moved at once: past it only the first byte waits.
+const LONGEST: usize = 1 << 20;
+/// Sorted runs that are merged at once, where memory allows.
+const FAN_IN: usize = 16;
+/// The part of what is left that windows on the disk get, and others.
+const SIXTEENTH: usize = 16;
+
+/// The least that buffers need on each of `parts` nodes: of three streams for
+/// each part, a window of the shortest length.
+pub fn least(parts: usize) -> u64 {
+    (3 * parts * SHORTEST * SIXTEENTH).max(256 << 10) as u64
 }
 
-/// The smallest limit: below it, buffers would be shorter than some records.
-pub const LEAST: u64 = 256 << 10;
+/// A node's memory: the limit, and what of it is held for longer than a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    limit: u64,
+    held: u64,
+    parts: usize,
+    /// The most that was held.
+    pub peak: u64,
+}
+
+impl Memory {
+    /// Of `limit` bytes, on each of `parts` nodes.
+    ///
+    /// # Errors
+    /// An attempt fault where that is too little for any buffers.
+    pub fn new(limit: Bytes, parts: usize) -> Result<Self, Fault> {
+        let mut memory = Memory { limit: limit.0, held: 0, parts, peak: 0 };
+        memory.hold("nothing else", 0)?;
+        Ok(memory)
+    }
+
+    /// Takes `bytes` from what buffers have, for `what`.
+    ///
+    /// # Errors
+    /// An attempt fault where too little is left for buffers.
+    pub fn hold(&mut self, what: &str, bytes: u64) -> Result<(), Fault> {
+        let (held, least) = (self.held + bytes, least(self.parts));
+        if self.limit < held.saturating_add(least) {
+            return Err(Fault::attempt(format!(
+                "a slave holds {held} B with {what}, and {least} B of buffers at least; its limit is {} B",
+                self.limit
+            ))
+            .remedy(
+                "raise `memory_limit` or the node's memory, or hold less: see `min_support` and `ngrams`",
+            ));
+        }
+        (self.held, self.peak) = (held, self.peak.max(held));
+        Ok(())
+    }
+
+    /// Gives back what was held.
+    pub fn release(&mut self, bytes: u64) {
+        self.held -= bytes;
+    }
+
+    /// What is left for buffers, shared out.
+    pub fn budget(&self) -> Budget {
+        Budget::of(self.limit - self.held, self.parts)
+    }
+}
+
+/// A share for each buffer of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    left: usize,
+    parts: usize,
+}
+
+/// The memory of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// For what came last.
+    pub buffer: usize,
+    /// For reading what was spilled.
+    pub window: usize,
+}
 
 impl Budget {
-    /// Of `limit` bytes in all.
-    pub fn new(limit: u64) -> Self {
-        Budget { limit: usize::try_from(limit).unwrap_or(usize::MAX) }
+    /// Of `left` bytes on each of `parts` nodes.
+    pub fn of(left: u64, parts: usize) -> Self {
+        Budget { left: usize::try_from(left).unwrap_or(usize::MAX), parts }
+    }
+
+    /// How many nodes the job runs on.
+    pub fn parts(self) -> usize {
+        self.parts
     }
 
     /// For values by key on the map side.
     pub fn combiner(self) -> usize {
-        self.limit / 4
+        self.left / 4
     }
 
-    /// For each of the three spools that a job may have open.
-    pub fn spool(self) -> usize {
-        self.limit / 8
+    /// For each of the three spools that a job may have open, of which it reads one.
+    pub fn spool(self) -> Room {
+        Room { buffer: self.left / 8, window: self.window(1) }
     }
 
-    /// For what goes out to each of `parts` in a round of shuffling.
-    pub fn block(self, parts: usize) -> usize {
-        (self.limit / 16 / parts).clamp(1 << 10, 1 << 20)
+    /// For what goes out to each part in a round of shuffling; as much comes in.
+    pub fn block(self) -> usize {
+        self.window(self.parts)
     }
 
-    /// For what arrived from each of `parts`.
-    pub fn arrived(self, parts: usize) -> usize {
-        self.limit / 8 / parts
+    /// For what arrived from each part. It is read when no sorted run is.
+    pub fn arrived(self) -> Room {
+        Room { buffer: self.left / 8 / self.parts, window: self.window(self.parts) }
     }
 
-    /// For reading each of `streams` sorted runs at once.
+    /// Sorted runs that are merged at once.
+    pub fn fan_in(self) -> usize {
+        (self.left / SIXTEENTH / SHORTEST / self.parts).saturating_sub(1).clamp(2, FAN_IN)
+    }
+
+    /// For reading each of `streams` sorted runs at once. Writing one takes as
+    /// much as reading a single one, when no spool is read.
     pub fn window(self, streams: usize) -> usize {
-        (self.limit / 16 / streams.max(1)).clamp(1 << 10, 1 << 20)
+        (self.left / SIXTEENTH / streams.max(1)).clamp(SHORTEST, LONGEST)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_shares_together_stay_within_the_limit(parts in 1_usize..200, more in 0_u64..1 << 26) {
+            let limit = least(parts) + more;
+            let budget = Memory::new(Bytes(limit), parts).expect("enough").budget();
+            let spools = 3 * budget.spool().buffer;
+            let reading = (budget.fan_in() + 1) * parts * budget.window((budget.fan_in() + 1) * parts);
+            let blocks = 2 * parts * budget.block();
+            let arrived = parts * budget.arrived().buffer;
+            // Map: spools, one of them read; the table; a run is written.
+            let map = spools + budget.spool().window + budget.combiner() + budget.window(1);
+            prop_assert!(map as u64 <= limit);
+            // Shuffle: what is left in memory of the table, and runs, are read.
+            let shuffle = spools + budget.combiner() + reading + blocks + arrived;
+            prop_assert!(shuffle as u64 <= limit);
+            // Reduce: what arrived is read.
+            let reduce = spools + arrived + parts * budget.arrived().window;
+            prop_assert!(reduce as u64 <= limit);
+        }
+
+        #[test]
+        fn what_is_held_is_taken_from_the_buffers_and_given_back(held in 0_u64..1 << 20) {
+            let mut memory = Memory::new(Bytes(2 << 20), 1).expect("enough");
+            let before = memory.budget();
+            match memory.hold("a table", held) {
+                Ok(()) => {
+                    prop_assert_eq!(memory.budget(), Budget::of((2 << 20) - held, 1));
+                    memory.release(held);
+                    prop_assert_eq!(memory.peak, held);
+                }
+                Err(_) => prop_assert!(held > (2 << 20) - least(1)),
+            }
+            prop_assert_eq!(memory.budget(), before);
+        }
+    }
 
     #[test]
-    fn all_shares_together_stay_within_the_limit() {
-        for parts in [1, 2, 6, 8] {
-            let budget = Budget::new(8 << 20);
-            let shuffling = parts * (2 * budget.block(parts) + budget.arrived(parts));
-            let reading = 16 * budget.window(16);
-            assert!(budget.combiner() + 3 * budget.spool() + shuffling + reading <= 8 << 20);
-        }
+    fn a_limit_that_is_too_small_is_named_with_its_remedy() {
+        let fault = Memory::new(Bytes(1000), 1).expect_err("too small");
+        assert!(fault.message.ends_with("262144 B of buffers at least; its limit is 1000 B"), "{fault}");
+        let mut memory = Memory::new(Bytes(300_000), 1).expect("enough");
+        let fault = memory.hold("the dictionary", 50_000).expect_err("too much");
+        assert!(fault.message.starts_with("a slave holds 50000 B with the dictionary"), "{fault}");
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`memory_limit`")));
     }
 }

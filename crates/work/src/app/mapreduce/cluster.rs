@@ -6,6 +6,7 @@ use crosstalk_core::units::Seconds;
 use std::time::Instant;
 
 use crate::app::exchange::Exchange;
+use crate::app::spill::{Disk, Unmetered};
 use crate::app::words::{MASTER, Slaves};
 
 /// What arrived in one [`Cluster::round`].
@@ -22,10 +23,10 @@ pub trait Cluster: Exchange {
     /// Hands `outgoing[p]` to part `p`, and says whether this part has `more`.
     /// All parts call it the same number of times.
     fn round(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault>;
-    /// Computes on all of the node's cores.
-    fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R;
-    /// Turns data into messages or back, on one core.
-    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R;
+    /// Computes on all of the node's cores, and turns to its disk in between.
+    fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
+    /// Turns data into messages or back, on one core, and to the disk in between.
+    fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
     /// What this part's clock shows.
     fn now(&self) -> Seconds;
 
@@ -47,12 +48,12 @@ impl Cluster for Slaves<'_, '_> {
         unmark(buffers)
     }
 
-    fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        self.0.parallel(work)
+    fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+        self.0.parallel_spilling(|rank| work(rank))
     }
 
-    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        self.0.serialise(work)
+    fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+        self.0.serialise_spilling(|rank| work(rank))
     }
 
     fn now(&self) -> Seconds {
@@ -114,12 +115,12 @@ impl Cluster for Single {
         Ok(Arrived { buffers, more })
     }
 
-    fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        work()
+    fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+        work(&mut Unmetered)
     }
 
-    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        work()
+    fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+        work(&mut Unmetered)
     }
 
     fn now(&self) -> Seconds {
@@ -131,14 +132,17 @@ impl Cluster for Single {
 pub mod mock {
     //! Parts as threads of one process, that count rounds instead of time.
 
-    use super::{Arrived, Cluster, Exchange, Fault, Seconds, mark, unmark};
+    use super::{Arrived, Cluster, Disk, Exchange, Fault, Seconds, mark, unmark};
     use crate::app::exchange::mock::{self, Channels};
+    use crate::app::spill::mock::Told;
 
     /// A part that reaches the others over channels.
     pub struct Thread<'a> {
         channels: &'a mut Channels,
         /// Rounds so far.
         pub rounds: usize,
+        /// Its disk.
+        pub disk: Told,
     }
 
     impl Exchange for Thread<'_> {
@@ -162,12 +166,12 @@ pub mod mock {
             unmark(self.exchange(outgoing)?)
         }
 
-        fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
-            work()
+        fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+            work(&mut self.disk)
         }
 
-        fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
-            work()
+        fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
+            work(&mut self.disk)
         }
 
         fn now(&self) -> Seconds {
@@ -177,6 +181,6 @@ pub mod mock {
 
     /// Runs `work` on each of `parts` threads, and returns what each returned.
     pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Thread) -> T + Sync) -> Vec<T> {
-        mock::on_threads(parts, |channels| work(&mut Thread { channels, rounds: 0 }))
+        mock::on_threads(parts, |channels| work(&mut Thread { channels, rounds: 0, disk: Told::default() }))
     }
 }

@@ -8,8 +8,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::budget::Budget;
 use super::record::{Key, Value, Word};
-use super::runs::{Runs, Sorted};
-use super::scratch::Scratch;
+use super::runs::{Runs, Sorted, held};
+use crate::app::spill::{Disk, Scratch};
 
 /// Bytes that an entry takes in the table beside its word: two words of a
 /// pointer, three of a tally, the allocator's, and room to grow.
@@ -20,14 +20,13 @@ pub struct Combiner<V> {
     table: HashMap<Word, V, FxBuildHasher>,
     held: usize,
     budget: Budget,
-    parts: usize,
     runs: Runs,
 }
 
 impl<V: Value> Combiner<V> {
-    /// An empty one for `parts` owners.
-    pub fn new(parts: usize, budget: Budget, scratch: &Scratch) -> Self {
-        Combiner { table: HashMap::default(), held: 0, budget, parts, runs: Runs::new(scratch) }
+    /// An empty one.
+    pub fn new(budget: Budget, scratch: &Scratch) -> Self {
+        Combiner { table: HashMap::default(), held: 0, budget, runs: Runs::new(budget, scratch) }
     }
 
     /// The value of a word.
@@ -43,18 +42,24 @@ impl<V: Value> Combiner<V> {
 
     /// Spills if the table is full. Values may be told in which document they
     /// were seen last: call this between documents only.
-    pub fn settle(&mut self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// An attempt fault where the disk fails.
+    pub fn settle(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
         if self.held <= self.budget.combiner() {
             return Ok(());
         }
         self.held = 0;
-        let records = records(self.table.drain(), self.parts);
-        self.runs.add(records.into_iter().map(|records| records.into_iter().map(Ok)))
+        let records = records(self.table.drain(), self.budget.parts());
+        self.runs.add(disk, records.into_iter().map(held))
     }
 
     /// All records, ready to be read owner by owner.
-    pub fn finish(mut self) -> Result<Sorted<Word, V>, Fault> {
-        Sorted::new(records(self.table.drain(), self.parts), self.runs, self.budget)
+    ///
+    /// # Errors
+    /// An attempt fault where the disk fails.
+    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<Sorted<Word, V>, Fault> {
+        Sorted::new(disk, records(self.table.drain(), self.budget.parts()), self.runs)
     }
 }
 

@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use super::budget::Budget;
 use super::radix::{self, Pair};
 use super::record::{Key, Number, Tally, Value};
-use super::runs::{Runs, Sorted};
-use super::scratch::Scratch;
+use super::runs::{Runs, Sorted, held};
+use crate::app::spill::{Disk, Scratch};
 
 /// A key that is a number, and is ordered as numbers are.
 pub trait Numeric: Key {
@@ -59,20 +59,18 @@ pub struct List<K, V> {
     pairs: Vec<Pair>,
     spare: Vec<Pair>,
     budget: Budget,
-    parts: usize,
     runs: Runs,
     records: PhantomData<(K, V)>,
 }
 
 impl<K: Numeric, V: Gathered> List<K, V> {
-    /// An empty one for `parts` owners.
-    pub fn new(parts: usize, budget: Budget, scratch: &Scratch) -> Self {
+    /// An empty one.
+    pub fn new(budget: Budget, scratch: &Scratch) -> Self {
         List {
             pairs: Vec::new(),
             spare: Vec::new(),
             budget,
-            parts,
-            runs: Runs::new(scratch),
+            runs: Runs::new(budget, scratch),
             records: PhantomData,
         }
     }
@@ -84,29 +82,36 @@ impl<K: Numeric, V: Gathered> List<K, V> {
 
     /// Spills if the list is full: call this between documents only, so that
     /// none is counted twice.
-    pub fn settle(&mut self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// An attempt fault where the disk fails.
+    pub fn settle(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
         if self.pairs.len() * WEIGHT <= self.budget.combiner() {
             return Ok(());
         }
         let records = self.records();
-        self.runs.add(records.into_iter().map(|records| records.into_iter().map(Ok)))
+        self.runs.add(disk, records.into_iter().map(held))
     }
 
     /// All records, ready to be read owner by owner.
-    pub fn finish(mut self) -> Result<Sorted<K, V>, Fault> {
+    ///
+    /// # Errors
+    /// An attempt fault where the disk fails.
+    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<Sorted<K, V>, Fault> {
         let rest = self.records();
-        Sorted::new(rest, self.runs, self.budget)
+        Sorted::new(disk, rest, self.runs)
     }
 
     /// Each owner's records by key; the list is empty then.
     fn records(&mut self) -> Vec<Vec<(K, V)>> {
+        let parts = self.budget.parts();
         radix::sort(&mut self.pairs, &mut self.spare);
         // Room that is not used costs nothing until it is touched.
-        let room = self.pairs.len() / self.parts;
-        let mut owners: Vec<Vec<(K, V)>> = (0..self.parts).map(|_| Vec::with_capacity(room)).collect();
+        let room = self.pairs.len() / parts;
+        let mut owners: Vec<Vec<(K, V)>> = (0..parts).map(|_| Vec::with_capacity(room)).collect();
         for occurrences in self.pairs.chunk_by(|a, b| a.0 == b.0) {
             let key = K::of_number(occurrences[0].0);
-            owners[key.owner(self.parts)].push((key, V::gather(occurrences)));
+            owners[key.owner(parts)].push((key, V::gather(occurrences)));
         }
         self.pairs.clear();
         owners

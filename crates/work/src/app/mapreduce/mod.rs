@@ -9,7 +9,7 @@
 //! | `cluster` | what a job needs of the nodes that run it |
 //! | `record` | keys and values, and how they travel |
 //! | `budget` | how the memory limit is shared out |
-//! | `scratch`, `spool` | where data goes that must not stay in memory |
+//! | `spool` | a queue of which memory holds the end |
 //! | `combine`, `list`, `radix` | the map side: a table for words, a sorted list for numbers |
 //! | `runs` | what the map side hands on: sorted runs on disk, the rest in memory |
 //! | `merge` | many sorted streams into one |
@@ -23,6 +23,5 @@ mod merge;
 mod radix;
 pub mod record;
 pub mod runs;
-pub mod scratch;
 pub mod shuffle;
 pub mod spool;

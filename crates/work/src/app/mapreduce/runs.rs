@@ -2,115 +2,114 @@
 
 use crosstalk_core::Fault;
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::Write;
 use std::ops::Range;
 
 use super::budget::Budget;
 use super::merge::{Merge, Run, Stream};
 use super::record::{Key, Value};
-use super::scratch::Scratch;
-
-/// Runs that are merged at once; more are merged into longer runs first.
-const FAN_IN: usize = 16;
-
-/// Bytes of records that are written at once.
-const BLOCK: usize = 64 << 10;
+use crate::app::spill::{Disk, Scratch, SpillFile};
 
 /// Sorted runs in one file.
 pub(super) struct Runs {
+    budget: Budget,
     scratch: Scratch,
-    file: Option<File>,
-    length: u64,
+    file: Option<SpillFile>,
     /// Run → owner → where its records are.
     of: VecDeque<Vec<Range<u64>>>,
 }
 
+/// Records that are in memory.
+pub(super) fn held<'a, K: 'a, V: 'a>(records: Vec<(K, V)>) -> Stream<'a, K, V> {
+    let mut records = records.into_iter();
+    Box::new(move |_| records.next().map(Ok))
+}
+
 impl Runs {
     /// None yet.
-    pub(super) fn new(scratch: &Scratch) -> Self {
-        Runs { scratch: scratch.clone(), file: None, length: 0, of: VecDeque::new() }
+    pub(super) fn new(budget: Budget, scratch: &Scratch) -> Self {
+        Runs { budget, scratch: scratch.clone(), file: None, of: VecDeque::new() }
     }
 
     /// Writes a run from each owner's records.
-    pub(super) fn add<K: Key, V: Value>(
+    pub(super) fn add<'a, K: Key + 'a, V: Value + 'a>(
         &mut self,
-        owners: impl Iterator<Item = impl Iterator<Item = Result<(K, V), Fault>>>,
+        disk: &mut dyn Disk,
+        owners: impl Iterator<Item = Stream<'a, K, V>>,
     ) -> Result<(), Fault> {
-        let mut sections = Vec::new();
-        let mut block = Vec::new();
-        for records in owners {
-            let begin = self.length;
-            for record in records {
-                let (key, value) = record?;
-                key.write(&mut block);
-                value.write(&mut block);
-                if block.len() >= BLOCK {
-                    self.write(&mut block)?;
-                }
-            }
-            self.write(&mut block)?;
-            sections.push(begin..self.length);
-        }
-        self.of.push_back(sections);
-        Ok(())
-    }
-
-    fn write(&mut self, block: &mut Vec<u8>) -> Result<(), Fault> {
-        if block.is_empty() {
-            return Ok(());
-        }
-        let mut file = match self.file.take() {
+        let file = match &mut self.file {
             Some(file) => file,
-            None => self.scratch.file()?,
+            none => none.insert(SpillFile::new(&self.scratch)?),
         };
-        file.write_all(block).map_err(|e| self.scratch.fault(format!("cannot spill: {e}")))?;
-        self.file = Some(file);
-        self.length += block.len() as u64;
-        self.scratch.count(block.len());
-        block.clear();
+        let block = self.budget.window(1);
+        let run = owners.map(|mut records| write(disk, file, block, &mut *records));
+        self.of.push_back(run.collect::<Result<_, _>>()?);
         Ok(())
     }
 
     /// Merges the oldest runs into one.
-    fn join<K: Key, V: Value>(&mut self, parts: usize, window: usize) -> Result<(), Fault> {
-        let oldest: Vec<_> = self.of.drain(..FAN_IN).collect();
-        let Some(file) = self.file.as_ref().map(File::try_clone) else { return Ok(()) };
-        let file = file.map_err(|e| self.scratch.fault(format!("cannot spill: {e}")))?;
-        self.add((0..parts).map(|owner| {
-            let runs = oldest.iter().map(|run| Run::new(&file, run[owner].clone(), window));
-            Merge::<K, V>::new(runs.map(Run::records).collect())
-        }))
+    fn join<K: Key, V: Value>(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let count = self.budget.fan_in();
+        let (window, block) = (self.budget.window(count), self.budget.window(1));
+        let oldest: Vec<_> = self.of.drain(..count).collect();
+        let joined = (0..self.budget.parts()).map(|owner| {
+            let runs = oldest.iter().map(|run| Run::new(file, run[owner].clone(), window));
+            let mut merge = Merge::<K, V>::new(runs.map(Run::records).collect());
+            write(disk, file, block, &mut |disk| merge.next(disk))
+        });
+        let joined = joined.collect::<Result<_, _>>()?;
+        self.of.push_back(joined);
+        Ok(())
     }
+}
+
+/// Appends records, a block at a time; returns where they are.
+fn write<K: Key, V: Value>(
+    disk: &mut dyn Disk,
+    file: &SpillFile,
+    size: usize,
+    records: &mut dyn FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>>,
+) -> Result<Range<u64>, Fault> {
+    let (begin, mut block) = (file.length(), Vec::new());
+    while let Some(record) = records(disk) {
+        let (key, value) = record?;
+        key.write(&mut block);
+        value.write(&mut block);
+        if block.len() >= size {
+            file.append(disk, &block)?;
+            block.clear();
+        }
+    }
+    if !block.is_empty() {
+        file.append(disk, &block)?;
+    }
+    Ok(begin..file.length())
 }
 
 /// All records of the map side, sorted.
 pub struct Sorted<K, V> {
     rest: Vec<Vec<(K, V)>>,
     runs: Runs,
-    window: usize,
 }
 
 impl<K: Key, V: Value> Sorted<K, V> {
     /// Of runs and of what is in memory, owner by owner. Merges runs until few
     /// are left.
-    pub(super) fn new(rest: Vec<Vec<(K, V)>>, mut runs: Runs, budget: Budget) -> Result<Self, Fault> {
-        let parts = rest.len();
-        while runs.of.len() > FAN_IN {
-            runs.join::<K, V>(parts, budget.window(FAN_IN))?;
+    pub(super) fn new(disk: &mut dyn Disk, rest: Vec<Vec<(K, V)>>, mut runs: Runs) -> Result<Self, Fault> {
+        while runs.of.len() > runs.budget.fan_in() {
+            runs.join::<K, V>(disk)?;
         }
-        let streams = (runs.of.len() + 1) * parts;
-        Ok(Sorted { rest, window: budget.window(streams), runs })
+        Ok(Sorted { rest, runs })
     }
 
     /// Each owner's records, by key. What was in memory is handed out.
     pub fn owners(&mut self) -> Vec<Merge<'_, K, V>> {
-        let Sorted { rest, runs, window } = self;
+        let Sorted { rest, runs } = self;
+        let window = runs.budget.window((runs.of.len() + 1) * rest.len());
         let merged = |(owner, records): (usize, &mut Vec<(K, V)>)| {
-            let memory: Stream<K, V> = Box::new(std::mem::take(records).into_iter().map(Ok));
-            let mut streams = vec![memory];
+            let mut streams = vec![held(std::mem::take(records))];
             if let Some(file) = &runs.file {
-                let runs = runs.of.iter().map(|run| Run::new(file, run[owner].clone(), *window));
+                let runs = runs.of.iter().map(|run| Run::new(file, run[owner].clone(), window));
                 streams.extend(runs.map(Run::records));
             }
             Merge::new(streams)

@@ -7,14 +7,14 @@ use super::cluster::Cluster;
 use super::merge::{Merge, spooled};
 use super::record::{Key, Value};
 use super::runs::Sorted;
-use super::scratch::Scratch;
 use super::spool::Spool;
+use crate::app::spill::{Disk, Scratch};
 
 /// Hands the records that `finish` gives to their owners; `reduce` sees the keys that this
 /// part owns, ascending, each once with the sum of its values. Returns the
 /// bytes that went to other parts.
 pub fn shuffle<K: Key, V: Value>(
-    finish: impl FnOnce() -> Result<Sorted<K, V>, Fault>,
+    finish: impl FnOnce(&mut dyn Disk) -> Result<Sorted<K, V>, Fault>,
     budget: Budget,
     scratch: &Scratch,
     cluster: &mut impl Cluster,
@@ -23,39 +23,49 @@ pub fn shuffle<K: Key, V: Value>(
     let (part, parts) = (cluster.part(), cluster.parts());
     let mut sorted = cluster.parallel(finish)?;
     let mut owners = sorted.owners();
-    let mut spools: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.arrived(parts))).collect();
+    let mut spools: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.arrived())).collect();
     let mut sent = 0;
     let mut pending = true;
     while pending {
         let mut more = false;
-        let fill = |owner: &mut Merge<K, V>| {
-            let (block, left) = block(owner, budget.block(parts))?;
-            more |= left;
-            Ok(block)
-        };
-        let blocks = cluster.serialise(|| owners.iter_mut().map(fill).collect::<Result<Vec<_>, Fault>>())?;
+        let blocks = cluster.serialise(|disk| {
+            let fill = |owner: &mut Merge<K, V>| {
+                let (block, left) = block(disk, owner, budget.block())?;
+                more |= left;
+                Ok(block)
+            };
+            owners.iter_mut().map(fill).collect::<Result<Vec<_>, Fault>>()
+        })?;
         sent +=
             blocks.iter().enumerate().filter(|(to, _)| *to != part).map(|(_, b)| b.len() as u64).sum::<u64>();
         let arrived = cluster.round(blocks, more)?;
-        cluster.serialise(|| {
-            spools.iter_mut().zip(&arrived.buffers).try_for_each(|(spool, buffer)| spool.push(buffer))
+        cluster.serialise(|disk| {
+            spools.iter_mut().zip(&arrived.buffers).try_for_each(|(spool, buffer)| spool.push(disk, buffer))
         })?;
         pending = arrived.more;
     }
     drop(owners);
     drop(sorted);
-    cluster.parallel(|| {
-        let streams = spools.iter().map(|spool| spooled(spool.reader())).collect();
-        Merge::new(streams).try_for_each(|record| record.and_then(|(key, value)| reduce(key, value)))
+    cluster.parallel(|disk| {
+        let mut merge = Merge::new(spools.iter().map(|spool| spooled(spool.reader())).collect());
+        while let Some(record) = merge.next(disk) {
+            let (key, value) = record?;
+            reduce(key, value)?;
+        }
+        Ok::<_, Fault>(())
     })?;
     Ok(sent)
 }
 
 /// Records of about `size` bytes, and whether there may be more.
-fn block<K: Key, V: Value>(records: &mut Merge<K, V>, size: usize) -> Result<(Vec<u8>, bool), Fault> {
+fn block<K: Key, V: Value>(
+    disk: &mut dyn Disk,
+    records: &mut Merge<K, V>,
+    size: usize,
+) -> Result<(Vec<u8>, bool), Fault> {
     let mut block = Vec::new();
     while block.len() < size {
-        let Some(record) = records.next() else { return Ok((block, false)) };
+        let Some(record) = records.next(disk) else { return Ok((block, false)) };
         let (key, value) = record?;
         key.write(&mut block);
         value.write(&mut block);
@@ -71,7 +81,7 @@ mod tests {
     use crate::app::mapreduce::combine::Combiner;
     use crate::app::mapreduce::list::List;
     use crate::app::mapreduce::record::{Number, Tally, Word};
-    use crate::app::mapreduce::scratch::Spilled;
+    use crate::app::spill::Moved;
     use std::collections::BTreeMap;
 
     /// Word → its count and its documents.
@@ -96,15 +106,15 @@ mod tests {
         seen.into_iter().map(|(word, documents)| (word, total(documents))).collect()
     }
 
-    fn counted(parts: usize, limit: u64) -> Vec<(Counts, Spilled, usize)> {
+    fn counted(parts: usize, limit: u64) -> Vec<(Counts, Moved, usize)> {
         on_threads(parts, |cluster| {
-            let scratch = Scratch::new(std::env::temp_dir());
-            let budget = Budget::new(limit);
-            let mut combiner = Combiner::<Tally>::new(parts, budget, &scratch);
+            let scratch = Scratch::temporary();
+            let budget = Budget::of(limit, parts);
+            let mut combiner = Combiner::<Tally>::new(budget, &scratch);
             let mut last = 0;
             for (document, word) in words(cluster.part() as u64) {
                 if document != last {
-                    combiner.settle().expect("settles");
+                    combiner.settle(&mut cluster.disk).expect("settles");
                 }
                 last = document;
                 combiner.at(&word).see(document);
@@ -112,7 +122,7 @@ mod tests {
             let mut found = BTreeMap::new();
             let mut before: Option<Word> = None;
             shuffle(
-                || combiner.finish(),
+                |disk| combiner.finish(disk),
                 budget,
                 &scratch,
                 cluster,
@@ -125,7 +135,10 @@ mod tests {
                 },
             )
             .expect("shuffles");
-            (found, scratch.spilled(), cluster.rounds)
+            let told = std::mem::take(&mut cluster.disk).moved();
+            let moved = scratch.moved();
+            assert_eq!(told, (moved.written + moved.read, moved.seeks as usize), "all is accounted for");
+            (found, moved, cluster.rounds)
         })
     }
 
@@ -141,7 +154,7 @@ mod tests {
                     }
                 }
                 assert_eq!(together, expected(parts as u64), "{parts} parts, {limit} bytes");
-                let spilled = told.iter().map(|(_, spilled, _)| spilled.bytes).sum::<u64>();
+                let spilled = told.iter().map(|(_, moved, _)| moved.written).sum::<u64>();
                 assert_eq!(spilled > 0, limit < 1 << 30, "{parts} parts, {limit} bytes");
             }
         }
@@ -150,11 +163,12 @@ mod tests {
     #[test]
     fn many_runs_are_merged_in_several_passes() {
         // A table of 1 KiB spills after every document: 300 runs.
-        let (found, spilled, rounds) = counted(1, 4 << 10).remove(0);
+        let (found, moved, rounds) = counted(1, 4 << 10).remove(0);
         assert_eq!(found, expected(1));
-        assert!(spilled.spills > 300, "{spilled:?}");
+        assert!(moved.writes > 300, "{moved:?}");
         let once: usize = words(0).map(|(_, word)| word.len() + 3).sum();
-        assert!(spilled.bytes > once as u64, "{spilled:?} of {once} bytes");
+        assert!(moved.written > once as u64, "{moved:?} of {once} bytes");
+        assert!(moved.read >= moved.written, "{moved:?}");
         assert!(rounds > 1, "rounds of at most a kibibyte");
     }
 
@@ -164,12 +178,12 @@ mod tests {
             |word: &Word| Number(std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0)) << 20);
         for (parts, limit) in [(1, 1 << 30), (1, 4 << 10), (3, 1 << 30), (3, 64 << 10)] {
             let told = on_threads(parts, |cluster| {
-                let (budget, scratch) = (Budget::new(limit), Scratch::new(std::env::temp_dir()));
-                let mut list = List::<Number, Tally>::new(parts, budget, &scratch);
+                let (budget, scratch) = (Budget::of(limit, parts), Scratch::temporary());
+                let mut list = List::<Number, Tally>::new(budget, &scratch);
                 let mut last = 0;
                 for (document, word) in words(cluster.part() as u64) {
                     if document != last {
-                        list.settle().expect("settles");
+                        list.settle(&mut cluster.disk).expect("settles");
                     }
                     last = document;
                     list.add(number(&word), document);
@@ -179,8 +193,8 @@ mod tests {
                     found.push((key, (tally.count, tally.documents)));
                     Ok(())
                 };
-                shuffle(|| list.finish(), budget, &scratch, cluster, keep).expect("shuffles");
-                (found, scratch.spilled().bytes)
+                shuffle(|disk| list.finish(disk), budget, &scratch, cluster, keep).expect("shuffles");
+                (found, scratch.moved().written)
             });
             assert!(told.iter().all(|(found, _)| found.is_sorted_by_key(|(key, _)| *key)));
             assert_eq!(told.iter().any(|(_, bytes)| *bytes > 0), limit < 1 << 30);
@@ -195,10 +209,10 @@ mod tests {
     #[test]
     fn nothing_is_shuffled_in_one_round() {
         let rounds = on_threads(3, |cluster| {
-            let (budget, scratch) = (Budget::new(1 << 20), Scratch::new(std::env::temp_dir()));
-            let list = List::<Number, u64>::new(3, budget, &scratch);
+            let (budget, scratch) = (Budget::of(1 << 20, 3), Scratch::temporary());
+            let list = List::<Number, u64>::new(budget, &scratch);
             let nothing = |_, _| Err(Fault::attempt("there is no key"));
-            assert_eq!(shuffle(|| list.finish(), budget, &scratch, cluster, nothing), Ok(0));
+            assert_eq!(shuffle(|disk| list.finish(disk), budget, &scratch, cluster, nothing), Ok(0));
             cluster.rounds
         });
         assert_eq!(rounds, [1, 1, 1]);

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::ranks::{Balance, Ranks};
 use super::shard::{EDGE, Shard};
-use crate::app::spill::{Disk, Spilled};
+use crate::app::spill::{Disk, Numbers, Scratch};
 
 /// A block of edges takes this part of the memory, where rows are short.
 const PART: u64 = 16;
@@ -29,7 +29,7 @@ struct Fit {
 
 /// Edges on the disk.
 pub struct Overflow {
-    file: Spilled,
+    file: Numbers,
     blocks: Vec<Range<usize>>,
     /// The edges of a block.
     columns: Vec<u32>,
@@ -49,7 +49,7 @@ impl Overflow {
         if blocks.is_empty() {
             return Ok(None);
         }
-        let mut file = Spilled::new()?;
+        let mut file = Numbers::new(&Scratch::temporary())?;
         let tail = shard.keep(held);
         file.append(disk, &tail)?;
         let edges = |rows: &Range<usize>| shard.edges_of(rows).len();

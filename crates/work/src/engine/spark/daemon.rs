@@ -61,8 +61,19 @@ pub fn worker(
 ) -> Result<Program, Fault> {
     let (host, cores, memory) = (address.to_string(), cores.to_string(), format!("{mebibytes}M"));
     let work = folder.display().to_string();
-    let words =
-        ["--host", &host, "--webui-port", "0", "--cores", &cores, "--memory", &memory, "--work-dir", &work, master];
+    let words = [
+        "--host",
+        &host,
+        "--webui-port",
+        "0",
+        "--cores",
+        &cores,
+        "--memory",
+        &memory,
+        "--work-dir",
+        &work,
+        master,
+    ];
     daemon(found, address, folder, "org.apache.spark.deploy.worker.Worker", &words)
 }
 

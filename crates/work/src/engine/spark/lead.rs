@@ -190,7 +190,13 @@ impl Ready {
         lines.iter_mut().try_for_each(|line| line.say(&Word::Work(wanted.clone())))
     }
 
-    fn ask(&self, led: &mut Led, mut request: Value, lines: &mut [Line], until: &Until) -> Result<Object, Fault> {
+    fn ask(
+        &self,
+        led: &mut Led,
+        mut request: Value,
+        lines: &mut [Line],
+        until: &Until,
+    ) -> Result<Object, Fault> {
         let name = request.to_string();
         // What ran before is warm: one more pass tells.
         let passes = if led.warmed.contains(&name) { (1, 1) } else { (2, MOST_PASSES) };

@@ -1,0 +1,181 @@
+//! The classification on Spark, asked for through `engine::spark`, and held
+//! against our own pipeline, run in this process on the same corpus.
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Origin, Reading};
+use crosstalk_core::units::Bytes;
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use super::config::Config;
+use super::confusion::Confusion;
+use super::corpus::Corpus;
+use super::node::Node;
+use super::pipeline;
+use super::source::{self, Source};
+use crate::app::mapreduce::budget::Memory;
+use crate::app::mapreduce::cluster::Single;
+use crate::app::mapreduce::spool::Spool;
+use crate::app::spill::Scratch;
+use crate::engine::spark::{Job, Object, number};
+
+/// How far the two accuracies may lie apart: a percentage point.
+const ALIKE: f64 = 0.01;
+
+/// What our own pipeline may hold while it checks, in bytes.
+const MEMORY: Bytes = Bytes(1 << 30);
+
+/// What Spark is asked, and how its answer is checked.
+pub fn job(config: Config) -> Job {
+    let checked = config.clone();
+    Job {
+        slaves: config.slaves,
+        ask: Box::new(move |scratch, cores| ask(&config, scratch, cores)),
+        check: Box::new(move |answer, _| check(&checked, answer)),
+    }
+}
+
+fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
+    let settings = &config.settings;
+    Ok(json!({
+        "do": "bayes",
+        "corpus": export(&config.source, scratch)?,
+        "partitions": cores,
+        "remove_labels": settings.remove_labels,
+        "ngrams": settings.ngrams,
+        "min_support": settings.min_support,
+        "max_df": settings.max_df,
+        "test_percent": settings.split.percent,
+        "split_seed": settings.split.seed,
+        "alpha": settings.alpha,
+        "norm": settings.norm,
+        "output": config.output,
+    }))
+}
+
+/// The corpus as a file that every node sees; a generated one is written once.
+fn export(source: &Source, scratch: &Path) -> Result<PathBuf, Fault> {
+    let failed = |path: &Path, e: io::Error| {
+        Fault::environment(format!("cannot hand the corpus to Spark: {e}")).at(path.display().to_string())
+    };
+    let corpus = match source {
+        Source::File(path) => return fs::canonicalize(path).map_err(|e| failed(path, e)),
+        Source::Generated(corpus) => corpus,
+    };
+    let path = scratch.join(format!("{}.xml", name(corpus)));
+    if !path.exists() {
+        // Under another name until it is whole.
+        let part = path.with_extension("part");
+        let write = || -> io::Result<()> {
+            source::export(corpus, &mut BufWriter::new(File::create(&part)?))?;
+            fs::rename(&part, &path)
+        };
+        write().map_err(|e| failed(&path, e))?;
+    }
+    Ok(path)
+}
+
+/// A name that no other corpus has.
+fn name(corpus: &Corpus) -> String {
+    let Corpus { documents, words, vocabulary, categories, topical, mislabelled, seed } = corpus;
+    format!("corpus-{documents}-{words}-{vocabulary}-{categories}-{topical}-{mislabelled}-{seed}")
+}
+
+fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
+    let ours = ours(config)?;
+    for (what, expected) in [("documents", ours.documents), ("features", ours.features)] {
+        let told = match what {
+            "documents" => number(answer, "train")? + number(answer, "test")?,
+            _ => number(answer, what)?,
+        };
+        if told != expected as f64 {
+            return Err(wrong(format!("it counts {told} {what}, there are {expected}")));
+        }
+    }
+    let accuracy = number(answer, "accuracy")?;
+    if (accuracy - ours.accuracy).abs() > ALIKE {
+        return Err(wrong(format!("its accuracy is {accuracy}, ours {}", ours.accuracy)));
+    }
+    let computed = |metric, value| Reading::value(metric, value, Origin::Computed);
+    let mut readings = vec![
+        computed("accuracy", accuracy),
+        computed("documents", ours.documents as f64),
+        computed("features", ours.features as f64),
+    ];
+    for cell in answer.get("confusion").and_then(Value::as_array).into_iter().flatten() {
+        if let (Some(from), Some(to), Some(count)) = (cell[0].as_str(), cell[1].as_str(), cell[2].as_f64()) {
+            readings.push(computed("confusion", count).label("from", from).label("to", to));
+        }
+    }
+    Ok(readings)
+}
+
+/// What our own pipeline finds.
+struct Ours {
+    documents: u64,
+    features: u64,
+    accuracy: f64,
+}
+
+fn ours(config: &Config) -> Result<Ours, Fault> {
+    let scratch = Scratch::new(config.scratch.clone(), "scratch");
+    let memory = Memory::new(MEMORY, 1)?;
+    let mut pages = Spool::new(&scratch, memory.budget().spool());
+    config.source.all(&mut pages)?;
+    let mut single = Single::default();
+    let mut node = Node::new(&config.settings, memory, scratch, &mut single);
+    let mut documents = 0;
+    let learned = pipeline::run(&mut node, pages, |counts, _| {
+        documents = counts.documents();
+        Ok(*counts)
+    })?;
+    let mut confusion = Confusion::default();
+    learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
+    Ok(Ours { documents, features: learned.features as u64, accuracy: confusion.accuracy() })
+}
+
+fn wrong(what: String) -> Fault {
+    Fault::attempt(format!("wrong answer from Spark: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::value::Params;
+
+    fn config() -> Config {
+        let params = Params::default().with("documents", 300).with("document_words", 60);
+        Config::new(&params.with("categories", 4)).expect("reads")
+    }
+
+    #[test]
+    fn an_answer_that_differs_is_named() {
+        let (config, found) = (config(), ours(&config()).expect("runs"));
+        let answer = |documents: u64, features: u64, accuracy: f64| {
+            let answer = json!({
+                "train": documents - 50, "test": 50, "features": features, "accuracy": accuracy,
+                "confusion": [["Arts", "Arts", 40]],
+            });
+            answer.as_object().expect("an object").clone()
+        };
+        let right = answer(found.documents, found.features, found.accuracy - 0.009);
+        let readings = check(&config, &right).expect("is right");
+        assert!(readings.iter().any(|reading| reading.metric == "confusion"));
+        let refusal = |answer: Object| check(&config, &answer).expect_err("refused").message;
+        let (documents, features, accuracy) = (found.documents, found.features, found.accuracy);
+        assert!(refusal(answer(documents - 1, features, accuracy)).contains("documents, there are 300"));
+        assert!(refusal(answer(documents, features + 1, accuracy)).contains("features, there are"));
+        assert!(refusal(answer(documents, features, accuracy - 0.011)).contains("its accuracy is"));
+    }
+
+    #[test]
+    fn spark_reads_the_corpus_that_is_generated() {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        let path = export(&config().source, scratch.path()).expect("writes");
+        let read = Config::new(&Params::default().with("corpus", path.display().to_string())).expect("reads");
+        let (written, generated) = (ours(&read).expect("runs"), ours(&config()).expect("runs"));
+        assert_eq!((written.features, written.accuracy), (generated.features, generated.accuracy));
+    }
+}
