@@ -24,7 +24,10 @@ const SYSTEMS: &[File] =
 const PUBLISHED: &[File] = &[file!("published/published.csv")];
 
 /// The bundled studies: name → text.
-const STUDIES: &[File] = &[("kosmos", include_str!("../../../studies/kosmos.toml"))];
+const STUDIES: &[File] = &[
+    ("kosmos", include_str!("../../../studies/kosmos.toml")),
+    ("engines", include_str!("../../../studies/engines.toml")),
+];
 
 /// Reads the bundled catalogues.
 pub(crate) fn catalogues() -> Result<Catalogues, Fault> {

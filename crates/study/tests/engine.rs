@@ -149,8 +149,8 @@ fn a_section_that_names_what_is_not_there_is_refused_with_its_line() {
         ("scale = 10\n", "scale = 0.5\n", 6, "at least 1"),
         ("[engine.spark.whole.experiment.graph]", "[engine.spark.whole.experiment.grape]", 9, "`grape`"),
     ] {
-        let study = parse(&STUDY.replace(written, wrong), "my.toml").expect("reads");
-        let fault = planned(&study, &on_spark(false)).expect_err("refused").to_string();
+        let read = parse(&STUDY.replace(written, wrong), "my.toml");
+        let fault = read.and_then(|study| planned(&study, &on_spark(false))).expect_err("refused").to_string();
         assert!(fault.starts_with(&format!("my.toml:{line}:")) && fault.contains(what), "{fault}");
     }
 }
