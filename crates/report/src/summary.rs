@@ -24,7 +24,9 @@ const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims t
     that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
 /// What points are, and where they were taken.
-const POINTS: &str = "of what takes longer, hundredths of the faster one's time; taken at the node that has the     most to do, and rounded so that they add up; below zero is what took less. Waiting is for other nodes too,     where it is not said to be for the network";
+const POINTS: &str = "hundredths of the faster one's time, taken at the node that has the most to do, and rounded \
+    so that they add up to what is extra; below zero is what took less. Waiting is for other nodes too, where it \
+    is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
