@@ -4,10 +4,8 @@
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe;
 use crosstalk_study::command::EXPERIMENT as COMMAND;
-use crosstalk_study::findings::{
-    CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, RunSummary, TableCell,
-};
-use crosstalk_study::{number, part};
+use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, TableCell};
+use crosstalk_study::number;
 use std::collections::BTreeSet;
 
 use crate::{label, words};
@@ -24,6 +22,11 @@ pub struct Fact {
 /// How sure the intervals are, and why the same number may have two.
 const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
     that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
+
+/// What points are, and where they were taken.
+const POINTS: &str = "hundredths of the faster one's time, taken at the node that has the most to do, and rounded \
+    so that they add up to what is extra; below zero is what took less. Waiting is for other nodes too, where it \
+    is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -45,7 +48,8 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
 }
 
 /// What the deciding sentence rests on.
-pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
+pub fn rests_on(findings: &Findings) -> Vec<Fact> {
+    let run = &findings.run;
     let blocks = label::behind(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
@@ -65,6 +69,9 @@ pub fn rests_on(run: &RunSummary) -> Vec<Fact> {
     }
     facts.extend(run.noise.iter().map(|noise| fact("Noise floor", floor(noise))));
     facts.extend(run.noise.iter().filter_map(|noise| Some(fact("Detectable", detectable(noise)?))));
+    let attributed = findings.comparisons.iter().any(|c| c.attribution.is_some())
+        || findings.claims.iter().any(|c| c.attribution.is_some());
+    facts.extend(attributed.then(|| fact("Points", POINTS)));
     facts
 }
 
@@ -141,17 +148,9 @@ pub fn place(c: &Comparison) -> String {
     if at.is_empty() { format!("{head}{better}") } else { format!("{head}{better}; {at}") }
 }
 
-/// Which share of the change each cause has, the largest first: `waiting 92 %, computing 6 %`.
-/// Below zero is what went the other way, so that others have more than the whole.
-pub fn causes(c: &Comparison) -> String {
-    let mut causes: Vec<(&String, f64)> = c.causes.iter().map(|(cause, share)| (cause, *share)).collect();
-    // Less than half a percent is not worth a word.
-    causes.retain(|(_, share)| share.abs() >= 0.005);
-    causes.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-    let words = |(cause, share): (&String, f64)| {
-        format!("{} {}", part::words(cause), number::number((share * 100.0).round(), "").trim_end()) + " %"
-    };
-    causes.into_iter().map(words).collect::<Vec<_>>().join(", ")
+/// Where the extra time of a comparison goes, where that is known.
+pub fn attribution(c: &Comparison) -> &str {
+    c.attribution.as_ref().map_or("", |attribution| attribution.text.as_str())
 }
 
 /// The verdicts that occur, in their order, and on how many claims: `2 reproduced`.

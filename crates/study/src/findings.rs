@@ -151,8 +151,30 @@ pub struct Comparison {
     pub detectable: Option<f64>,
     /// Which part of the change each cause bears: `compute`, `wait`, `serialise` → share (may exceed 1 or be negative). Empty when unknown.
     pub causes: BTreeMap<String, f64>,
+    /// The same in points of the time; `None` where the difference or the parts are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<Attribution>,
     /// Whether measured, emulated …
     pub origin: Origin,
+}
+
+/// Where the extra time of the slower of two goes, in points: hundredths of the
+/// faster one's time, taken at the node that has the most to do.
+///
+/// Numbers are as they are shown: whole, or with one digit where `extra` is below
+/// ten, and rounded together, so that the points add up to `extra`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// What takes longer.
+    pub slower: String,
+    /// What it takes longer than.
+    pub faster: String,
+    /// How much longer, in percent.
+    pub extra: f64,
+    /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → points; below zero is what went the other way.
+    pub points: BTreeMap<String, f64>,
+    /// "of microblade's extra 26 %, 24 points are waiting for the network, 2 computing".
+    pub text: String,
 }
 
 /// The verdict on a claim, in the order they are shown.
@@ -194,6 +216,9 @@ pub struct ClaimFinding {
     pub margin: Option<f64>,
     /// The unit of `found` and `published`.
     pub unit: String,
+    /// Where the extra time goes, of a ratio of two cells' times; `None` where that or the difference is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<Attribution>,
 }
 
 /// Attempts of one cell.

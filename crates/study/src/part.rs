@@ -1,5 +1,7 @@
 //! What the parts of a time are called, wherever people read of them.
 
+/// The part that is not work.
+pub const WAIT: &str = "wait";
 /// What no part accounts for.
 pub const OTHER: &str = "other";
 
@@ -7,8 +9,9 @@ pub const OTHER: &str = "other";
 pub fn words(part: &str) -> String {
     match part {
         "compute" => "computing".into(),
-        "wait" => "waiting".into(),
+        WAIT => "waiting".into(),
         "serialise" => "serialising".into(),
+        "spill" => "spilling".into(),
         "queue" => "waiting for a processor".into(),
         OTHER => "not accounted for".into(),
         named => named.replace('_', " "),

@@ -304,6 +304,15 @@ fn marks_without_a_place() {
 }
 
 #[test]
+fn a_figure_of_nodes_has_no_series_and_every_other_one() {
+    let drawn = "kind = \"lines\"\nmetric = \"bandwidth\"\nx = \"size\"\nseries = \"system\"";
+    let nodes = "kind = \"nodes\"\nmetric = \"bandwidth\"\nx = \"size\"";
+    expect(drawn, &format!("{nodes}\nseries = \"system\""), 25, "are the nodes", "leave `series` out");
+    expect("series = \"system\"\nlog", "log", 19, "missing `series`", "the factor");
+    expect(drawn, nodes, 23, "is a part of `bandwidth`", "its metrics are bandwidth");
+}
+
+#[test]
 fn what_is_compared_must_make_a_difference() {
     let (taken, fixed) = ("system = \"$system\"", "system = \"microblade\"");
     expect(taken, fixed, 10, "nothing takes factor `system`", "\"$system\"");

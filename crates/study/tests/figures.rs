@@ -3,17 +3,17 @@
 mod mock;
 mod synthetic;
 
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Origin, Reading};
 use crosstalk_study::findings::{FigureKind, Scale, TableCell};
 use synthetic::graph::graph;
-use synthetic::{is, number};
+use synthetic::{is, made, number};
 
 #[test]
 fn figures_stand_beside_what_was_published() {
     let (made, run) = graph(12);
     let findings = made.findings(&run);
     let names: Vec<&str> = findings.figures.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["split", "relative", "times"], "in the order asked for");
+    assert_eq!(names, ["split", "split-by-node", "relative", "times"], "in the order asked for");
 
     let split = &findings.figures[0];
     assert_eq!((split.kind, split.y.unit.as_str(), split.series.len()), (FigureKind::Stacked, "s", 4));
@@ -21,14 +21,14 @@ fn figures_stand_beside_what_was_published() {
         split.series.iter().find(|s| s.group == "kosmos-srio" && s.name == "waiting").expect("is drawn");
     assert!((wait.points[0].y.value - 0.2).abs() < 0.1, "at the busy node, not the idle one: {wait:?}");
 
-    let relative = &findings.figures[1];
+    let relative = &findings.figures[2];
     assert_eq!((relative.kind, relative.y.unit.as_str()), (FigureKind::Bars, "ratio"));
     let published: Vec<_> = relative.series.iter().filter(|s| s.origin == Origin::Published).collect();
     assert_eq!((published.len(), published[0].name.as_str()), (1, "microblade"));
     let values: Vec<f64> = published[0].points.iter().map(|p| (p.y.value * 1000.0).round()).collect();
     assert_eq!(values, [1187.0, 1258.0], "changes in percent are ratios");
 
-    let times = &findings.figures[2];
+    let times = &findings.figures[3];
     assert_eq!((times.x.scale, times.y.scale), (Scale::Log, Scale::Log));
     let own = times
         .series
@@ -41,6 +41,66 @@ fn figures_stand_beside_what_was_published() {
         (printed.expect("is drawn").points[1].y.value - 731.0 / 581.0).abs() < 1e-9,
         "over that of KOSMOS"
     );
+}
+
+#[test]
+fn every_node_has_a_bar_of_its_own_with_all_parts() {
+    let (made, mut run) = graph(12);
+    // One node spills, in one block only.
+    let spilt = run.attempts.iter_mut().find(|a| is(&a.levels, "system", "microblade")).expect("is run");
+    assert_eq!(number(&spilt.levels, "slaves"), 1.0);
+    spilt.readings.push(Reading::value("time_spill", 12.0, Origin::Emulated).label("node", 1));
+    let findings = made.findings(&run);
+    let figure = &findings.figures[1];
+    assert_eq!((figure.kind, figure.x.label.as_str()), (FigureKind::Stacked, "system"));
+    let bars: Vec<(&str, &str)> = figure.series.iter().map(|s| (s.group.as_str(), s.name.as_str())).collect();
+    let expected = [
+        ("master", "computing"),
+        ("master", "waiting"),
+        ("slave 1", "computing"),
+        ("slave 1", "spilling"),
+        ("slave 1", "waiting"),
+    ];
+    assert_eq!(bars, expected);
+    let at = |bar: usize, place: usize| &figure.series[bar].points[place];
+    assert_eq!((at(0, 0).label.as_str(), at(0, 1).label.as_str()), ("microblade", "kosmos-srio"));
+    assert!((at(0, 0).y.value - 0.1).abs() < 0.05, "the master computes a tenth: {:?}", at(0, 0));
+    assert!((at(2, 0).y.value - 1.0).abs() < 0.4, "as the slave does: {:?}", at(2, 0));
+    assert!((at(4, 1).y.value - 0.2).abs() < 0.1, "{:?}", at(4, 1));
+    let spilling = &figure.series[3].points;
+    assert_eq!((spilling.len(), spilling[0].y.n), (1, 12), "where none is told, none was spilt");
+    assert!(spilling[0].y.value < 1e-9, "in eleven of twelve blocks: {spilling:?}");
+}
+
+#[test]
+fn nodes_of_work_without_a_master_go_by_number() {
+    let text = r#"
+        schema = "crosstalk.study/1"
+        name = "job"
+        title = "Job"
+        looks = [12]
+        [experiment.command]
+        work.command = { kind = "command", argv = ["job"], nodes = 2 }
+        factors = { fabric = ["ethernet-1g", "ethernet-10g"] }
+        conditions.fabric = "$fabric"
+        [figure.nodes]
+        title = "Nodes"
+        experiment = "command"
+        kind = "nodes"
+        metric = "time"
+        x = "fabric"
+    "#;
+    let made = made(text);
+    let mut run = made.run(1, 0.01, 5, &|_, _, _| 1.0);
+    for attempt in &mut run.attempts {
+        let told =
+            [10, 9, 2].map(|node| Reading::value("time_compute", 1.0, Origin::Measured).label("node", node));
+        attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));
+        attempt.readings.extend(told);
+    }
+    let findings = made.findings(&run);
+    let bars: Vec<&str> = findings.figures[0].series.iter().map(|s| s.group.as_str()).collect();
+    assert_eq!(bars, ["node 2", "node 9", "node 10"], "in the order of their numbers");
 }
 
 #[test]

@@ -4,10 +4,12 @@
 mod mock;
 mod synthetic;
 
+use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
+use crosstalk_study::plan::Place;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{Decision, bundled_study, decide};
-use synthetic::graph::graph;
+use synthetic::graph::{graph, graph_and};
 use synthetic::{claim, is, made, number};
 
 #[test]
@@ -28,6 +30,102 @@ fn the_gain_is_shared_out_among_its_causes() {
     assert_eq!(findings.headline.command, "crosstalk run synthetic");
 }
 
+/// Claims about the same cells, and one that asks for no ratio of times.
+const CLAIMS: &str = r#"
+    [claim.slower]
+    statement = "MicroBlade is slower"
+    experiment = "graph"
+    where = { slaves = 2 }
+    ratio = { metric = "completion_time", of = { system = "microblade" }, to = { system = "kosmos-srio" } }
+    expect = "> 1"
+    [claim.fewer-slaves]
+    statement = "One slave takes as long as two"
+    experiment = "graph"
+    where = { system = "microblade" }
+    ratio = { metric = "completion_time", of = { slaves = 1 }, to = { slaves = 2 } }
+    published = 1
+    margin = "5 %"
+    [claim.anywhere]
+    statement = "KOSMOS is faster with any number of slaves"
+    experiment = "graph"
+    ratio = { metric = "completion_time", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
+    expect = "< 1"
+    [claim.falling]
+    statement = "It speeds up"
+    experiment = "graph"
+    where = { system = "microblade" }
+    trend = { metric = "completion_time", along = "slaves" }
+    expect = "< 0"
+"#;
+
+#[test]
+fn points_say_where_the_extra_time_goes() {
+    let (made, run) = graph_and(CLAIMS, 12);
+    let findings = made.findings(&run);
+    let comparison = &findings.comparisons[0];
+    assert!(comparison.ratio.value < 1.0, "KOSMOS takes less, and yet MicroBlade is the one with more");
+    let known = comparison.attribution.as_ref().expect("is decided and known");
+    assert_eq!((known.slower.as_str(), known.faster.as_str()), ("microblade", "kosmos-srio"));
+    assert_eq!(known.extra, ((1.0 / comparison.ratio.value - 1.0) * 100.0).round());
+    assert_eq!(known.points.values().sum::<f64>(), known.extra, "{known:?}");
+    assert!((known.points["wait"] - known.extra).abs() < 7.0, "{known:?}");
+    let start = format!("Of microblade's extra {} %, ", known.extra);
+    assert!(known.text.starts_with(&start) && known.text.contains(" waiting for the network"), "{known:?}");
+
+    let slower = claim(&findings, "slower");
+    let other = findings.comparisons.iter().find(|c| number(&c.at, "slaves") == 2.0).expect("is compared");
+    assert_eq!(slower.attribution, other.attribution, "the same cells, the other way round");
+    let unknown = ["fewer-slaves", "anywhere", "falling"];
+    assert!(unknown.iter().all(|name| claim(&findings, name).attribution.is_none()), "{findings:?}");
+}
+
+#[test]
+fn nothing_is_attributed_to_a_difference_that_is_none() {
+    let (made, mut run) = graph_and(CLAIMS, 12);
+    let decided = |run: &Run| {
+        let findings = made.findings(run);
+        let claims = findings.claims.iter().filter(|claim| claim.attribution.is_some()).count();
+        claims + findings.comparisons.iter().filter(|c| c.attribution.is_some()).count()
+    };
+    assert_eq!(decided(&run), 3);
+    let equal = made.run(12, 0.3, 3, &|_, _, _| 1.0);
+    for (attempt, noise) in run.attempts.iter_mut().zip(equal.attempts) {
+        attempt.readings.retain(|r| r.metric != "completion_time");
+        attempt.readings.extend(noise.readings.into_iter().filter(|r| r.metric == "completion_time"));
+    }
+    assert_eq!(decided(&run), 0, "noise has no causes");
+}
+
+#[test]
+fn waiting_may_be_for_a_slower_node() {
+    let (mut made, run) = graph(12);
+    // The same effects, made on MicroBlade's nodes by half as much memory.
+    for cell in &mut made.plan.experiments[0].cells {
+        if let Place::Virtual { memory, .. } = &mut cell.scene.place
+            && is(&cell.levels, "system", "kosmos-srio")
+        {
+            *memory = Some(Bytes(1 << 32));
+        }
+    }
+    let findings = made.findings(&run);
+    let known = findings.comparisons[0].attribution.as_ref().expect("is decided and known");
+    assert!(known.text.contains("waiting") && !known.text.contains("for the network"), "{known:?}");
+    assert!(findings.headline.text.ends_with("; all of the gain is waiting"), "{}", findings.headline.text);
+}
+
+#[test]
+fn findings_of_before_attributions_still_open() {
+    let (made, run) = graph(12);
+    let mut written = serde_json::to_value(made.findings(&run)).expect("writes");
+    for kind in ["comparisons", "claims"] {
+        for one in written[kind].as_array_mut().expect("is a list") {
+            one.as_object_mut().expect("is an object").remove("attribution");
+        }
+    }
+    let read: Findings = serde_json::from_value(written).expect("reads");
+    assert!(read.comparisons.iter().all(|c| c.attribution.is_none() && !c.causes.is_empty()));
+}
+
 #[test]
 fn the_subject_is_said_whatever_level_is_compared_there() {
     let (mut made, run) = graph(12);
@@ -39,7 +137,7 @@ fn the_subject_is_said_whatever_level_is_compared_there() {
 
 #[test]
 fn a_program_may_wait_for_other_things_than_the_network() {
-    let headline = |factor: &str, levels: &str, base: &str| {
+    let headline = |factor: &str, levels: &str, base: &str, argv: &str, place: &str| {
         let made = made(&format!(
             r#"
             schema = "crosstalk.study/1"
@@ -47,7 +145,8 @@ fn a_program_may_wait_for_other_things_than_the_network() {
             title = "Job"
             looks = [12]
             [experiment.command]
-            work.command = {{ kind = "command", argv = ["job", "${factor}"], nodes = 1 }}
+            work.command = {{ kind = "command", argv = {argv}, nodes = 1 }}
+            conditions = {{ fabric = "{place}" }}
             factors = {{ {factor} = {levels} }}
             compare = {{ factor = "{factor}", base = "{base}", metric = "run_time" }}
             "#
@@ -63,9 +162,12 @@ fn a_program_may_wait_for_other_things_than_the_network() {
         }
         made.findings(&run).headline.text
     };
-    let network = headline("fabric", r#"["ethernet-1g", "ethernet-10g"]"#, "ethernet-1g");
+    let fabrics = r#"["ethernet-1g", "ethernet-10g"]"#;
+    let network = headline("fabric", fabrics, "ethernet-1g", r#"["job"]"#, "$fabric");
     assert!(network.ends_with(" of the gain is network waiting"), "{network}");
-    let delay = headline("DELAY", r#"["long", "short"]"#, "long");
+    let told = headline("fabric", fabrics, "ethernet-1g", r#"["job", "$fabric"]"#, "$fabric");
+    assert!(told.ends_with(" of the gain is waiting"), "it may do something else there: {told}");
+    let delay = headline("DELAY", r#"["long", "short"]"#, "long", r#"["job", "$DELAY"]"#, "ethernet-1g");
     assert!(delay.ends_with(" of the gain is waiting"), "{delay}");
 }
 

@@ -5,6 +5,7 @@ use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
+use super::evidence::attribution;
 use crate::plot::{Strip, domain};
 use crate::{summary, words};
 
@@ -36,12 +37,13 @@ pub fn claims(findings: &Findings) -> String {
 fn claim(claim: &ClaimFinding) -> String {
     let verdict = words::claim(claim.verdict);
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p><p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p>{attribution}<p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
         statement = Prose(&claim.statement),
         why = Prose(&claim.why),
+        attribution = attribution(claim.attribution.as_ref()),
         name = Text(&claim.name),
         numbers = numbers(claim),
     )

@@ -3,7 +3,7 @@
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
-use crosstalk_study::findings::{CellFinding, Comparison, Findings, SourceNote};
+use crosstalk_study::findings::{Attribution, CellFinding, Comparison, Findings, SourceNote};
 use crosstalk_study::number;
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub fn rests_on(findings: &Findings) -> String {
         [] => String::new(),
         absences => format!("<div><dt>Unlike a real cluster</dt><dd>{}</dd></div>", list(absences)),
     };
-    let facts: String = summary::rests_on(&findings.run).iter().map(entry).collect();
+    let facts: String = summary::rests_on(findings).iter().map(entry).collect();
     format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>{}"#, comparisons(&findings.comparisons))
 }
 
@@ -87,11 +87,8 @@ fn strip(c: &Comparison) -> Strip<'_> {
 
 fn comparison(c: &Comparison, strip: &str) -> String {
     let verdict = words::comparison(c.verdict);
-    let causes = summary::causes(c);
-    let causes =
-        if causes.is_empty() { causes } else { format!("<p>Of the change: {}.</p>", Prose(&causes)) };
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{causes}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}{least}</div></li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{attribution}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}{least}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
@@ -101,7 +98,13 @@ fn comparison(c: &Comparison, strip: &str) -> String {
         ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
         origin = c.origin.word(),
         least = least(c),
+        attribution = attribution(c.attribution.as_ref()),
     )
+}
+
+/// Where the extra time goes, where that is known.
+pub fn attribution(known: Option<&Attribution>) -> String {
+    known.map_or(String::new(), |a| format!("<p>{}.</p>", Prose(&a.text)))
 }
 
 /// What it would have found, had there been less.

@@ -64,7 +64,7 @@ fn rests_on(findings: &Findings) -> String {
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences: String =
         findings.run.absences.iter().map(|a| format!("- Unlike a real cluster: {}\n", text(a))).collect();
-    let facts = facts(&summary::rests_on(&findings.run));
+    let facts = facts(&summary::rests_on(findings));
     format!("{origins}{facts}{absences}\n{}", comparisons(&findings.comparisons))
 }
 
@@ -73,7 +73,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
         return String::new();
     }
     let head =
-        strings(["From -> to", "Where", "Verdict", "Ratio (95 %)", "Detectable", "Origin", "Of the change"]);
+        strings(["From -> to", "Where", "Verdict", "Ratio (95 %)", "Detectable", "Origin", "Extra time"]);
     let row = |c: &Comparison| {
         vec![
             text(&summary::compared(c)),
@@ -82,7 +82,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
             text(&number::estimate(&c.ratio, "ratio")),
             text(&summary::least(c).unwrap_or_default()),
             c.origin.word().to_string(),
-            text(&summary::causes(c)),
+            text(summary::attribution(c)),
         ]
     };
     let rows: Vec<_> = comparisons.iter().map(row).collect();
@@ -102,7 +102,7 @@ fn claims(claims: &[ClaimFinding]) -> String {
             format!("{} ({})", text(&c.statement), code(&c.name)),
             text(&found),
             text(&published),
-            text(&c.why),
+            text(&why(c)),
         ]
     };
     let rows: Vec<_> = claims.iter().map(row).collect();
@@ -114,6 +114,14 @@ fn claims(claims: &[ClaimFinding]) -> String {
         .map(|v| format!("- **{}**: {}\n", v.word, text(v.meaning)))
         .collect();
     grid(&head, &[false, false, true, true, false], &rows) + &legend
+}
+
+/// Why the verdict is so, and where the extra time goes.
+fn why(c: &ClaimFinding) -> String {
+    match &c.attribution {
+        Some(attribution) => format!("{}. {}", c.why.trim_end_matches('.'), attribution.text),
+        None => c.why.clone(),
+    }
 }
 
 fn table(table: &Table) -> String {

@@ -55,8 +55,10 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     bars().next()?;
     let frame = Frame::of(figure, rows, layout);
     let mut y = TOP;
-    let mut inside = String::new();
+    // Headings may be longer than the names that the axis stands beside: they come on top of it.
+    let (mut inside, mut headings) = (String::new(), String::new());
     for row in rows {
+        headings += &frame.heading(row, &mut y);
         inside += &frame.row(row, &mut y, id);
     }
     let ticks = axes::ticks(&frame.scale, &figure.y.unit, layout.ticks);
@@ -64,7 +66,7 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     let zero = frame.scale.at(0.0).map_or(String::new(), |x| line("axis", x, TOP, x, y + 4.0));
     let label = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), layout.width - 16.0));
     let axis = axes::below(&ticks, y + 4.0, layout.width);
-    let inside = [defs(id, rows), grid, label, inside, zero, axis].concat();
+    let inside = [defs(id, rows), grid, label, inside, zero, axis, headings].concat();
     let size = (layout.width, y + BOTTOM);
     let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
     Some(Drawing { svg, named: false, omitted })
@@ -107,13 +109,16 @@ impl Frame {
         Frame { scale, left, above, width: layout.width }
     }
 
+    /// What opens a group of rows, moving `y` to its lower end.
+    fn heading(&self, row: &Row, y: &mut f64) -> String {
+        let Some(heading) = &row.heading else { return String::new() };
+        *y += HEADING;
+        text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width / BOLD))
+    }
+
     /// One row, moving `y` to its lower end.
     fn row(&self, row: &Row, y: &mut f64, id: &str) -> String {
         let mut out = String::new();
-        if let Some(heading) = &row.heading {
-            *y += HEADING;
-            out += &text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width / BOLD));
-        }
         let class = if row.quiet { "name quiet" } else { "name" };
         if self.above {
             *y += LABEL_ABOVE;

@@ -102,7 +102,7 @@ impl Page {
         let origins: Vec<&str> = summary::origins(findings).into_iter().map(Origin::word).collect();
         let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
         let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
-        for Fact { label, text } in summary::rests_on(&findings.run) {
+        for Fact { label, text } in summary::rests_on(findings) {
             lines.extend(self.item(&format!("{label}: "), &text, Ink::Plain));
         }
         lines
@@ -117,11 +117,16 @@ impl Page {
         let row = |c: &Comparison| {
             let verdict = words::comparison(c.verdict);
             let what = format!("{} ({})", summary::compared(c), summary::place(c));
-            vec![verdict_words(&verdict), number::estimate(&c.ratio, "ratio"), what, summary::causes(c)]
+            vec![
+                verdict_words(&verdict),
+                number::estimate(&c.ratio, "ratio"),
+                what,
+                summary::attribution(c).to_string(),
+            ]
         };
         let mut lines = self.title("Compared, to over from");
         lines.extend(self.grid(
-            &[("", false), ("ratio (95 %)", true), ("from → to", false), ("of the change", false)],
+            &[("", false), ("ratio (95 %)", true), ("from → to", false), ("extra time", false)],
             &shown.iter().map(row).collect::<Vec<_>>(),
             &|row, column| match (row, column) {
                 (Some(row), 0) => Ink::Toned(tones[row]),

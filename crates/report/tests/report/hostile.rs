@@ -27,8 +27,13 @@ pub fn hostile(text: &str) -> Findings {
         [&mut c.experiment, &mut c.metric, &mut c.factor, &mut c.base, &mut c.other]
             .into_iter()
             .for_each(name);
-        c.causes = c.causes.iter().map(|(cause, share)| (format!("{text} {cause}"), *share)).collect();
         c.at.insert(text.into(), text.into());
+    }
+    let claims = findings.claims.iter_mut().map(|claim| &mut claim.attribution);
+    let comparisons = findings.comparisons.iter_mut().map(|c| &mut c.attribution);
+    for known in claims.chain(comparisons).flatten() {
+        [&mut known.slower, &mut known.faster, &mut known.text].into_iter().for_each(name);
+        known.points.insert(text.into(), f64::NAN);
     }
     for figure in &mut findings.figures {
         let axes = [&mut figure.x.label, &mut figure.y.label, &mut figure.y.unit];

@@ -111,22 +111,33 @@ fn claim() -> impl Strategy<Value = ClaimFinding> {
         optional(),
         optional(),
         unit(),
+        attribution(),
     )
-        .prop_map(|(statement, why, verdict, found, published, margin, unit)| ClaimFinding {
-            name: why.clone(),
-            statement,
-            verdict,
-            why,
-            found,
-            published,
-            margin,
-            unit,
+        .prop_map(|(statement, why, verdict, found, published, margin, unit, attribution)| {
+            ClaimFinding {
+                name: why.clone(),
+                statement,
+                verdict,
+                why,
+                found,
+                published,
+                margin,
+                unit,
+                attribution,
+            }
         })
 }
 
+fn attribution() -> impl Strategy<Value = Option<Attribution>> {
+    let known = (text(), text(), number(), btree_map(text(), number(), 0..3)).prop_map(
+        |(slower, text, extra, points)| Attribution { faster: slower.clone(), slower, extra, points, text },
+    );
+    proptest::option::of(known)
+}
+
 fn comparison() -> impl Strategy<Value = Comparison> {
-    (text(), text(), estimate(), btree_map(text(), number(), 0..3), origin()).prop_map(
-        |(base, other, ratio, causes, origin)| Comparison {
+    (text(), text(), estimate(), attribution(), origin()).prop_map(
+        |(base, other, ratio, attribution, origin)| Comparison {
             experiment: base.clone(),
             metric: other.clone(),
             better: Better::Lower,
@@ -137,7 +148,8 @@ fn comparison() -> impl Strategy<Value = Comparison> {
             ratio,
             verdict: ComparisonVerdict::Inconclusive,
             detectable: Some(ratio.value),
-            causes,
+            causes: Default::default(),
+            attribution,
             origin,
         },
     )

@@ -18,7 +18,34 @@ fn intervals_say_how_sure_they_are_and_ratios_which_way_is_better() {
         assert!(shown.contains("95 %; in the sentence, the comparisons and the claims"));
         assert!(shown.contains(": run time (s), lower is better; slaves 6"));
         assert!(!shown.contains("run_time"));
-        assert!(!shown.contains("serialise "), "causes are said in words: {shown}");
+        assert!(!shown.contains("serialise "), "parts are said in words: {shown}");
+    }
+}
+
+#[test]
+fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once() {
+    let mut findings = fixture::example();
+    let page = |findings: &Findings| words(Document::parse(&page(findings)).expect("well-formed").root());
+    let known = |findings: &Findings| {
+        let claims = findings.claims.iter().filter_map(|claim| claim.attribution.clone());
+        let comparisons = findings.comparisons.iter().filter_map(|c| c.attribution.clone());
+        (claims.collect::<Vec<_>>(), comparisons.collect::<Vec<_>>())
+    };
+    let (claims, comparisons) = known(&findings);
+    assert_eq!((claims.len(), comparisons.len()), (1, 3));
+    for shown in [page(&findings), markdown(&findings)] {
+        for known in claims.iter().chain(&comparisons) {
+            assert!(shown.contains(&known.text), "{}: {shown}", known.text);
+        }
+        assert_eq!(shown.matches("hundredths of the faster one's time").count(), 1);
+    }
+    let shown = terminal(&findings, 400, false);
+    assert!(comparisons.iter().all(|known| shown.contains(&known.text)), "{shown}");
+
+    findings.claims.iter_mut().for_each(|claim| claim.attribution = None);
+    findings.comparisons.iter_mut().for_each(|c| c.attribution = None);
+    for shown in [page(&findings), markdown(&findings), terminal(&findings, 400, false)] {
+        assert!(!shown.contains("'s extra ") && !shown.contains("hundredths"), "{shown}");
     }
 }
 

@@ -252,7 +252,7 @@ fn markdown_is_ascii_and_its_tables_are_square() {
         tables += usize::from(now > 0 && columns == 0);
         columns = now;
     }
-    assert_eq!(tables, 9, "comparisons, claims, four figures, two tables, cells");
+    assert_eq!(tables, 10, "comparisons, claims, five figures, two tables, cells");
     assert!(text.contains("| 2 | 1.66 s (1.61-1.71) |"), "the scaling figure's values");
     assert!(text.contains("| 2 slaves, microblade |"), "a bar of the stacked figure");
 }

@@ -4,39 +4,37 @@
 //! `time_serialise` … (unit `s`, label `node`). The split is taken at the node
 //! that the others wait for: the one that is busiest (all parts but `wait`)
 //! over both cells of a pair. There, waiting is the network's doing and not
-//! another node's. A part's share is its change over the change of the whole,
+//! another node's, but for what others do while it has nothing to do; whether
+//! they do the same in both cells, [`super::network`] tells. A part's share is its change over the change of the whole,
 //! both summed over the middle half of the blocks (by the change of the whole),
 //! so that a block that went astray has no say; what the parts leave over is
 //! `other`. So shares add up to one.
 
-use crate::part::OTHER;
-use crosstalk_core::record::{Better, Metric};
+use crate::part::{OTHER, WAIT};
+use crosstalk_core::record::{Better, Metric, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::claim::Contrast;
 use super::data::Data;
 use super::select::View;
 use super::summary::at_node;
+use crate::samples::Attempt;
 
 /// Metrics that are parts of the time begin so.
 const PREFIX: &str = "time_";
-/// The part that is not work.
-const WAIT: &str = "wait";
 
-/// One cell of a comparison: experiment by its place, and cell.
-type Place = (usize, usize);
+/// A cell: experiment by its place, and cell.
+pub type Place = (usize, usize);
 
-/// Cause → share of the change of `metric` (in seconds) from cell `base` to
-/// cell `other`, over `blocks`. Empty where the parts are not known.
-pub fn shares(
-    view: &View,
-    metric: &str,
-    base: usize,
-    other: usize,
-    blocks: &[usize],
-) -> BTreeMap<String, f64> {
-    let data = view.data;
+/// Cause → share of the change of a metric in seconds from the cell below to
+/// the one above, over `blocks`. Empty where the parts are not known, and
+/// where either side is several cells.
+pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> BTreeMap<String, f64> {
+    let Some((other, base)) = contrast.cells() else { return BTreeMap::new() };
+    let (data, metric) = (view.data, contrast.metric.as_str());
     let pair = [(view.index, base), (view.index, other)];
-    if data.metric(view.index, metric).unit != "s" {
+    // A part has no parts of its own.
+    if view.metric(metric).unit != "s" || metric.starts_with(PREFIX) {
         return BTreeMap::new();
     }
     let Some(node) = busiest(data, &pair, PREFIX) else { return BTreeMap::new() };
@@ -75,18 +73,34 @@ fn divide(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {
 /// The node that has the most to do over these cells, by the metrics that begin with `prefix`.
 pub fn busiest(data: &Data, cells: &[Place], prefix: &str) -> Option<String> {
     let mut busy: BTreeMap<&str, f64> = BTreeMap::new();
-    for (experiment, cell) in cells {
-        for (_, attempt) in data.experiments[*experiment].cells[*cell].counted() {
-            for reading in &attempt.readings {
-                let part = reading.metric.strip_prefix(prefix).filter(|part| *part != WAIT);
-                let (Some(_), Some(node)) = (part, reading.labels.get("node")) else { continue };
-                let time = at_node(&attempt.readings, &reading.metric, node, &seconds(&reading.metric));
-                *busy.entry(node).or_default() += time.unwrap_or(0.0);
-            }
+    for (attempt, reading, part, node) in cells.iter().flat_map(|cell| told(data, *cell, prefix)) {
+        if part != WAIT {
+            let time = at_node(&attempt.readings, &reading.metric, node, &seconds(&reading.metric));
+            *busy.entry(node).or_default() += time.unwrap_or(0.0);
         }
     }
     let most = busy.into_iter().max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)));
     most.map(|(node, _)| node.to_string())
+}
+
+/// Every node that tells parts of its time.
+pub fn nodes(data: &Data, cell: Place, prefix: &str) -> BTreeSet<String> {
+    told(data, cell, prefix).map(|(.., node)| node.to_string()).collect()
+}
+
+/// Every reading of a part of a node's time, with its attempt, part and node.
+fn told<'a>(
+    data: &'a Data,
+    (experiment, cell): Place,
+    prefix: &'a str,
+) -> impl Iterator<Item = (&'a Attempt, &'a Reading, &'a str, &'a str)> {
+    let counted = data.experiments[experiment].cells[cell].counted();
+    counted.flat_map(move |(_, attempt)| {
+        attempt.readings.iter().filter_map(move |reading| {
+            let part = reading.metric.strip_prefix(prefix)?;
+            Some((attempt, reading, part, reading.labels.get("node")?.as_str()))
+        })
+    })
 }
 
 /// Part → seconds, of one node in one block. `None` where it has none.

@@ -104,6 +104,12 @@ impl Contrast {
         Contrast { experiment: view.index, metric: metric.to_string(), of: cells(of), to: cells(to) }
     }
 
+    /// The cell above and the cell below, where each is one.
+    pub fn cells(&self) -> Option<(usize, usize)> {
+        let only = |cells: &BTreeSet<usize>| cells.first().copied().filter(|_| cells.len() == 1);
+        Some((only(&self.of)?, only(&self.to)?))
+    }
+
     /// 1 where `other` is the same, −1 where it is the inverse.
     pub fn sign(&self, other: &Contrast) -> Option<f64> {
         if self == other {

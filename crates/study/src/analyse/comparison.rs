@@ -7,10 +7,12 @@ use crosstalk_stats::family::Answer;
 use crosstalk_stats::verdict::Side;
 use std::collections::BTreeMap;
 
+use super::claim::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::family::Family;
 use super::select::View;
-use super::{causes, detectable, estimate, level};
+use super::{attribution, causes, detectable, estimate, level, network};
+use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate};
 
 /// One comparison with its data.
@@ -66,9 +68,20 @@ pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
 impl Pair<'_> {
     /// What an answer about log (other / base) means, with the causes of a
     /// change. `None` where no block has both cells.
-    pub fn finding(&self, answer: &Answer, family: &Family, blocks: &[usize]) -> Option<Comparison> {
+    pub fn finding(
+        &self,
+        answer: &Answer,
+        family: &Family,
+        blocks: &[usize],
+        catalogues: &Catalogues,
+    ) -> Option<Comparison> {
         let verdict = verdict(answer.side, self.metric.better);
         let changed = matches!(answer.side, Some(Side::Above | Side::Below));
+        let ratio = self.ratio(answer, blocks)?;
+        let contrast = self.contrast();
+        let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { BTreeMap::new() };
+        let network = self.network_alone(catalogues);
+        let sides = [&self.only(&self.other), &self.only(&self.base)];
         Some(Comparison {
             experiment: self.view.data.experiments[self.view.index].planned.name.clone(),
             metric: self.asked.clone(),
@@ -77,10 +90,11 @@ impl Pair<'_> {
             base: self.base.to_string(),
             other: self.other.to_string(),
             at: self.at.clone(),
-            ratio: self.ratio(answer, blocks)?,
+            ratio,
             verdict,
             detectable: detectable::of(self, family, blocks),
-            causes: if changed { self.causes(blocks) } else { BTreeMap::new() },
+            attribution: attribution::of(&causes, ratio.value, sides, network),
+            causes,
             origin: self.datum.origins.last().copied().unwrap_or(Origin::Measured),
         })
     }
@@ -99,18 +113,19 @@ impl Pair<'_> {
         format!("{}: {} over {}{at}", self.asked, self.other, self.base)
     }
 
-    fn causes(&self, blocks: &[usize]) -> BTreeMap<String, f64> {
-        let cell = |level: &Value| {
-            let own = Levels::from([(self.factor.clone(), level.clone())]);
-            match self.view.units(&level::with(&self.at, &own)).as_slice() {
-                [unit] => unit.cells.first().copied().filter(|_| unit.cells.len() == 1),
-                _ => None,
-            }
-        };
-        match (cell(&self.base), cell(&self.other)) {
-            (Some(base), Some(other)) => causes::shares(&self.view, &self.asked, base, other, blocks),
-            _ => BTreeMap::new(),
-        }
+    /// The cells that it is about: the other level's over the base's.
+    pub fn contrast(&self) -> Contrast {
+        let (of, to) = (self.only(&self.other), self.only(&self.base));
+        Contrast::new(&self.view, &self.asked, &self.at, &of, &to)
+    }
+
+    /// Whether nothing but the network differs between its cells.
+    pub fn network_alone(&self, catalogues: &Catalogues) -> bool {
+        self.contrast().cells().is_some_and(|cells| network::alone(&self.view, cells, catalogues))
+    }
+
+    fn only(&self, level: &Value) -> Levels {
+        Levels::from([(self.factor.clone(), level.clone())])
     }
 }
 

@@ -5,7 +5,6 @@
 //! (calibration, not comparable) and claims that are not primary are judged
 //! one by one, at the full error, and are said to be.
 
-use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::order::Order;
@@ -14,7 +13,7 @@ use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
 use super::ask::Ask;
-use super::claim::{Beside, Contrast, One, Put, Stated, state};
+use super::claim::{Beside, One, Put, Stated, state};
 use super::comparison::{Pair, pairs};
 use super::data::Data;
 use super::lookup::Lookup;
@@ -162,7 +161,7 @@ fn shared(one: &One, pairs: &[Pair], asks: &mut [Ask]) -> Option<Slot> {
     let contrast = one.contrast.as_ref().filter(|_| one.reading.offset == 0.0)?;
     let (place, flip) = pairs.iter().enumerate().find_map(|(place, pair)| {
         let free = one.size.is_none() || matches!(asks[place], Ask::Paired { size: None, .. });
-        Some((place, contrast.sign(&contrast_of(pair)).filter(|_| free)?))
+        Some((place, contrast.sign(&pair.contrast()).filter(|_| free)?))
     })?;
     // The comparison's number is `flip` times the claim's own, and the claim's question `sign` times that.
     let turn = flip * one.reading.sign;
@@ -171,11 +170,6 @@ fn shared(one: &One, pairs: &[Pair], asks: &mut [Ask]) -> Option<Slot> {
     }
     let stands = if turn > 0.0 { Side::Above } else { Side::Below };
     Some(Slot::Family(place, Reading { sign: flip, stands, ..one.reading }))
-}
-
-fn contrast_of(pair: &Pair) -> Contrast {
-    let only = |level: &Value| Levels::from([(pair.factor.clone(), level.clone())]);
-    Contrast::new(&pair.view, &pair.asked, &pair.at, &only(&pair.other), &only(&pair.base))
 }
 
 /// The planned looks; a plan without usable ones is looked at once, at its end.

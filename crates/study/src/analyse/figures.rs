@@ -1,18 +1,18 @@
 //! Figures, ready to draw.
 
+mod parts;
+
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::data::ByBlock;
 use super::datum::combine;
 use super::lookup::Lookup;
 use super::select::View;
-use super::{causes, estimate, level};
+use super::{estimate, level};
 use crate::file::{DrawAs, FigureSpec};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
-use crate::part;
 
 /// Seconds, for the axis of stacked parts.
 const SECONDS: &str = "s";
@@ -23,7 +23,8 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
     let (kind, series) = match spec.kind {
         DrawAs::Lines => (FigureKind::Lines, drawing.series()),
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
-        DrawAs::Split => (FigureKind::Stacked, drawing.parts()),
+        DrawAs::Split => (FigureKind::Stacked, drawing.busiest()),
+        DrawAs::Nodes => (FigureKind::Stacked, drawing.nodes()),
     };
     Figure {
         name: name.to_string(),
@@ -63,14 +64,19 @@ impl Drawing<'_> {
 
     /// `make` at every level across, in order.
     fn across<T>(&self, series: &Value, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
-        let x_levels = self.view.levels_of(&self.spec.x, &self.spec.at);
-        let at = |x: Value| {
-            let own = [(self.spec.series.clone(), series.clone()), (self.spec.x.clone(), x)];
-            level::with(&self.spec.at, &Levels::from(own))
-        };
+        let own = Levels::from([(self.spec.series.clone(), series.clone())]);
         // Where one factor makes both, each of its levels is a series of one point.
         let both = self.spec.x == self.spec.series;
-        x_levels.into_iter().filter(|x| !both || x == series).filter_map(|x| make(&at(x))).collect()
+        let here = self.places(&own).into_iter().filter(|at| !both || at.get(&self.spec.x) == Some(series));
+        here.filter_map(|at| make(&at)).collect()
+    }
+
+    /// The levels of every place across, in order, with `own` put in.
+    fn places(&self, own: &Levels) -> Vec<Levels> {
+        let at = level::with(&self.spec.at, own);
+        let x = |level: Value| Levels::from([(self.spec.x.clone(), level)]);
+        let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
+        levels.into_iter().map(|level| level::with(&at, &x(level))).collect()
     }
 
     fn point(&self, at: &Levels) -> Option<(Point, Origin)> {
@@ -88,48 +94,6 @@ impl Drawing<'_> {
         let level = at.get(&self.spec.x)?;
         let x = (self.scale() != Scale::Category).then(|| level::number(level).map(|(n, _)| n)).flatten();
         Some(Point { x, label: level.to_string(), y })
-    }
-
-    /// In each bar the parts of the time at its busiest node, as in [`causes`].
-    fn parts(&self) -> Vec<Series> {
-        let mut all = Vec::new();
-        for level in self.view.levels_of(&self.spec.series, &self.spec.at) {
-            let mut by_part: BTreeMap<String, Vec<Point>> = BTreeMap::new();
-            let mut origin = Origin::Measured;
-            for (parts, at, from) in self.across(&level, |at| self.split(at)) {
-                origin = origin.max(from);
-                for (part, seconds) in parts {
-                    if let Some(point) = self.placed(&at, seconds) {
-                        by_part.entry(part).or_default().push(point);
-                    }
-                }
-            }
-            all.extend(by_part.into_iter().map(|(part, points)| Series {
-                name: part::words(&part),
-                group: level.to_string(),
-                origin,
-                points,
-            }));
-        }
-        all
-    }
-
-    fn split(&self, at: &Levels) -> Option<(BTreeMap<String, Estimate>, Levels, Origin)> {
-        let units = self.view.units(at);
-        let &[cell] = units.first()?.cells.as_slice() else { return None };
-        let place = (self.view.index, cell);
-        let prefix = format!("{}_", self.spec.metric);
-        let node = causes::busiest(self.view.data, &[place], &prefix)?;
-        let mut by_part: BTreeMap<String, ByBlock> = BTreeMap::new();
-        for (block, _) in self.view.data.experiments[place.0].cells[cell].counted() {
-            for (part, seconds) in causes::parts(self.view.data, place, block, &node, &prefix)? {
-                by_part.entry(part).or_default().insert(block, seconds);
-            }
-        }
-        let from = by_part.keys().next().map(|part| format!("{prefix}{part}"))?;
-        let origin = self.view.data.origins(place.0, &[cell], &from).last().copied()?;
-        let parts = by_part.into_iter().filter_map(|(part, values)| Some((part, estimate::of(&values)?)));
-        Some((parts.collect(), at.clone(), origin))
     }
 
     fn scale(&self) -> Scale {
@@ -170,7 +134,7 @@ impl Drawing<'_> {
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
-            (_, DrawAs::Split) => (words(&self.spec.metric), SECONDS.to_string()),
+            (_, DrawAs::Split | DrawAs::Nodes) => (words(&self.spec.metric), SECONDS.to_string()),
             (Some(base), _) => (
                 format!("{} over that of {}", words(&self.spec.metric), level::describe(base)),
                 "ratio".into(),

@@ -12,17 +12,25 @@ use super::family::Family;
 use super::level;
 use super::select::View;
 use super::words::{at, counted};
+use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
 use crate::number::{self, percent};
-use crate::part::{self, OTHER};
-use crate::plan::Place;
+use crate::part::{self, OTHER, WAIT};
 
 /// The deciding sentence: about the comparison the study names, else its first.
-pub fn headline(study: &Study, family: &Family, comparisons: &[Option<Comparison>], data: &Data) -> Headline {
+pub fn headline(
+    study: &Study,
+    catalogues: &Catalogues,
+    family: &Family,
+    comparisons: &[Option<Comparison>],
+    data: &Data,
+) -> Headline {
     let chosen = family.pairs.iter().zip(comparisons).find(|((pair, _), _)| named(study, pair));
     let (text, decided) = match chosen.or_else(|| family.pairs.iter().zip(comparisons).next()) {
-        Some(((pair, conclusion), Some(found))) => about(study, pair, conclusion, found, family),
+        Some(((pair, conclusion), Some(found))) => {
+            about(study, pair, conclusion, found, family, pair.network_alone(catalogues))
+        }
         Some(((pair, _), None)) => (nothing(pair), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
@@ -45,13 +53,14 @@ fn about(
     conclusion: &Conclusion,
     found: &Comparison,
     family: &Family,
+    network: bool,
 ) -> (String, bool) {
     let subject = subject(study, pair);
     let other = &found.other;
     let than = than(study, pair);
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let cause = cause(pair, &found.causes, found.verdict);
+            let cause = cause(network, &found.causes, found.verdict);
             (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -125,35 +134,27 @@ fn told(found: &Comparison) -> Estimate {
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
-fn cause(pair: &Pair, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
+fn cause(network: bool, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
     let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let gain = if verdict == ComparisonVerdict::Better { "gain" } else { "loss" };
     match most {
         // More than the whole, where something else took longer.
         Some((name, share)) if *share > 0.995 => {
-            format!("; all of the {gain} is {}", cause_words(pair, name))
+            format!("; all of the {gain} is {}", cause_words(network, name))
         }
         Some((name, share)) if *share > 0.0 => {
-            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(pair, name))
+            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(network, name))
         }
         _ => String::new(),
     }
 }
 
-fn cause_words(pair: &Pair, cause: &str) -> String {
+fn cause_words(network: bool, cause: &str) -> String {
     match cause {
-        "wait" if waits_for_network(pair) => "network waiting".into(),
+        WAIT if network => "network waiting".into(),
         OTHER => "time that is not accounted for".into(),
         named => part::words(named),
     }
-}
-
-/// Whether a change of waiting is the network's doing: always with ranks, which
-/// wait for nothing else; with programs, where the fabric alone is what differs.
-fn waits_for_network(pair: &Pair) -> bool {
-    let experiment = pair.view.data.experiments[pair.view.index].planned;
-    let ranks = experiment.cells.iter().all(|cell| matches!(cell.scene.place, Place::Virtual { .. }));
-    ranks || pair.factor == "fabric"
 }
 
 fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &Family) -> String {

@@ -10,6 +10,7 @@
 //! the same from the same journal.
 
 mod ask;
+mod attribution;
 mod causes;
 mod cells;
 mod claim;
@@ -24,6 +25,7 @@ mod headline;
 pub(crate) mod level;
 mod lookup;
 mod machine;
+mod network;
 mod noise;
 mod overview;
 mod select;
@@ -60,13 +62,16 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let comparisons: Vec<_> = family
         .pairs
         .iter()
-        .map(|(pair, conclusion)| pair.finding(&conclusion.answer, &family, seen))
+        .map(|(pair, conclusion)| pair.finding(&conclusion.answer, &family, seen, catalogues))
         .collect();
     let view = |name: &str| View::new(&data, &study.experiment, name);
     let mut claims: Vec<_> = family
         .claims
         .iter()
-        .map(|judged| verdict::finding(judged, &family, view(&judged.stated.claim.experiment).as_ref()))
+        .map(|judged| {
+            let view = view(&judged.stated.claim.experiment);
+            verdict::finding(judged, &family, view.as_ref(), seen, catalogues)
+        })
         .collect();
     claims.sort_by_key(|claim: &ClaimFinding| claim.verdict);
     let (sources, caveats) = sources::notes(plan, catalogues);
@@ -74,7 +79,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         schema: FINDINGS_SCHEMA.to_string(),
         study: study.name.clone(),
         title: study.title.clone(),
-        headline: headline::headline(study, &family, &comparisons, &data),
+        headline: headline::headline(study, catalogues, &family, &comparisons, &data),
         run: overview::summary(&data, &family, detectable::floors(&family, &comparisons, seen)),
         claims,
         warnings: overview::warnings(study, &data, &family, caveats),

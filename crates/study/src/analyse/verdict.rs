@@ -6,22 +6,29 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
-use super::claim::{One, Put, Stated};
+use super::claim::{Contrast, One, Put, Stated};
 use super::family::{ALPHA, Family, Judged};
 use super::noise::WITHIN;
 use super::select::View;
 use super::statement::Reading;
 use super::words::{at, counted, list};
-use super::{estimate, shape};
-use crate::findings::{ClaimFinding, ClaimVerdict, Estimate};
+use super::{attribution, causes, estimate, network, shape};
+use crate::catalogue::Catalogues;
+use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::number::{self, percent};
 use crate::predicate::Predicate;
 
 /// What follows, why, and what was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
 
-/// A claim with its verdict. `view` is that of its experiment, where it was planned.
-pub fn finding(judged: &Judged, family: &Family, view: Option<&View>) -> ClaimFinding {
+/// A claim with its verdict after `blocks`. `view` is that of its experiment, where it was planned.
+pub fn finding(
+    judged: &Judged,
+    family: &Family,
+    view: Option<&View>,
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> ClaimFinding {
     let stated = &judged.stated;
     let (verdict, why, found) = match (&judged.answer, &stated.put, view) {
         (Some((conclusion, reading)), Put::One(one), _) => {
@@ -34,6 +41,7 @@ pub fn finding(judged: &Judged, family: &Family, view: Option<&View>) -> ClaimFi
         _ => (ClaimVerdict::NotRun, "it was not asked".into(), None),
     };
     let (verdict, why) = set_apart(stated, verdict, why, found.is_some());
+    let attribution = view.and_then(|view| attributed(judged, found?, view, blocks, catalogues));
     ClaimFinding {
         name: stated.name.to_string(),
         statement: statement(stated),
@@ -43,7 +51,27 @@ pub fn finding(judged: &Judged, family: &Family, view: Option<&View>) -> ClaimFi
         published: stated.published,
         margin: stated.margin,
         unit: stated.unit.clone(),
+        attribution,
     }
+}
+
+/// Where the extra time goes: of a claim about a ratio that is decided and not one.
+fn attributed(
+    judged: &Judged,
+    found: Estimate,
+    view: &View,
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> Option<Attribution> {
+    let claim = judged.stated.claim;
+    let ratio = claim.ratio.as_ref()?;
+    let decided = matches!(judged.answer.as_ref()?.0.answer.side?, Side::Above | Side::Below);
+    let apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+    let cells = contrast.cells().filter(|_| decided && apart)?;
+    let shares = causes::shares(view, &contrast, blocks);
+    let network = network::alone(view, cells, catalogues);
+    attribution::of(&shares, found.value, [&ratio.of, &ratio.to], network)
 }
 
 /// The claim in words, with what was published.

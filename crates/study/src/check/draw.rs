@@ -13,7 +13,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         let path = format!("figure.{name}");
         let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
         super::factor(study, experiment, &figure.x, &format!("{path}.x"))?;
-        super::factor(study, experiment, &figure.series, &format!("{path}.series"))?;
+        series(study, experiment, figure, &format!("{path}.series"))?;
         if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
             return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
         }
@@ -30,6 +30,20 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
         template(study, experiment, table.published.as_deref(), &path)?;
     }
     Ok(())
+}
+
+/// What tells bars and lines apart: a factor, or the nodes themselves.
+fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &str) -> Result<(), Fault> {
+    match (figure.kind, figure.series.is_empty()) {
+        (DrawAs::Nodes, true) => Ok(()),
+        (DrawAs::Nodes, false) => Err(Fault::usage("the bars of a figure of nodes are the nodes")
+            .at(study.written.at(path))
+            .remedy("leave `series` out")),
+        (_, true) => Err(Fault::usage("missing `series`")
+            .at(study.written.at(path))
+            .remedy("name the factor whose levels are told apart")),
+        (_, false) => super::factor(study, experiment, &figure.series, path),
+    }
 }
 
 /// Every mark has a place on a numeric axis.

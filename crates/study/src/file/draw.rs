@@ -19,13 +19,14 @@ pub struct FigureSpec {
     pub order: u32,
     /// The experiment.
     pub experiment: String,
-    /// `lines`, `bars`, or `split` (computing, serialising, waiting stacked).
+    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), or `nodes` (the same at every node).
     pub kind: DrawAs,
-    /// The metric; for `split` the common prefix of its parts (`time`).
+    /// The metric; for `split` and `nodes` the common prefix of its parts (`time`).
     pub metric: String,
     /// The factor across.
     pub x: String,
-    /// The factor that makes the series.
+    /// The factor that makes the series; none for `nodes`, where every node has a bar.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub series: String,
     /// Levels it is drawn at.
     #[serde(default, rename = "where")]
@@ -55,8 +56,10 @@ pub enum DrawAs {
     Lines,
     /// Groups of bars.
     Bars,
-    /// Stacked parts of the time.
+    /// Stacked parts of the time at the busiest node.
     Split,
+    /// Stacked parts of the time, a bar a node.
+    Nodes,
 }
 
 /// What to tabulate: a row for each level of one factor, a column for each of another.

@@ -34,8 +34,12 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
     for (name, figure) in &study.figure {
         let path = format!("figure.{name}.metric");
         match figure.kind {
-            DrawAs::Split => parts(study, planned, &figure.experiment, &figure.metric, &path)?,
-            _ => reported(study, planned, &figure.experiment, &figure.metric, &path)?,
+            DrawAs::Split | DrawAs::Nodes => {
+                parts(study, planned, &figure.experiment, &figure.metric, &path)?
+            }
+            DrawAs::Lines | DrawAs::Bars => {
+                reported(study, planned, &figure.experiment, &figure.metric, &path)?
+            }
         }
     }
     for (name, table) in &study.table {

@@ -28,6 +28,13 @@ pub const GRAPH: &str = r#"
     metric = "time"
     x = "slaves"
     series = "system"
+    [figure.split-by-node]
+    title = "Split by node"
+    experiment = "graph"
+    kind = "nodes"
+    metric = "time"
+    x = "system"
+    where = { slaves = 1 }
     [figure.relative]
     title = "Relative"
     order = 1
@@ -61,7 +68,12 @@ pub const GRAPH: &str = r#"
 
 /// Completion 2 s: 1 s computing, 1 s waiting at the busiest node, and on KOSMOS 0.2 s of waiting.
 pub fn graph(blocks: usize) -> (Made, Run) {
-    let made = made(GRAPH);
+    graph_and("", blocks)
+}
+
+/// The same with more in the study.
+pub fn graph_and(more: &str, blocks: usize) -> (Made, Run) {
+    let made = made(&format!("{GRAPH}{more}"));
     let mut run = made
         .run(blocks, 0.01, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") { 1.2 } else { 2.0 });
     for attempt in &mut run.attempts {

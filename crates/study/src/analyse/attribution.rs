@@ -1,0 +1,210 @@
+//! Where the extra time of the slower of two goes, in points that add up.
+//!
+//! A part that bears the share `s` of a change has `s · (ratio − 1) · 100`
+//! points, where the ratio is the slower one's time over the faster one's:
+//! hundredths of the faster one's time. Points are rounded together, by the
+//! largest remainder, so that what is shown adds up to the extra that is shown
+//! and none is off by a whole last digit.
+
+use crosstalk_core::value::{Levels, Value};
+use std::collections::BTreeMap;
+
+use super::level;
+use crate::findings::Attribution;
+use crate::part::{self, WAIT};
+
+/// Below so many percent a digit after the point is shown.
+const FEW: f64 = 10.0;
+/// Points beyond are no explanation of anything.
+const MOST: f64 = 1e9;
+
+/// What `shares` (cause → share of the change) of a `ratio` say, where there are
+/// any. `sides` are the levels that it is of, and those that it is to; `network`
+/// tells whether waiting can only be for the network.
+pub fn of(
+    shares: &BTreeMap<String, f64>,
+    ratio: f64,
+    sides: [&Levels; 2],
+    network: bool,
+) -> Option<Attribution> {
+    let [over, under] = sides;
+    let (slower, faster, ratio) = if ratio < 1.0 { (under, over, 1.0 / ratio) } else { (over, under, ratio) };
+    let extra = (ratio - 1.0) * 100.0;
+    let steps = if extra < FEW { 10.0 } else { 1.0 };
+    let exact: Vec<f64> = shares.values().map(|share| share * extra * steps).collect();
+    let sound = |v: &f64| v.abs() < MOST;
+    if exact.is_empty() || !exact.iter().chain([&extra]).all(sound) {
+        return None;
+    }
+    let whole = (extra * steps).round();
+    let rounded = apportioned(&exact, whole);
+    let points: BTreeMap<String, f64> =
+        shares.keys().cloned().zip(rounded.iter().map(|v| v / steps)).collect();
+    // A difference too small to show has no points to show either.
+    let extra = Some(whole / steps).filter(|shown| *shown > 0.0)?;
+    let text = sentence(slower, extra, &points, network);
+    Some(Attribution { slower: name(slower), faster: name(faster), extra, points, text })
+}
+
+/// `values` as whole numbers that add up to `whole`, which is their sum rounded:
+/// each rounded down, then up where most was lost.
+fn apportioned(values: &[f64], whole: f64) -> Vec<f64> {
+    let mut rounded: Vec<f64> = values.iter().map(|v| v.floor()).collect();
+    let lost = |i: &usize| values[*i] - values[*i].floor();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| lost(b).total_cmp(&lost(a)));
+    let missing = (whole - rounded.iter().sum::<f64>()).max(0.0) as usize;
+    order.into_iter().take(missing).for_each(|i| rounded[i] += 1.0);
+    rounded
+}
+
+/// `Of microblade's extra 26 %, 24 points are waiting for the network, 2 computing`.
+fn sentence(slower: &Levels, extra: f64, points: &BTreeMap<String, f64>, network: bool) -> String {
+    let mut shown: Vec<(&String, f64)> =
+        points.iter().map(|(part, n)| (part, *n)).filter(|(_, n)| *n != 0.0).collect();
+    shown.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let extra = format!("{} %", plain(extra));
+    let head = match proper(slower) {
+        Some(name) => format!("Of {name}'s extra {extra}"),
+        None => format!("Of the extra {extra} at {}", name(slower)),
+    };
+    if let [(part, _)] = shown[..] {
+        return format!("{head}, all is {}", words(part, network));
+    }
+    let each = shown.iter().enumerate().map(|(place, (part, n))| {
+        let unit = match place {
+            0 if *n == 1.0 => " point is",
+            0 => " points are",
+            _ => "",
+        };
+        format!("{}{unit} {}", plain(*n), words(part, network))
+    });
+    format!("{head}, {}", each.collect::<Vec<_>>().join(", "))
+}
+
+/// `microblade`, or `slaves 6, boards many` where levels say little by themselves.
+fn name(levels: &Levels) -> String {
+    proper(levels).map_or_else(|| level::describe(levels), ToString::to_string)
+}
+
+/// The one level that is a name of its own, as a system's is and a number's is not.
+fn proper(levels: &Levels) -> Option<&Value> {
+    let mut all = levels.values();
+    let only =
+        all.next().filter(|level| matches!(level, Value::Text(_)) && level::number(level).is_none())?;
+    all.next().is_none().then_some(only)
+}
+
+/// `24`, `2.3`, `−0.1`: as rounded, no digit more.
+fn plain(number: f64) -> String {
+    let text = format!("{:.1}", number.abs());
+    let sign = if number < 0.0 { "−" } else { "" };
+    format!("{sign}{}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A part in words; `network` tells whether waiting can only be for the network.
+fn words(part: &str, network: bool) -> String {
+    if part == WAIT && network { "waiting for the network".into() } else { part::words(part) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::part::OTHER;
+    use proptest::prelude::*;
+
+    fn system(name: &str) -> Levels {
+        Levels::from([("system".to_string(), name.into())])
+    }
+
+    fn slaves(n: i64) -> Levels {
+        Levels::from([("slaves".to_string(), n.into())])
+    }
+
+    fn shares(of: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        of.iter().map(|(part, share)| (part.to_string(), *share)).collect()
+    }
+
+    fn said(ratio: f64, of: &[(&str, f64)]) -> Option<Attribution> {
+        super::of(&shares(of), ratio, [&system("microblade"), &system("kosmos-srio")], true)
+    }
+
+    #[test]
+    fn points_are_shares_of_what_is_extra() {
+        let found = said(1.26, &[("wait", 0.92), ("compute", 0.06), ("serialise", 0.02)]).expect("is known");
+        assert_eq!((found.slower.as_str(), found.faster.as_str()), ("microblade", "kosmos-srio"));
+        assert_eq!(found.extra, 26.0);
+        assert_eq!(found.points, shares(&[("wait", 24.0), ("compute", 2.0), ("serialise", 0.0)]));
+        let text = "Of microblade's extra 26 %, 24 points are waiting for the network, 2 computing";
+        assert_eq!(found.text, text);
+    }
+
+    #[test]
+    fn the_slower_one_is_named_whichever_way_the_ratio_stands() {
+        let of = [("wait", 0.5), ("compute", 0.5)];
+        let above = said(1.25, &of).expect("is known");
+        let below = said(0.8, &of).expect("is known");
+        assert_eq!((below.slower.as_str(), below.faster.as_str()), ("kosmos-srio", "microblade"));
+        assert_eq!((below.extra, &below.points), (above.extra, &above.points));
+        assert_eq!(above.points, shares(&[("wait", 12.0), ("compute", 13.0)]), "12.5 each would show as 26");
+        assert!(below.text.starts_with("Of kosmos-srio's extra 25 %, 13 points are computing, 12 "));
+    }
+
+    #[test]
+    fn a_small_extra_has_a_digit_and_a_large_one_none() {
+        let of = [("wait", 0.9), ("compute", 0.1)];
+        assert_eq!(said(1.023, &of).expect("is known").points, shares(&[("wait", 2.1), ("compute", 0.2)]));
+        assert_eq!(said(3.5, &of).expect("is known").points, shares(&[("wait", 225.0), ("compute", 25.0)]));
+    }
+
+    #[test]
+    fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
+        let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
+        assert!(
+            found.text.ends_with("13 points are waiting for the network, −1 not accounted for, −2 computing")
+        );
+    }
+
+    #[test]
+    fn waiting_is_for_the_network_only_where_nothing_else_differs() {
+        let of = shares(&[("wait", 0.9), ("spill", 0.1)]);
+        let found = super::of(&of, 0.5, [&slaves(6), &slaves(1)], false).expect("is known");
+        assert_eq!(found.text, "Of the extra 100 % at slaves 1, 90 points are waiting, 10 spilling");
+        let alone = super::of(&shares(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
+        assert_eq!(alone.expect("is known").text, "Of a's extra 26 %, all is waiting for the network");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_said() {
+        assert_eq!(said(1.26, &[]), None);
+        assert_eq!(said(1.0003, &[("wait", 1.0)]), None, "it would be a share of 0.0 %");
+        assert_eq!(said(f64::NAN, &[("wait", 1.0)]), None);
+        assert_eq!(said(0.0, &[("wait", 1.0)]), None);
+        assert_eq!(said(1.26, &[("wait", f64::INFINITY), ("compute", f64::NEG_INFINITY)]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn points_add_up_to_what_is_extra(
+            parts in proptest::collection::vec(-3.0f64..3.0, 1..6),
+            log in -3.0f64..3.0,
+        ) {
+            let mut of: BTreeMap<String, f64> =
+                parts.iter().enumerate().map(|(i, share)| (format!("part{i}"), *share)).collect();
+            of.insert(OTHER.into(), 1.0 - parts.iter().sum::<f64>());
+            let Some(found) = super::of(&of, log.exp(), [&system("a"), &system("b")], true) else {
+                prop_assert!(log.abs() < 0.0005);
+                return Ok(());
+            };
+            let extra = (log.abs().exp() - 1.0) * 100.0;
+            let digit = if extra < FEW { 0.1 } else { 1.0 };
+            prop_assert!((found.points.values().sum::<f64>() - found.extra).abs() < 1e-6, "{found:?}");
+            prop_assert!((found.extra - extra).abs() <= digit * 0.5 + 1e-9, "{found:?}");
+            for (part, share) in &of {
+                let off = (found.points[part] - share * extra).abs();
+                prop_assert!(off < digit + 1e-6, "{part} is off by {off}: {found:?}");
+            }
+            prop_assert_eq!(found.slower.as_str(), if log < 0.0 { "b" } else { "a" });
+        }
+    }
+}
