@@ -41,7 +41,6 @@ class Cluster:
         master, wanted = request.text("master"), request.whole("executors", 1, least=1)
         patience = request.number("patience", 60, least=0.1)
         deadline = time.monotonic() + patience
-        self.lost = None
         conf, self.scratch = settings(master, request.object("conf"))
         reach(master, deadline)
         # A JVM that waits for a master cannot be told to stop waiting.
@@ -62,8 +61,8 @@ class Cluster:
         self.context, self.session = context, SparkSession(context)
         try:
             self._await(wanted, deadline, patience)
-        except Failure:
-            self.close()
+        except Exception:
+            self.end()
             raise
         path = self._event_log()
         self.log = EventLog(path)
@@ -162,7 +161,7 @@ class Cluster:
 
     def end(self):
         """Ends the JVM at once."""
-        self.context = self.session = self.log = None
+        self.context = self.session = self.log = self.lost = None
         jvm.end()
 
 
@@ -178,6 +177,9 @@ def settings(master, said):
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        # A pass of `bayes` has more generated classes than Spark keeps by itself:
+        # every pass would compile them anew, and none would ever be warm.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": os.path.join(scratch, "warehouse"),
         # One file, plain, to be read while it grows.

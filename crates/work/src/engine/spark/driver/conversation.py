@@ -30,7 +30,7 @@ class Conversation:
             yield self.arrived.get()
 
     def say(self, what):
-        # Python writes NaN and infinities as no JSON reader takes them.
+        # NaN and infinities are no JSON: a ValueError says so.
         text = json.dumps(what, allow_nan=False)
         try:
             self.socket.sendall(text.encode() + b"\n")

@@ -39,10 +39,9 @@ def main():
     conversation = Conversation(int(port), key, at_end=cluster.end)
     for line in conversation.lines():
         try:
-            answer = {"is": "done", **answered(Request.read(line), cluster, conversation)}
+            conversation.say({"is": "done", **answered(Request.read(line), cluster, conversation)})
         except Exception as exception:
-            answer = {"is": "failed", **told(exception, cluster)}
-        conversation.say(answer)
+            conversation.say({"is": "failed", **told(exception, cluster)})
 
 
 def answered(request, cluster, conversation):

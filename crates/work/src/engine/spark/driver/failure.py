@@ -8,25 +8,21 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 class Failure(Exception):
     """A reason, and what helps against it."""
 
-    def __init__(self, reason, remedy=None, fatal=False):
+    def __init__(self, reason, remedy=None):
         super().__init__(reason)
-        self.reason, self.remedy, self.fatal = reason, remedy, fatal
+        self.reason, self.remedy = reason, remedy
 
 
 def told(exception, cluster):
     """`reason`, and `remedy` and `fatal` where there is something to say, of
     whatever a request raised."""
-    fatal = cluster.is_lost()
-    if fatal:
-        cluster.end()
-    found = {"reason": reason(exception), "fatal": fatal or getattr(exception, "fatal", False)}
-    if cluster.lost:
-        # Whatever else fails then fails for this.
-        found["reason"] = cluster.lost
+    found = {"reason": reason(exception)}
     if getattr(exception, "remedy", None):
         found["remedy"] = exception.remedy
-    if not found["fatal"]:
-        del found["fatal"]
+    if cluster.is_lost():
+        # Whatever else fails then fails for this.
+        found = {"reason": cluster.lost or found["reason"], "fatal": True}
+        cluster.end()
     return found
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -34,10 +35,10 @@ def start(conf, scratch):
     conf.set("spark.driver.extraJavaOptions", f"{options} {own}".strip())
     # What a local executor calls its node; on a machine with several addresses it
     # would choose.
-    for name in ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"):
-        os.environ.setdefault(name, conf.get("spark.driver.host", "127.0.0.1"))
+    host = conf.get("spark.driver.host", "127.0.0.1")
+    os.environ |= {"SPARK_LOCAL_IP": host, "SPARK_LOCAL_HOSTNAME": host}
     # Where PySpark and Spark's scripts put what they need for a moment.
-    os.environ["TMPDIR"] = scratch
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
     SparkContext._ensure_initialized(gateway=launch_gateway(conf))
 
 
@@ -57,13 +58,15 @@ def end():
     gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
     SparkContext._active_spark_context = None
     if gateway is not None:
+        gateway.proc.wait()
         # Closes the connections to a JVM that is not there: nothing to hear.
         gateway.close(keep_callback_server=False)
 
 
 def children():
-    """Processes that this one started and that run. Those that have ended are
-    waited for. There are no others than the JVM and the script that becomes it."""
+    """Processes that this one started and that run: the JVM, or the script that
+    becomes it. One that has ended is left to who started it, PySpark, which would
+    wait for ever for one that is not there any more."""
     found = []
     for tasks in Path("/proc/self/task").glob("*/children"):
         try:
@@ -75,6 +78,7 @@ def children():
 
 def runs(child):
     try:
-        return os.waitpid(child, os.WNOHANG)[0] == 0
-    except ChildProcessError:
+        status = Path(f"/proc/{child}/stat").read_text()
+    except OSError:
         return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
