@@ -157,7 +157,7 @@ fn what_must_be_held_and_is_not_fails_the_attempt_with_its_remedy() {
     assert!(fault.message.contains(&format!("its limit is {} B", least - 1)), "{fault}");
     assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`memory_limit`")));
     let fault = on_nodes(&BAYES, &articles(1), Some(1000), true).expect_err("no buffers");
-    assert!(fault.message.contains("with nothing else"), "{fault}");
+    assert!(fault.message.contains("holds nothing yet"), "{fault}");
     let fault = on_nodes(&BAYES, &articles(1), Some(least), false).expect_err("nowhere to spill to");
     assert!(fault.message.contains("no disk to spill to"), "{fault}");
 }

@@ -35,7 +35,7 @@ impl Memory {
     /// An attempt fault where that is too little for any buffers.
     pub fn new(limit: Bytes, parts: usize) -> Result<Self, Fault> {
         let mut memory = Memory { limit: limit.0, held: 0, parts, peak: 0 };
-        memory.hold("nothing else", 0)?;
+        memory.hold("nothing yet", 0)?;
         Ok(memory)
     }
 
@@ -47,7 +47,7 @@ impl Memory {
         let (held, least) = (self.held + bytes, least(self.parts));
         if self.limit < held.saturating_add(least) {
             return Err(Fault::attempt(format!(
-                "a slave holds {held} B with {what}, and {least} B of buffers at least; its limit is {} B",
+                "a slave holds {what}, {held} B, and needs {least} B of buffers at least; its limit is {} B",
                 self.limit
             ))
             .remedy(
@@ -175,7 +175,10 @@ mod tests {
         assert!(fault.message.ends_with("262144 B of buffers at least; its limit is 1000 B"), "{fault}");
         let mut memory = Memory::new(Bytes(300_000), 1).expect("enough");
         let fault = memory.hold("the dictionary", 50_000).expect_err("too much");
-        assert!(fault.message.starts_with("a slave holds 50000 B with the dictionary"), "{fault}");
+        assert!(
+            fault.message.starts_with("a slave holds the dictionary, 50000 B, and needs 262144 B"),
+            "{fault}"
+        );
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`memory_limit`")));
     }
 }

@@ -3,6 +3,7 @@
 use crosstalk_core::Fault;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
 
 use super::record::{Key, Value};
@@ -57,17 +58,32 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
         if let Some(fault) = self.failed.take() {
             return Some(Err(fault));
         }
-        let Reverse((key, index)) = self.heads.pop()?;
-        let mut sum = std::mem::take(&mut self.values[index]);
-        self.advance(disk, index);
+        let (key, mut sum) = self.first(disk)?;
         while let Some(Reverse((next, _))) = self.heads.peek()
             && *next == key
-            && let Some(Reverse((_, index))) = self.heads.pop()
+            && let Some((_, value)) = self.first(disk)
         {
-            sum.add(&self.values[index]);
-            self.advance(disk, index);
+            sum.add(&value);
         }
         Some(Ok((key, sum)))
+    }
+
+    /// The first of all streams' records; its stream's next one takes its place,
+    /// which sorts once where taking and putting would sort twice.
+    fn first(&mut self, disk: &mut dyn Disk) -> Option<(K, V)> {
+        let mut head = self.heads.peek_mut()?;
+        let index = head.0.1;
+        match (self.streams[index])(disk) {
+            Some(Ok((next, value))) => {
+                let key = std::mem::replace(&mut head.0.0, next);
+                Some((key, std::mem::replace(&mut self.values[index], value)))
+            }
+            ended => {
+                self.failed = ended.and_then(Result::err).or(self.failed.take());
+                let Reverse((key, _)) = PeekMut::pop(head);
+                Some((key, std::mem::take(&mut self.values[index])))
+            }
+        }
     }
 }
 

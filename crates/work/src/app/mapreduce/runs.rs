@@ -41,7 +41,7 @@ impl Runs {
             none => none.insert(SpillFile::new(&self.scratch)?),
         };
         let block = self.budget.window(1);
-        let run = owners.map(|mut records| write(disk, file, block, &mut *records));
+        let run = owners.map(|records| write(disk, file, block, records));
         self.of.push_back(run.collect::<Result<_, _>>()?);
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Runs {
         let joined = (0..self.budget.parts()).map(|owner| {
             let runs = oldest.iter().map(|run| Run::new(file, run[owner].clone(), window));
             let mut merge = Merge::<K, V>::new(runs.map(Run::records).collect());
-            write(disk, file, block, &mut |disk| merge.next(disk))
+            write(disk, file, block, |disk| merge.next(disk))
         });
         let joined = joined.collect::<Result<_, _>>()?;
         self.of.push_back(joined);
@@ -68,7 +68,7 @@ fn write<K: Key, V: Value>(
     disk: &mut dyn Disk,
     file: &SpillFile,
     size: usize,
-    records: &mut dyn FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>>,
+    mut records: impl FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>>,
 ) -> Result<Range<u64>, Fault> {
     let (begin, mut block) = (file.length(), Vec::new());
     while let Some(record) = records(disk) {

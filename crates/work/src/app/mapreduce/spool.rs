@@ -89,7 +89,7 @@ impl Reader<'_> {
         if let Some(file) = &self.spool.file
             && (self.at < self.window.len() || self.fetched < file.length())
         {
-            return self.from_file(disk, file).map(Some);
+            return self.spilled(disk, file).map(Some);
         }
         let rest = &self.spool.buffer[self.at - self.window.len()..];
         let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
@@ -98,7 +98,7 @@ impl Reader<'_> {
         Ok(Some(&rest[..length]))
     }
 
-    fn from_file(&mut self, disk: &mut dyn Disk, file: &SpillFile) -> Result<&[u8], Fault> {
+    fn spilled(&mut self, disk: &mut dyn Disk, file: &SpillFile) -> Result<&[u8], Fault> {
         self.hold(disk, file, LENGTH)?;
         let mut length = [0; LENGTH];
         length.copy_from_slice(&self.window[self.at..self.at + LENGTH]);
