@@ -169,15 +169,12 @@ fn data(name: &str) -> Option<PathBuf> {
 
 /// The lines of all of an answer's parts, each split at its tabs.
 fn written(directory: &Path) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    for entry in fs::read_dir(directory).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("part-")) {
-            let text = fs::read_to_string(path).expect("text");
-            rows.extend(text.lines().map(|line| line.split('\t').map(String::from).collect()));
-        }
-    }
-    rows
+    let entries = fs::read_dir(directory).expect("a directory");
+    let mut parts: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    parts.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("part-")));
+    parts.sort();
+    let text: String = parts.iter().map(|path| fs::read_to_string(path).expect("text")).collect();
+    text.lines().map(|line| line.split('\t').map(String::from).collect()).collect()
 }
 
 /// Numbers that look random, from 0 to below `bound`.
@@ -214,7 +211,8 @@ fn pagerank_is_that_of_the_reference() {
     // Parallel edges, loops, sources and sinks, and a hub.
     let (mut dice, mut text) = (Dice(1), String::from("# a comment\n"));
     for _ in 0..5000 {
-        let (from, to) = (dice.below(900), 7 * dice.below(1 + dice.below(200)));
+        let (from, among) = (dice.below(900), 1 + dice.below(200));
+        let to = 7 * dice.below(among);
         writeln!(text, "{from}\t{to}").expect("writes");
     }
     fs::write(&graph, text).expect("writes");
@@ -382,7 +380,7 @@ fn bayes_decides_as_the_reference() {
         let expected: Vec<Vec<&str>> = expected.lines().map(|line| line.split('\t').collect()).collect();
         let right = expected.iter().filter(|row| row[1] == row[2]).count() as f64 / expected.len() as f64;
         let off = (answer["accuracy"].as_f64().expect("a share") - right).abs();
-        let differing = written(&output).iter().zip(&expected).filter(|(one, other)| one != *other).count();
+        let differing = written(&output).iter().zip(&expected).filter(|(one, other)| *one != *other).count();
         println!(
             "{{\"accuracy\":{right},\"accuracy_off\":{off},\"differing\":{differing},\"tested\":{}}}",
             expected.len()

@@ -31,6 +31,7 @@ from pyspark.sql import functions as F
 import output
 import passes
 from failure import Failure
+from values import table
 
 SCHEMA = "user INT, item INT, rating FLOAT, time LONG"
 #: Who is recommended to.
@@ -98,18 +99,18 @@ class Work:
     def once(self):
         begin = time.perf_counter()
         own = [(NEW_USER, item, stars, TRAINING) for item, stars in self.own]
-        own = self.session.createDataFrame(own, "user INT, item INT, rating FLOAT, part INT")
-        table = self.read().unionByName(own).repartition(self.parts).persist()
+        own = table(self.session, "user INT, item INT, rating FLOAT, part INT", own)
+        ratings = self.read().unionByName(own).repartition(self.parts).persist()
         try:
-            sums = {row.part: row for row in table.groupBy("part").agg(
+            sums = {row.part: row for row in ratings.groupBy("part").agg(
                 F.count("*").alias("n"), F.sum("rating").alias("sum"), F.sum(F.pow("rating", F.lit(2))).alias("squares")).collect()}
             if len(sums) < 3:
                 raise Failure("there are no ratings to train, to validate or to test with")
             loading = time.perf_counter() - begin
-            parts = [table.where(F.col("part") == part) for part in (TRAINING, VALIDATION, TEST)]
+            parts = [ratings.where(F.col("part") == part) for part in (TRAINING, VALIDATION, TEST)]
             return self.analysed(parts, sums) | {"loading": loading}
         finally:
-            table.unpersist()
+            ratings.unpersist()
 
     def analysed(self, parts, sums):
         """Everything from the ratings in memory to the recommendations."""
@@ -130,7 +131,7 @@ class Work:
 
     def recommended(self, model):
         """The items with the highest predictions, without those that were rated."""
-        user = self.session.createDataFrame([(NEW_USER,)], "user INT")
+        user = table(self.session, "user INT", [(NEW_USER,)])
         rated = {item for item, _ in self.own}
         rows = model.recommendForUserSubset(user, self.recommend + len(rated)).collect()
         found = [[one.item, one.rating] for row in rows for one in row.recommendations if one.item not in rated]

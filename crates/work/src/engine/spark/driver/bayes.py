@@ -1,6 +1,6 @@
 """Complementary Naive Bayes on Wikipedia's articles as docs/bayes.md has it, in
-Spark's own tables: Spark's `NaiveBayes` has the mathematics of `norm` only, and wants
-the whole model on every node.
+Spark's own tables: MLlib's `NaiveBayes` wants a vector a document, which nothing in
+the JVM makes of counted features, and holds a model of labels × features at the driver.
 
 Request: `corpus` (a MediaWiki export, plain or bz2), `partitions`, `remove_labels`
 (false), `ngrams` (2), `min_support` (2), `max_df` (99), `test_percent` (20),
@@ -30,12 +30,15 @@ import output
 import passes
 from articles import LABELS
 from failure import Failure
+from values import table
 
 OWN = {
     # Sums of 64-bit hashes and products wrap round.
     "spark.sql.ansi.enabled": "false",
     # The plan is as below: what is dealt by feature stays there.
     "spark.sql.adaptive.enabled": "false",
+    # Hashes and weights hardly get smaller by it, and trying takes long.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # The weights by label of a feature are gathered in a hash table.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(1 << 20),
 }
@@ -92,8 +95,8 @@ class Work:
     def once(self, pages):
         kept = []
 
-        def keep(table):
-            kept.append(table.persist())
+        def keep(frame):
+            kept.append(frame.persist())
             return kept[-1]
 
         try:
@@ -110,8 +113,8 @@ class Work:
             decided = self.decided(documents, weights, model, labels, keep).persist()
             confusion = decided.groupBy("label", "given").count().collect()
         finally:
-            for table in kept:
-                table.unpersist()
+            for one in kept:
+                one.unpersist()
         right = sum(row["count"] for row in confusion if row.label == row.given)
         named = sorted([LABELS[row.label], LABELS[row.given], row["count"]] for row in confusion)
         return {"train": train, "test": test, "features": features, "accuracy": right / test,
@@ -154,8 +157,8 @@ class Work:
         model = trained.groupBy("feature").agg(F.sum("sum").alias("all"), parts.alias("parts"))
         base = F.log(self.alpha + F.col("all"))
         more = lambda part: F.log(self.alpha + F.greatest(F.col("all") - part["sum"], F.lit(0.0))) - base
-        with_more = F.transform("parts", lambda part: F.struct(part["label"].alias("label"), part["sum"].alias("sum"), more(part).alias("more")))
-        return model.select("feature", base.alias("base"), with_more.alias("parts"))
+        completed = F.transform("parts", lambda part: F.struct(part["label"].alias("label"), part["sum"].alias("sum"), more(part).alias("more")))
+        return model.select("feature", base.alias("base"), completed.alias("parts"))
 
     def totals(self, weights, model):
         """How many features there are; and for every label that can be given, the
@@ -183,7 +186,8 @@ class Work:
         sums = keep(rows.groupBy("id", "of").agg(F.sum("weight").alias("weight"), F.sum("taken").alias("taken")))
         whole = sums.where("of IS NULL").select("id", "weight", "taken")
         parts = sums.where("of IS NOT NULL").select("id", F.col("of").alias("given"), F.col("taken").alias("more"))
-        tried = documents.where("test").select("id", "label").crossJoin(F.broadcast(self.session.createDataFrame(labels, "given INT, whole DOUBLE, norm DOUBLE")))
+        given = table(self.session, "given INT, whole DOUBLE, norm DOUBLE", labels)
+        tried = documents.where("test").select("id", "label").crossJoin(F.broadcast(given))
         tried = tried.join(whole, "id", "left").join(parts, ["id", "given"], "left").fillna(0.0)
         score = (F.col("weight") * F.col("whole") - F.col("taken") - F.col("more")) / F.col("norm")
         # Of equal scores the first label of the alphabet.
