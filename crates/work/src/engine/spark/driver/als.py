@@ -47,8 +47,10 @@ def run(request, cluster, progress):
     work = Work(
         session=cluster.session, ratings=ratings, own=None, parts=request.whole("partitions", least=1),
         recommend=request.whole("recommend", 50, least=1), seed=request.whole("seed", 1),
-        grid=list(itertools.product(request.numbers("rank", [8, 12], 1, whole=True), request.numbers("lambda", [0.1, 10], 0),
-                                    request.numbers("iterations", [10, 20], 1, whole=True))),
+        grid=list(itertools.product(
+            request.numbers("rank", [8, 12], 1, whole=True), request.numbers("lambda", [0.1, 10], 0),
+            request.numbers("iterations", [10, 20], 1, whole=True),
+        )),
     )
     cluster.session.conf.set("spark.sql.shuffle.partitions", work.parts)
     personal = request.file("personal", optional=True)
@@ -102,8 +104,9 @@ class Work:
         own = table(self.session, "user INT, item INT, rating FLOAT, part INT", own)
         ratings = self.read().unionByName(own).repartition(self.parts).persist()
         try:
-            sums = {row.part: row for row in ratings.groupBy("part").agg(
-                F.count("*").alias("n"), F.sum("rating").alias("sum"), F.sum(F.pow("rating", F.lit(2))).alias("squares")).collect()}
+            sums = [F.count("*").alias("n"), F.sum("rating").alias("sum")]
+            sums.append(F.sum(F.pow("rating", F.lit(2))).alias("squares"))
+            sums = {row.part: row for row in ratings.groupBy("part").agg(*sums).collect()}
             if len(sums) < 3:
                 raise Failure("there are no ratings to train, to validate or to test with")
             loading = time.perf_counter() - begin
@@ -117,16 +120,19 @@ class Work:
         training, validation, test = parts
         models, best = [], None
         for rank, weight, iterations in self.grid:
-            als = ALS(rank=rank, maxIter=iterations, regParam=weight, numUserBlocks=self.parts, numItemBlocks=self.parts,
-                      userCol="user", itemCol="item", ratingCol="rating", seed=self.seed, coldStartStrategy="drop")
+            als = ALS(
+                rank=rank, maxIter=iterations, regParam=weight, seed=self.seed, coldStartStrategy="drop",
+                numUserBlocks=self.parts, numItemBlocks=self.parts, userCol="user", itemCol="item", ratingCol="rating",
+            )
             model = als.fit(training)
             models.append([rank, weight, iterations, error(model, validation, sums[VALIDATION].n)])
             if best is None or models[-1][3] < best[0][3]:
                 best = models[-1], model
         chosen, model = best
         return {
-            "models": models, "best": chosen[:3], "rmse_validation": chosen[3], "rmse_test": error(model, test, sums[TEST].n),
-            "rmse_mean": error_of_mean(sums), "recommendations": self.recommended(model), "model": model,
+            "models": models, "best": chosen[:3], "rmse_validation": chosen[3],
+            "rmse_test": error(model, test, sums[TEST].n), "rmse_mean": error_of_mean(sums),
+            "recommendations": self.recommended(model), "model": model,
         }
 
     def recommended(self, model):

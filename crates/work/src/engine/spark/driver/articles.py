@@ -33,7 +33,8 @@ def pages(session, path, parts):
     session.conf.set("spark.sql.files.minPartitionNum", parts)
     session.conf.set("spark.sql.files.openCostInBytes", 0)
     read = session.read.option("lineSep", "</page>").text(f"file://{path}")
-    read = read.select(F.monotonically_increasing_id().alias("id"), "value").where(F.contains("value", F.lit("<page>")))
+    read = read.select(F.monotonically_increasing_id().alias("id"), "value")
+    read = read.where(F.contains("value", F.lit("<page>")))
     return read.selectExpr("id", "substr(value, instr(value, '<page>')) AS xml").repartition(parts, "id")
 
 
@@ -118,5 +119,6 @@ def numbered(pages):
     for row in sorted(counts):
         begins[row.part] = number
         number += row["count"]
-    begin = F.element_at(F.create_map(*[F.lit(x) for pair in begins.items() for x in pair]), (F.col("id") / PARTITION).cast("int"))
+    begins = F.create_map(*[F.lit(x) for pair in begins.items() for x in pair])
+    begin = F.element_at(begins, (F.col("id") / PARTITION).cast("int"))
     return pages.select("id", (begin + F.col("id") % PARTITION).alias("number"))

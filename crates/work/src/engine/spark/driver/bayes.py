@@ -145,8 +145,9 @@ class Work:
 
     def normed(self, weights, keep):
         """The same, each document's vector divided by its length."""
-        lengths = keep(weights.groupBy("id").agg(F.sqrt(F.sum(F.col("weight") * F.col("weight"))).alias("length")))
-        return weights.join(F.broadcast(lengths), "id").withColumn("weight", F.col("weight") / F.col("length")).drop("length")
+        weight, length = F.col("weight"), F.col("length")
+        lengths = keep(weights.groupBy("id").agg(F.sqrt(F.sum(weight * weight)).alias("length")))
+        return weights.join(F.broadcast(lengths), "id").withColumn("weight", weight / length).drop("length")
 
     def learnt(self, weights):
         """What each feature of the training documents has: `base`, the logarithm for
@@ -157,8 +158,8 @@ class Work:
         model = trained.groupBy("feature").agg(F.sum("sum").alias("all"), parts.alias("parts"))
         base = F.log(self.alpha + F.col("all"))
         more = lambda part: F.log(self.alpha + F.greatest(F.col("all") - part["sum"], F.lit(0.0))) - base
-        completed = F.transform("parts", lambda part: F.struct(part["label"].alias("label"), part["sum"].alias("sum"), more(part).alias("more")))
-        return model.select("feature", base.alias("base"), completed.alias("parts"))
+        completed = lambda part: F.struct(part["label"], part["sum"], more(part).alias("more"))
+        return model.select("feature", base.alias("base"), F.transform("parts", completed).alias("parts"))
 
     def totals(self, weights, model):
         """How many features there are; and for every label that can be given, the
@@ -167,7 +168,8 @@ class Work:
         features = weights.select("feature").distinct().count()
         trained, base = model.agg(F.count("*"), F.sum("base")).first()
         base += (features - trained) * math.log(self.alpha)
-        sums = model.select(F.inline("parts")).groupBy("label").agg(F.sum("sum").alias("sum"), F.sum("more").alias("more")).collect()
+        sums = model.select(F.inline("parts")).groupBy("label")
+        sums = sums.agg(F.sum("sum").alias("sum"), F.sum("more").alias("more")).collect()
         everything, labels = sum(row["sum"] for row in sums), []
         for row in sums:
             whole = math.log(self.alpha * features + everything - row["sum"])
@@ -180,9 +182,10 @@ class Work:
         held = weights.where("test").join(model.hint("shuffle_hash"), "feature", "left")
         weight, base = F.col("weight"), F.coalesce("base", F.lit(math.log(self.alpha)))
         # One row for the document, without a label, and one for each label.
-        alone = F.struct(F.lit(None).cast("int").alias("label"), weight.alias("weight"), (weight * base).alias("taken"))
-        each = F.transform("parts", lambda part: F.struct(part["label"].alias("label"), F.lit(0.0).alias("weight"), (weight * part["more"]).alias("taken")))
-        rows = held.select("id", F.inline(F.concat(F.array(alone), F.coalesce(each, F.array()))).alias("of", "weight", "taken"))
+        alone = F.array(F.struct(F.lit(None).cast("int"), weight, weight * base))
+        each = F.transform("parts", lambda part: F.struct(part["label"], F.lit(0.0), weight * part["more"]))
+        rows = F.inline(F.concat(alone, F.coalesce(each, F.array())))
+        rows = held.select("id", rows.alias("of", "weight", "taken"))
         sums = keep(rows.groupBy("id", "of").agg(F.sum("weight").alias("weight"), F.sum("taken").alias("taken")))
         whole = sums.where("of IS NULL").select("id", "weight", "taken")
         parts = sums.where("of IS NOT NULL").select("id", F.col("of").alias("given"), F.col("taken").alias("more"))

@@ -73,8 +73,10 @@ class Cluster:
         while len(self._present()) < wanted:
             if time.monotonic() > deadline:
                 came = len(self._present())
-                raise Failure(f"{came} of {wanted} executors came within {patience:g} s",
-                              remedy="look whether the workers run and have the cores and the memory that were asked for")
+                raise Failure(
+                    f"{came} of {wanted} executors came within {patience:g} s",
+                    remedy="look whether the workers run and have the cores and the memory that were asked for",
+                )
             time.sleep(LOOK)
         self.executors = self._present()
 

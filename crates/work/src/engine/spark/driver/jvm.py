@@ -11,6 +11,10 @@ from pyspark.java_gateway import launch_gateway
 
 #: How long a JVM may take to clean up before it is killed, in seconds.
 GRACE = 2.0
+#: A task carries how its data came to be, ten levels an iteration of ALS, and is
+#: read by recursion: Java's own stack is too short for 10 iterations until that has
+#: been compiled.
+STACK = "-Xss32m"
 LOG4J = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -30,9 +34,10 @@ def start(conf, scratch):
     os.makedirs(scratch, exist_ok=True)
     log4j = Path(scratch, "log4j2.properties")
     log4j.write_text(LOG4J)
-    options = f"-Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch} -XX:-UsePerfData"
-    own = conf.get("spark.driver.extraJavaOptions", "")
-    conf.set("spark.driver.extraJavaOptions", f"{options} {own}".strip())
+    options = f"{STACK} -Dlog4j2.configurationFile=file:{log4j} -Djava.io.tmpdir={scratch} -XX:-UsePerfData"
+    for process, options in (("driver", options), ("executor", STACK)):
+        name = f"spark.{process}.extraJavaOptions"
+        conf.set(name, f"{options} {conf.get(name, '')}".strip())
     # What a local executor calls its node; on a machine with several addresses it
     # would choose.
     host = conf.get("spark.driver.host", "127.0.0.1")

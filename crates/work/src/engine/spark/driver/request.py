@@ -32,11 +32,13 @@ class Request:
         return found
 
     def whole(self, name, default=None, least=0, most=2**63 - 1):
-        expected = f"a whole number from {least} to {most}" if most < 2**63 - 1 else f"a whole number of at least {least}"
+        to = f"from {least} to {most}" if most < 2**63 - 1 else f"of at least {least}"
+        expected = f"a whole number {to}"
         return self._part(name, default, expected, lambda x: is_whole(x) and least <= x <= most)
 
     def number(self, name, default=None, least=-math.inf, most=math.inf):
-        return float(self._part(name, default, f"a number from {least} to {most}", lambda x: is_number(x) and least <= x <= most))
+        expected = f"a number from {least} to {most}" if most < math.inf else f"a number of at least {least}"
+        return float(self._part(name, default, expected, lambda x: is_number(x) and least <= x <= most))
 
     def numbers(self, name, default, least, whole=False):
         """A number or a list of them."""
