@@ -150,7 +150,8 @@ fn a_section_that_names_what_is_not_there_is_refused_with_its_line() {
         ("[engine.spark.whole.experiment.graph]", "[engine.spark.whole.experiment.grape]", 9, "`grape`"),
     ] {
         let read = parse(&STUDY.replace(written, wrong), "my.toml");
-        let fault = read.and_then(|study| planned(&study, &on_spark(false))).expect_err("refused").to_string();
+        let fault =
+            read.and_then(|study| planned(&study, &on_spark(false))).expect_err("refused").to_string();
         assert!(fault.starts_with(&format!("my.toml:{line}:")) && fault.contains(what), "{fault}");
     }
 }

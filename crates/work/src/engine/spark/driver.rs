@@ -21,6 +21,7 @@ use crate::program::Program;
 /// The driver program's files, as they are written for Python to import.
 const FILES: &[(&str, &str)] = &[
     ("als.py", include_str!("driver/als.py")),
+    ("articles.py", include_str!("driver/articles.py")),
     ("bayes.py", include_str!("driver/bayes.py")),
     ("cluster.py", include_str!("driver/cluster.py")),
     ("conversation.py", include_str!("driver/conversation.py")),
@@ -32,6 +33,7 @@ const FILES: &[(&str, &str)] = &[
     ("passes.py", include_str!("driver/passes.py")),
     ("request.py", include_str!("driver/request.py")),
     ("tasks.py", include_str!("driver/tasks.py")),
+    ("values.py", include_str!("driver/values.py")),
 ];
 
 /// How long Python may take to start and to call back.

@@ -109,23 +109,29 @@ impl Prepared for Ready {
 impl Ready {
     fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let mut lines = gather(listener, self.part.nodes, until)?;
+        let outcome = self.conduct(&mut lines, out, until);
+        for line in &mut lines {
+            // However it ended: what is wrong is told here. One that is gone needs
+            // not be told.
+            let _ = line.say(&Word::End);
+        }
+        outcome
+    }
+
+    fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let key = self.key();
         let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
         // Whatever fails from here on, the cluster is not kept.
         let mut led = match session::take(&key) {
             Some(led) => {
-                self.want_workers(&led, &key, &mut lines)?;
+                self.want_workers(&led, &key, lines)?;
                 led
             }
-            None => self.start(&key, &mut lines, until)?,
+            None => self.start(&key, lines, until)?,
         };
-        let answer = self.ask(&mut led, request, &mut lines, until)?;
+        let answer = self.ask(&mut led, request, lines, until)?;
         let own = (self.job.check)(&answer, &self.part.scratch)?;
         outcome::tell(&answer, own, &self.part, key.cores, out)?;
-        for line in &mut lines {
-            // One that is gone needs not be told.
-            let _ = line.say(&Word::End);
-        }
         session::keep(key, led);
         Ok(())
     }
@@ -166,6 +172,7 @@ impl Ready {
             "do": "open",
             "master": key.master.as_ref().or(led.master.as_ref().map(|master| &master.url)),
             "conf": self.conf(key, &folder)?,
+            "keep": self.events()?,
             "executors": key.slaves,
             "patience": PATIENCE,
         });
@@ -207,24 +214,19 @@ impl Ready {
         Ok(answer)
     }
 
+    /// Where the log of the application's events is kept, if anywhere.
+    fn events(&self) -> Result<Option<PathBuf>, Fault> {
+        let events = self.part.artifacts.as_ref().map(|artifacts| artifacts.join("spark-events"));
+        events.as_deref().map_or(Ok(()), made).map(|()| events)
+    }
+
     /// Settings of the Spark application.
     fn conf(&self, key: &Key, folder: &Path) -> Result<Value, Fault> {
         let local = folder.join("local");
-        let events = match &self.part.artifacts {
-            Some(artifacts) => artifacts.join("spark-events"),
-            None => folder.join("events"),
-        };
-        for made in [&local, &events] {
-            fs::create_dir_all(made).map_err(|e| {
-                Fault::environment(format!("cannot make a folder for Spark: {e}"))
-                    .at(made.display().to_string())
-            })?;
-        }
+        made(&local)?;
         let mut conf = json!({
             "spark.app.name": "crosstalk",
             "spark.local.dir": local,
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.dir": format!("file://{}", events.display()),
             "spark.executor.cores": key.cores.to_string(),
             "spark.executor.memory": format!("{}m", key.mebibytes),
             "spark.cores.max": (key.cores * key.slaves).to_string(),
@@ -235,6 +237,12 @@ impl Ready {
         }
         Ok(conf)
     }
+}
+
+fn made(folder: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(folder).map_err(|e| {
+        Fault::environment(format!("cannot make a folder for Spark: {e}")).at(folder.display().to_string())
+    })
 }
 
 /// What else than its answer could end a wait for the driver.

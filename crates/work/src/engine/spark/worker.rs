@@ -22,7 +22,12 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// Runs the worker that node 0 asks for, until node 0 says it is over.
 pub fn run(part: &Part, found: &Found, chief: SocketAddr, until: &Until) -> Result<(), Fault> {
     let mut line = join(chief, part.node, until)?;
-    let Some(Word::Work(wanted)) = line.hear(until)? else { return Err(gone(chief).at("node 0")) };
+    let wanted = match line.hear(until)? {
+        Some(Word::Work(wanted)) => wanted,
+        // Node 0 found a fault before it needed a worker, and tells it.
+        Some(Word::End) => return Ok(()),
+        _ => return Err(gone(chief).at("node 0")),
+    };
     match worker(part, found, &wanted).and_then(|worker| watch(worker, &mut line, until)) {
         Ok(worker) => {
             keep_worker(wanted.id, worker);

@@ -65,8 +65,9 @@ class Cluster:
             self.end()
             raise
         path = self._event_log()
-        self.log = EventLog(path)
-        return {"executors": self.executors, "event_log": path}
+        kept = request.text("keep", "") and os.path.join(request.text("keep"), f"{os.path.basename(path)}.gz")
+        self.log = EventLog(path, kept)
+        return {"executors": self.executors, "event_log": kept or path}
 
     def _await(self, wanted, deadline, patience):
         """Waits until so many executors have come."""

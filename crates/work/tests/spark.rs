@@ -1,0 +1,136 @@
+//! The engine Spark for real: master, worker, executor and driver as processes of
+//! this host, on addresses of the loopback.
+
+mod scene;
+
+use crosstalk_core::Fault;
+use crosstalk_core::record::Reading;
+use crosstalk_core::scene::Workload;
+use crosstalk_core::value::Params;
+use crosstalk_work::app::{als::ALS, bayes::BAYES, pagerank::PAGERANK};
+use crosstalk_work::engine::spark;
+use scene::{part, play_parts, value};
+use std::fs;
+use std::path::Path;
+use std::process;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longer than any attempt takes on a busy machine, in seconds.
+const DEADLINE: f64 = 300.0;
+
+/// Whether there is a Spark; else says why not.
+fn there() -> bool {
+    let missing = spark::needs().into_iter().find(|need| !need.is_found());
+    if let Some(need) = &missing {
+        eprintln!("skipped: no {} (crosstalk doctor tells what installs it)", need.what);
+    }
+    missing.is_none()
+}
+
+fn on_spark() -> Params {
+    Params::default().with("engine", "spark").with("worker_cores", 1).with("worker_memory", "512 MiB")
+}
+
+/// A master and a slave, whose temporary files are in `scratch`.
+fn run(workload: &dyn Workload, params: &Params, scratch: &Path) -> Result<Vec<Reading>, Fault> {
+    let nodes = workload.deploy(params)?.nodes;
+    let parts = (0..nodes).map(|node| {
+        let mut part = part(workload.name(), params, node, nodes, DEADLINE);
+        part.addresses = (1..=nodes).map(|host| [127, 0, 0, host as u8].into()).collect();
+        part.scratch = scratch.to_path_buf();
+        part.artifacts = Some(scratch.join("artifacts"));
+        part
+    });
+    let outcomes = play_parts(workload, parts, &AtomicBool::new(false));
+    outcomes.into_iter().collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect())
+}
+
+/// Every reading is of a metric that the workload declares.
+fn declared(workload: &dyn Workload, params: &Params, readings: &[Reading]) {
+    let metrics = workload.deploy(params).expect("deploys").metrics;
+    for reading in readings {
+        assert!(metrics.iter().any(|metric| metric.name == reading.metric), "{}", reading.metric);
+    }
+    let told = ["completion_time", "first_time", "load_time", "time_compute", "time_wait"];
+    assert!(told.iter().all(|name| readings.iter().any(|r| r.metric == *name)), "{readings:?}");
+}
+
+/// Kills a process of ours whose command line says `what`, once there is one.
+fn kill(what: &str) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < until {
+        if let Some(pid) = descendants().into_iter().find(|pid| says(*pid, what)) {
+            let pid = rustix::process::Pid::from_raw(pid).expect("is not zero");
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no process says {what}");
+}
+
+fn says(pid: i32, what: &str) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(what))
+}
+
+/// All that this process has started, and what they have.
+fn descendants() -> Vec<i32> {
+    let mut found = vec![process::id() as i32];
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children: Vec<String> =
+            threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect();
+        found.extend(
+            children.iter().flat_map(|text| text.split_whitespace()).filter_map(|w| w.parse::<i32>().ok()),
+        );
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+#[test]
+fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
+    if !there() {
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let graph = on_spark().with("scale", 8).with("iterations", 3);
+    let readings = run(&PAGERANK, &graph, scratch.path()).expect("its ranks are those of the recurrence");
+    declared(&PAGERANK, &graph, &readings);
+
+    let ratings = on_spark().with("scale", 0.1).with("rank", 4).with("lambda", 0.1).with("iterations", 5);
+    let readings = run(&ALS, &ratings, scratch.path()).expect("its model is as good as ours");
+    declared(&ALS, &ratings, &readings);
+    assert!(value(&readings, "rmse_test") < value(&readings, "rmse_baseline"));
+
+    let pages = on_spark().with("documents", 200).with("document_words", 50).with("categories", 3);
+    let readings = run(&BAYES, &pages, scratch.path()).expect("it counts and decides as we do");
+    declared(&BAYES, &pages, &readings);
+
+    let logs: Vec<_> =
+        fs::read_dir(scratch.path().join("artifacts/spark-events")).expect("is made").collect();
+    assert_eq!(logs.len(), 1, "one application for all: {logs:?}");
+
+    let fault = thread::scope(|scope| {
+        scope.spawn(|| kill("deploy.worker.Worker"));
+        let long = on_spark().with("scale", 15).with("iterations", 50);
+        run(&PAGERANK, &long, scratch.path()).expect_err("its worker is gone").to_string()
+    });
+    assert!(fault.contains("worker ended in mid-run") || fault.contains("lost"), "{fault}");
+}
+
+#[test]
+fn a_master_that_nobody_runs_is_named() {
+    if !there() {
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let params = Params::default().with("engine", "spark").with("master", "spark://127.0.0.1:1");
+    let fault = run(&PAGERANK, &params, scratch.path()).expect_err("nobody listens");
+    assert!(fault.message.starts_with("no Spark master answers"), "{fault}");
+    assert_eq!(fault.place.as_deref(), Some("spark://127.0.0.1:1"));
+}
