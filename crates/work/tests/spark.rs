@@ -92,12 +92,22 @@ fn descendants() -> Vec<i32> {
     found.split_off(1)
 }
 
+/// Leaves no cluster behind, however the test ends.
+struct Closed;
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        spark::close();
+    }
+}
+
 #[test]
 fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
     if !there() {
         return;
     }
     let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let _closed = Closed;
     let graph = on_spark().with("scale", 8).with("iterations", 3);
     let readings = run(&PAGERANK, &graph, scratch.path()).expect("its ranks are those of the recurrence");
     declared(&PAGERANK, &graph, &readings);

@@ -4,7 +4,8 @@
 //! run on the other nodes, one executor each; or the user's own cluster, by its
 //! master's URL, on which everything is as it is. A cluster in the nodes stays up
 //! between attempts (starting it takes longer than most of what runs on it), and
-//! its Java stays warm; it goes with the agents that started it.
+//! its Java stays warm; it goes with the agents that started it, by [`close`] or with
+//! the testbed's processes.
 //!
 //! | file | holds |
 //! |---|---|
@@ -35,3 +36,4 @@ pub use job::{Job, Object};
 pub use lead::prepare;
 pub use outcome::deployment;
 pub use output::lines;
+pub use session::close;

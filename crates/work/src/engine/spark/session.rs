@@ -64,6 +64,12 @@ pub fn keep_only(ids: &[String]) {
     lock(&WORKERS).retain(|id, _| ids.contains(id));
 }
 
+/// Ends every cluster that is kept.
+pub fn close() {
+    lock(&LED).clear();
+    lock(&WORKERS).clear();
+}
+
 /// Keeps a worker for the next attempt.
 pub fn keep_worker(id: String, worker: Program) {
     lock(&WORKERS).insert(id, worker);
