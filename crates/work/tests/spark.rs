@@ -31,7 +31,11 @@ fn there() -> bool {
 }
 
 fn on_spark() -> Params {
-    Params::default().with("engine", "spark").with("worker_cores", 1).with("worker_memory", "512 MiB")
+    Params::default()
+        .with("engine", "spark")
+        .with("worker_cores", 1)
+        .with("worker_memory", "512 MiB")
+        .with("passes", 1)
 }
 
 /// A master and a slave, whose temporary files are in `scratch`.

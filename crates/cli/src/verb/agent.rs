@@ -9,13 +9,16 @@ use crate::{parts, signal};
 
 pub fn main() -> Result<ExitCode, Fault> {
     signal::leave_to_the_runner()?;
-    crosstalk_lab::agent::serve(
+    let served = crosstalk_lab::agent::serve(
         &parts::registry(),
         crosstalk_host::facts::provenance,
         std::io::stdin(),
         std::io::stdout(),
-    )?;
-    Ok(ExitCode::SUCCESS)
+    );
+    // What was kept between attempts. Where this is not reached, the testbed ends
+    // it with the agent.
+    crosstalk_work::engine::spark::close();
+    served.map(|()| ExitCode::SUCCESS)
 }
 
 pub fn hold(args: Words) -> Result<ExitCode, Fault> {

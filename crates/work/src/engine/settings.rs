@@ -6,7 +6,7 @@ use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
 
 /// The parameters by which an application's engine is chosen and set up.
-pub const PARAMETERS: [&str; 4] = ["engine", "master", "worker_cores", "worker_memory"];
+pub const PARAMETERS: [&str; 5] = ["engine", "master", "worker_cores", "worker_memory", "passes"];
 
 /// What runs an application.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Spark {
     pub cores: Option<usize>,
     /// An executor's heap; by default its share of an eighth of this machine's memory.
     pub memory: Option<Bytes>,
+    /// The most passes that are made until Java is taken for warm.
+    pub passes: u64,
 }
 
 /// The smallest heap that Spark starts with: 450 MiB and what it reserves.
@@ -45,6 +47,7 @@ impl Engine {
             master: master(params)?,
             cores: count(params, "worker_cores", 1, 4096)?.map(|cores| cores as usize),
             memory: memory(params)?,
+            passes: params.bounded("passes", 8, 1, 1000)?,
         }))
     }
 

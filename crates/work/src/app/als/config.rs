@@ -23,6 +23,7 @@ pub const PARAMETERS: &[&str] = &[
     engine::PARAMETERS[1],
     engine::PARAMETERS[2],
     engine::PARAMETERS[3],
+    engine::PARAMETERS[4],
 ];
 
 /// The largest scale: 100 million ratings.

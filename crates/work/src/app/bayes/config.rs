@@ -39,6 +39,7 @@ pub const PARAMETERS: &[&str] = &[
     engine::PARAMETERS[1],
     engine::PARAMETERS[2],
     engine::PARAMETERS[3],
+    engine::PARAMETERS[4],
 ];
 
 /// Those that shape generated corpora.

@@ -33,9 +33,6 @@ const PATIENCE: f64 = 90.0;
 /// How long the user's own master may take to answer.
 const CALL: Duration = Duration::from_secs(5);
 
-/// The most passes until an application's Java is taken for warm.
-const MOST_PASSES: u64 = 8;
-
 /// Mebibytes of an executor's heap where nothing was said, at least and at most.
 const HEAP: (u64, u64) = (512, 4096);
 
@@ -140,7 +137,7 @@ impl Ready {
     fn key(&self) -> Key {
         let slaves = self.job.slaves;
         let share = available_parallelism().map_or(1, |all| all.get().div_ceil(slaves));
-        let heap = || (memory() / 8 / (slaves as u64 + 1) >> 20).clamp(HEAP.0, HEAP.1);
+        let heap = || ((memory() / 8 / (slaves as u64 + 1)) >> 20).clamp(HEAP.0, HEAP.1);
         Key {
             slaves,
             cores: self.settings.cores.unwrap_or(share),
@@ -206,7 +203,8 @@ impl Ready {
     ) -> Result<Object, Fault> {
         let name = request.to_string();
         // What ran before is warm: one more pass tells.
-        let passes = if led.warmed.contains(&name) { (1, 1) } else { (2, MOST_PASSES) };
+        let most = self.settings.passes;
+        let passes = if led.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let Led { driver, master, .. } = led;
         let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
