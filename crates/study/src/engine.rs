@@ -26,31 +26,51 @@ pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: b
             .at("--engine")
             .remedy("leave it out; crosstalk show WORKLOAD tells which take the parameter `engine`"));
     }
-    let section = std::mem::take(&mut study.engine).remove(name).unwrap_or_else(|| everything(&able));
-    let Quick { experiment: run, .. } = &section.whole;
-    for (experiment, spec) in &mut study.experiment {
-        if !able.contains(experiment) {
-            continue;
-        }
+    let section = std::mem::take(&mut study.engine).remove(name);
+    for (experiment, spec) in study.experiment.iter_mut().filter(|(name, _)| able.contains(name)) {
         for work in spec.work.values_mut() {
             work.params.0.entry(PARAMETER.into()).or_insert_with(|| Value::Text(name.into()));
         }
-        if let Some(scale) = section.scale.filter(|_| run.contains_key(experiment)) {
-            spec.conditions.insert("scale".into(), scale.into());
+        if let Some(OnEngine { scale: Some(scale), whole, .. }) = &section
+            && whole.experiment.contains_key(experiment)
+        {
+            spec.conditions.insert("scale".into(), (*scale).into());
         }
     }
-    study.quick = Some(section.quick.filter(|_| quick).unwrap_or(section.whole));
-    study.remark.extend(section.remark);
+    study.quick = Some(match (section, study.quick.take()) {
+        (Some(section), _) => say(study, section, quick),
+        (None, Some(own)) if quick => only(own, &able),
+        (None, _) => everything(&able),
+    });
+    Ok(())
+}
+
+/// Writes what the study has for the engine into it; returns what is run.
+fn say(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
+    for claim in study.claim.values_mut().filter(|_| section.directions_only) {
+        (claim.published, claim.margin) = (None, None);
+    }
     for (claim, why) in section.not_comparable {
         if let Some(found) = study.claim.get_mut(&claim) {
             (found.not_comparable, found.primary) = (Some(why), false);
         }
     }
-    Ok(())
+    if !section.about.is_empty() {
+        study.about = section.about;
+    }
+    study.remark = section.remark;
+    section.quick.filter(|_| quick).unwrap_or(section.whole)
+}
+
+/// Of the study's own quick part what the engine can run.
+fn only(mut quick: Quick, able: &[String]) -> Quick {
+    quick.experiment.retain(|name, _| able.contains(name));
+    quick.work.retain(|name, _| able.contains(name));
+    quick
 }
 
 /// Every experiment that can, with all its levels.
-fn everything(able: &[String]) -> OnEngine {
+fn everything(able: &[String]) -> Quick {
     let experiment = able.iter().map(|name| (name.clone(), Default::default())).collect();
-    OnEngine { whole: Quick { experiment, ..Quick::default() }, ..OnEngine::default() }
+    Quick { experiment, ..Quick::default() }
 }

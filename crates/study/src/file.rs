@@ -201,9 +201,15 @@ pub struct OnEngine {
     /// What every link's rate is divided by, where the engine runs in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// What a reader must be told of this engine.
+    /// What it asks on this engine, in the place of the study's own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// What a reader must be told of this engine, in the place of the study's remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
+    /// Published sizes do not apply: claims are tested for their direction alone.
+    #[serde(default, skip_serializing_if = "no")]
+    pub directions_only: bool,
     /// Claims that it cannot speak of, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_comparable: BTreeMap<String, String>,

@@ -97,6 +97,7 @@ fn what_an_engine_cannot_speak_of_is_not_comparable() {
     let resolved = resolve(&study(), &mock::registry(), &on_spark(false)).expect("resolves");
     assert_eq!(resolved.claim["speeds-up"].not_comparable.as_deref(), Some("one machine"));
     assert_eq!(resolved.remark, ["Measured."]);
+    assert_eq!((&resolved.claim["speeds-up"].published, &resolved.about), (&None, &study().about));
     let native = resolve(&study(), &mock::registry(), &PlanOptions::default()).expect("resolves");
     assert_eq!((&native.claim, &native.remark), (&study().claim, &study().remark));
 }
@@ -119,6 +120,11 @@ fn without_a_section_every_experiment_that_can_is_run() {
     let plan = planned(&study, &on_spark(false)).expect("plans");
     let names: Vec<&str> = plan.experiments.iter().map(|planned| planned.name.as_str()).collect();
     assert_eq!((names, plan.cells().count()), (vec!["graph"], 6));
+    let quick = parse(&STUDY.replace("[engine.spark.quick", "[quick"), "my.toml").expect("reads");
+    let quick = Study { engine: Default::default(), ..quick };
+    let plan = planned(&quick, &on_spark(true)).expect("plans");
+    assert_eq!((plan.cells().count(), plan.looks), (2, vec![6]), "its own quick part");
+    assert_eq!(planned(&quick, &on_spark(false)).expect("plans").cells().count(), 6);
     let mut streams = study.clone();
     streams.experiment.remove("graph");
     streams.claim.clear();

@@ -136,15 +136,3 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
     });
     assert!(fault.contains("worker ended in mid-run") || fault.contains("lost"), "{fault}");
 }
-
-#[test]
-fn a_master_that_nobody_runs_is_named() {
-    if !there() {
-        return;
-    }
-    let scratch: TempDir = tempfile::tempdir().expect("a folder");
-    let params = Params::default().with("engine", "spark").with("master", "spark://127.0.0.1:1");
-    let fault = run(&PAGERANK, &params, scratch.path()).expect_err("nobody listens");
-    assert!(fault.message.starts_with("no Spark master answers"), "{fault}");
-    assert_eq!(fault.place.as_deref(), Some("spark://127.0.0.1:1"));
-}

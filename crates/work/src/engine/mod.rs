@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `settings` | which engine a study asks for, and its parameters |
-//! | `spark` | Spark: a standalone cluster in the nodes, or the user's own |
+//! | `spark` | Spark: a standalone cluster in the nodes |
 
 pub mod settings;
 pub mod spark;

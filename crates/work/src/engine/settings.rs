@@ -6,7 +6,7 @@ use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
 
 /// The parameters by which an application's engine is chosen and set up.
-pub const PARAMETERS: [&str; 5] = ["engine", "master", "worker_cores", "worker_memory", "passes"];
+pub const PARAMETERS: [&str; 4] = ["engine", "worker_cores", "worker_memory", "passes"];
 
 /// What runs an application.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +20,6 @@ pub enum Engine {
 /// How Spark is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spark {
-    /// The user's own cluster: its master's URL. `None`: a cluster in the nodes.
-    pub master: Option<String>,
     /// Cores an executor computes on; by default its share of this machine's.
     pub cores: Option<usize>,
     /// An executor's heap; by default its share of an eighth of this machine's memory.
@@ -37,14 +35,15 @@ impl Engine {
     /// Reads and checks the parameters.
     pub fn new(params: &Params) -> Result<Self, Fault> {
         if params.choice("engine", &["native", "spark"])? == "native" {
-            return match PARAMETERS[1..].iter().find(|name| params.get(name).is_some()) {
+            // Where engines are compared, one is native beside what sets up the other.
+            let chosen = params.get("engine").is_some();
+            return match PARAMETERS[1..].iter().find(|name| !chosen && params.get(name).is_some()) {
                 None => Ok(Engine::Native),
-                Some(name) => Err(parameter(name, "it sets up Spark, and the engine is `native`".into())
+                Some(name) => Err(parameter(name, "it sets up Spark, and no engine is asked for".into())
                     .remedy(format!("leave out `{name}`, or ask for engine = \"spark\" (--engine spark)"))),
             };
         }
         Ok(Engine::Spark(Spark {
-            master: master(params)?,
             cores: count(params, "worker_cores", 1, 4096)?.map(|cores| cores as usize),
             memory: memory(params)?,
             passes: params.bounded("passes", 8, 1, 1000)?,
@@ -62,15 +61,6 @@ impl Engine {
     /// What it needs of each machine.
     pub fn needs(&self) -> Vec<Need> {
         self.spark().map_or(Vec::new(), |_| super::spark::needs())
-    }
-
-    /// How many nodes an application with so many slaves takes: on the user's own
-    /// cluster only the driver's.
-    pub fn nodes(&self, slaves: usize) -> usize {
-        match self {
-            Engine::Spark(Spark { master: Some(_), .. }) => 1,
-            _ => slaves + 1,
-        }
     }
 
     /// A fault where Spark is asked for what only our own program has.
@@ -99,17 +89,6 @@ fn memory(params: &Params) -> Result<Option<Bytes>, Fault> {
     Ok(Some(size))
 }
 
-fn master(params: &Params) -> Result<Option<String>, Fault> {
-    let master = params.text("master", "")?;
-    let address = master.strip_prefix("spark://").and_then(|rest| rest.rsplit_once(':'));
-    let sound = address.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    if master.is_empty() || sound {
-        return Ok((!master.is_empty()).then(|| master.to_string()));
-    }
-    Err(parameter("master", format!("expected a master's URL, found `{master}`"))
-        .remedy("write for example spark://10.0.0.1:7077, as the master's own page says"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,25 +99,15 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_native() {
-        let engine = with(&[]).expect("reads");
-        assert_eq!((engine.nodes(6), engine.spark()), (7, None));
-    }
-
-    #[test]
-    fn a_cluster_of_ones_own_needs_only_the_driver() {
-        let engine = with(&[("engine", "spark"), ("master", "spark://10.0.0.1:7077")]).expect("reads");
-        assert_eq!(engine.nodes(6), 1);
-        assert_eq!(with(&[("engine", "spark")]).expect("reads").nodes(6), 7);
+        assert_eq!(with(&[]).expect("reads").spark(), None);
     }
 
     #[test]
     fn bad_values_are_named() {
         let refusal = |pairs: &[(&str, &str)]| with(pairs).expect_err("refused").to_string();
         assert!(refusal(&[("engine", "sparc")]).contains("did you mean `spark`?"));
-        assert!(refusal(&[("master", "spark://a:1")]).contains("the engine is `native`"));
-        for wrong in ["a:1", "spark://a", "spark://:1", "spark://a:b", "http://a:1"] {
-            assert!(refusal(&[("engine", "spark"), ("master", wrong)]).contains("expected a master's URL"));
-        }
+        assert!(refusal(&[("passes", "3")]).contains("no engine is asked for"));
+        assert_eq!(with(&[("engine", "native"), ("passes", "3")]), Ok(Engine::Native));
         assert!(refusal(&[("engine", "spark"), ("worker_memory", "1 MB")]).contains("at least 512 MiB"));
         assert!(refusal(&[("engine", "spark"), ("worker_cores", "0")]).contains("at least 1"));
     }

@@ -23,7 +23,6 @@ pub const PARAMETERS: &[&str] = &[
     engine::PARAMETERS[1],
     engine::PARAMETERS[2],
     engine::PARAMETERS[3],
-    engine::PARAMETERS[4],
 ];
 
 /// The largest scale: 100 million ratings.
@@ -70,6 +69,8 @@ impl Config {
     /// Reads and checks the parameters.
     pub fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
+        let engine = Engine::new(params)?;
+        engine.only_native(params, &["output"])?;
         let ranks = list(params, "rank", &[8.0, 12.0], whole(LARGEST_RANK))?;
         let lambdas = list(params, "lambda", &[0.1, 10.0], ("a number of at least 0".into(), |x| x >= 0.0))?;
         let iterations = list(params, "iterations", &[10.0, 20.0], whole(1e6))?;
@@ -94,7 +95,7 @@ impl Config {
             grid,
             recommend: params.count("recommend", 50, 1)? as usize,
             seed: params.count("seed", 1, 0)?,
-            engine: Engine::new(params)?,
+            engine,
             output: params.path("output")?,
         })
     }

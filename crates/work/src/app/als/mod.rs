@@ -63,11 +63,7 @@ pub const ALS: Declared<Config> = Declared {
 
 fn deploy(config: &Config) -> Deployment {
     if config.engine.spark().is_some() {
-        return engine::spark::deployment(
-            config.engine.nodes(config.slaves),
-            answer(),
-            30.0 * seconds(config),
-        );
+        return engine::spark::deployment(config.slaves, answer(), 30.0 * seconds(config));
     }
     let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
     own.extend(answer());

@@ -39,7 +39,6 @@ pub const PARAMETERS: &[&str] = &[
     engine::PARAMETERS[1],
     engine::PARAMETERS[2],
     engine::PARAMETERS[3],
-    engine::PARAMETERS[4],
 ];
 
 /// Those that shape generated corpora.

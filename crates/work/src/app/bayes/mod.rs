@@ -67,11 +67,7 @@ pub const BAYES: Declared<Config> = Declared {
 
 fn deploy(config: &Config) -> Deployment {
     if config.engine.spark().is_some() {
-        return engine::spark::deployment(
-            config.engine.nodes(config.slaves),
-            answer(),
-            30.0 * seconds(config),
-        );
+        return engine::spark::deployment(config.slaves, answer(), 30.0 * seconds(config));
     }
     let mut own = vec![Metric::new("throughput", "B/s", Better::Higher)];
     own.extend(answer());

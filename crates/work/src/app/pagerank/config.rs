@@ -24,7 +24,6 @@ pub const PARAMETERS: &[&str] = &[
     engine::PARAMETERS[1],
     engine::PARAMETERS[2],
     engine::PARAMETERS[3],
-    engine::PARAMETERS[4],
 ];
 
 /// The largest scale: vertex ids must stay within [`LARGEST_ID`].

@@ -66,11 +66,7 @@ pub const PAGERANK: Declared<Config> = Declared {
 
 fn deploy(config: &Config) -> Deployment {
     if config.engine.spark().is_some() {
-        return engine::spark::deployment(
-            config.engine.nodes(config.slaves),
-            Vec::new(),
-            20.0 * seconds(config),
-        );
+        return engine::spark::deployment(config.slaves, Vec::new(), 20.0 * seconds(config));
     }
     let own = vec![
         Metric::new("edges_per_second", "edges/s", Better::Higher),

@@ -41,7 +41,9 @@ pub fn job(config: Config) -> Job {
 }
 
 fn output(config: &Config, scratch: &Path) -> PathBuf {
-    config.output.clone().unwrap_or_else(|| scratch.join("pagerank-ranks"))
+    // From the root on: the driver has a folder of its own.
+    let given = config.output.as_ref().and_then(|path| std::path::absolute(path).ok());
+    given.unwrap_or_else(|| scratch.join("pagerank-ranks"))
 }
 
 /// The edges as a file that every node sees; a generated graph is written once.

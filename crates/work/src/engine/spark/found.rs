@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The packages that this engine was built against.
 const PACKAGES: &str = "pyspark==4.3.0 numpy==2.4.6";
 
+/// The oldest Java that Spark 4 runs on.
+const OLDEST_JAVA: u32 = 17;
+
 /// The variable that names another environment than the usual one.
 const ENVIRONMENT: &str = "CROSSTALK_SPARK";
 
@@ -65,7 +68,7 @@ fn no_pyspark(environment: &Path) -> Need {
 
 fn no_java() -> Need {
     Need::missing(
-        "Java",
+        "Java 17",
         "the engine `spark` cannot run",
         "apt-get install openjdk-17-jre-headless, or set JAVA_HOME to a Java of version 17 or later",
     )
@@ -93,7 +96,17 @@ fn java() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = home.into_iter().chain(env::split_paths(&path));
-    folders.map(|folder| folder.join("java")).find(|java| java.is_file())
+    folders.map(|folder| folder.join("java")).find(|java| java.is_file() && !is_older(java))
+}
+
+/// Whether a Java says that it is older than Spark needs, in the file that lies in
+/// the home of every one since 9; one that does not say is tried.
+fn is_older(java: &Path) -> bool {
+    let home = fs::canonicalize(java).ok().and_then(|path| Some(path.parent()?.parent()?.to_path_buf()));
+    let told = home.and_then(|home| fs::read_to_string(home.join("release")).ok()).unwrap_or_default();
+    let version = told.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
+    let first = version.and_then(|version| version.split(['.', '"']).next()?.parse::<u32>().ok());
+    first.is_some_and(|first| first < OLDEST_JAVA)
 }
 
 #[cfg(test)]
@@ -118,6 +131,23 @@ mod tests {
         fs::create_dir(folder.path().join("bin")).expect("makes");
         fs::write(folder.path().join("bin/python"), "").expect("writes");
         assert_eq!(pyspark(folder.path()), Some((folder.path().join("bin/python"), home)));
+    }
+
+    #[test]
+    fn a_java_that_is_too_old_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("bin")).expect("makes");
+        let java = folder.path().join("bin/java");
+        fs::write(&java, "").expect("writes");
+        let with = |version: &str| {
+            fs::write(folder.path().join("release"), format!("JAVA_VERSION=\"{version}\"\n"))
+                .expect("writes");
+            is_older(&java)
+        };
+        assert!(with("11.0.20") && with("1.8.0_392"));
+        assert!(!with("17.0.15") && !with("21"));
+        fs::remove_file(folder.path().join("release")).expect("removes");
+        assert!(!is_older(&java));
     }
 
     #[test]

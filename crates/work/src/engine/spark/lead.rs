@@ -7,11 +7,10 @@ use crosstalk_core::scene::{Prepared, Sink};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
-use std::time::Duration;
 
 use super::daemon::Master;
 use super::driver::{Driver, fresh};
@@ -30,9 +29,6 @@ use crate::peer::{Line, Until, listen};
 /// two Javas, and all may share two cores.
 const PATIENCE: f64 = 90.0;
 
-/// How long the user's own master may take to answer.
-const CALL: Duration = Duration::from_secs(5);
-
 /// Mebibytes of an executor's heap where nothing was said, at least and at most.
 const HEAP: (u64, u64) = (512, 4096);
 
@@ -48,31 +44,9 @@ struct Ready {
 /// Gets a node ready: looks for Spark, and on node 0 listens for the others.
 pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
     let found = found::find()?;
-    if let Some(master) = &settings.master {
-        answers(master)?;
-    }
     let address = part.addresses.first().ok_or_else(|| Fault::attempt("node 0 has no address"))?;
     let listener = if part.node == 0 { Some(listen((*address, 0).into())?) } else { None };
     Ok(Box::new(Ready { part: part.clone(), found, settings, job, listener }))
-}
-
-/// A fault where nothing listens at a master's URL.
-fn answers(master: &str) -> Result<(), Fault> {
-    let silent = |why: String| {
-        Fault::environment(format!("no Spark master answers: {why}"))
-            .at(master.to_string())
-            .remedy("see the URL on the master's own page, and that the master runs (sbin/start-master.sh)")
-    };
-    let address = master.strip_prefix("spark://").unwrap_or(master);
-    let all = address.to_socket_addrs().map_err(|e| silent(e.to_string()))?;
-    let mut last = silent("it has no address".into());
-    for address in all {
-        match TcpStream::connect_timeout(&address, CALL) {
-            Ok(_) => return Ok(()),
-            Err(e) => last = silent(e.to_string()),
-        }
-    }
-    Err(last)
 }
 
 impl Prepared for Ready {
@@ -126,9 +100,9 @@ impl Ready {
             }
             None => self.start(&key, lines, until)?,
         };
-        let answer = self.ask(&mut led, request, lines, until)?;
+        let (answer, fresh) = self.ask(&mut led, request, lines, until)?;
         let own = (self.job.check)(&answer, &self.part.scratch)?;
-        outcome::tell(&answer, own, &self.part, key.cores, out)?;
+        outcome::tell(&answer, own, &self.part, (key.cores, fresh), out)?;
         session::keep(key, led);
         Ok(())
     }
@@ -142,7 +116,6 @@ impl Ready {
             slaves,
             cores: self.settings.cores.unwrap_or(share),
             mebibytes: self.settings.memory.map_or_else(heap, |bytes| bytes.0 >> 20),
-            master: self.settings.master.clone(),
         }
     }
 
@@ -158,34 +131,30 @@ impl Ready {
     fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
         let id = fresh();
         let folder = self.folder(&id);
-        let master = match key.master {
-            Some(_) => None,
-            None => Some(Master::start(&self.found, self.address(), &folder.join("master"), until)?),
-        };
+        let master = Master::start(&self.found, self.address(), &folder.join("master"), until)?;
         let driver = Driver::start(&self.found, &folder, self.address(), until)?;
-        let mut led = Led { id, driver, master, warmed: BTreeSet::new() };
+        let mut led = Led { id, driver, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
         self.want_workers(&led, key, lines)?;
         let open = json!({
             "do": "open",
-            "master": key.master.as_ref().or(led.master.as_ref().map(|master| &master.url)),
+            "master": led.master.url,
             "conf": self.conf(key, &folder)?,
             "keep": self.events()?,
             "executors": key.slaves,
             "patience": PATIENCE,
         });
         let Led { driver, master, .. } = &mut led;
-        driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
+        driver.ask(&open, until, || look(lines, master, until))?;
         Ok(led)
     }
 
     /// Tells the other nodes which worker to have.
     fn want_workers(&self, led: &Led, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
-        let Some(master) = &led.master else { return Ok(()) };
         let mut kept = session::ids();
         kept.push(led.id.clone());
         let wanted = Wanted {
             id: led.id.clone(),
-            master: master.url.clone(),
+            master: led.master.url.clone(),
             cores: key.cores,
             mebibytes: key.mebibytes,
             folder: self.folder(&led.id),
@@ -194,22 +163,26 @@ impl Ready {
         lines.iter_mut().try_for_each(|line| line.say(&Word::Work(wanted.clone())))
     }
 
+    /// The driver's answer, and whether it was not asked this before.
     fn ask(
         &self,
         led: &mut Led,
         mut request: Value,
         lines: &mut [Line],
         until: &Until,
-    ) -> Result<Object, Fault> {
+    ) -> Result<(Object, bool), Fault> {
         let name = request.to_string();
-        // What ran before is warm: one more pass tells.
+        let fresh = led.asked.insert(name.clone());
         let most = self.settings.passes;
+        // What is warm is told by one more pass.
         let passes = if led.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let Led { driver, master, .. } = led;
-        let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
-        led.warmed.insert(name);
-        Ok(answer)
+        let answer = driver.ask(&request, until, || look(lines, master, until))?;
+        if outcome::warm(&outcome::times(&answer)) {
+            led.warmed.insert(name);
+        }
+        Ok((answer, fresh))
     }
 
     /// Where the log of the application's events is kept, if anywhere.
@@ -222,18 +195,15 @@ impl Ready {
     fn conf(&self, key: &Key, folder: &Path) -> Result<Value, Fault> {
         let local = folder.join("local");
         made(&local)?;
-        let mut conf = json!({
+        Ok(json!({
             "spark.app.name": "crosstalk",
             "spark.local.dir": local,
             "spark.executor.cores": key.cores.to_string(),
             "spark.executor.memory": format!("{}m", key.mebibytes),
             "spark.cores.max": (key.cores * key.slaves).to_string(),
-        });
-        if key.master.is_none() {
-            conf["spark.driver.host"] = self.address().to_string().into();
-            conf["spark.driver.bindAddress"] = self.address().to_string().into();
-        }
-        Ok(conf)
+            "spark.driver.host": self.address().to_string(),
+            "spark.driver.bindAddress": self.address().to_string(),
+        }))
     }
 }
 
@@ -244,8 +214,8 @@ fn made(folder: &Path) -> Result<(), Fault> {
 }
 
 /// What else than its answer could end a wait for the driver.
-fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
-    master.map_or(Ok(()), Master::check)?;
+fn look(lines: &mut [Line], master: &Master, until: &Until) -> Result<(), Fault> {
+    master.check()?;
     let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
     let node = format!("node {}", index + 1);
     Err(match lines[index].hear(until)? {

@@ -1,9 +1,7 @@
 //! Applications on Apache Spark, in real time.
 //!
 //! A standalone cluster whose master and driver run on node 0 and whose workers
-//! run on the other nodes, one executor each; or the user's own cluster, by its
-//! master's URL, on which everything is as it is. A cluster in the nodes stays up
-//! between attempts (starting it takes longer than most of what runs on it), and
+//! run on the other nodes, one executor each. It stays up between attempts (starting it takes longer than most of what runs on it), and
 //! its Java stays warm; it goes with the agents that started it, by [`close`] or with
 //! the testbed's processes.
 //!

@@ -3,10 +3,11 @@
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `completion_time` | s | the last pass, when Java is warm |
-//! | `first_time` | s | the first pass that was asked for: where the cluster is fresh, Java is cold |
+//! | `first_time` | s | the first pass, where the cluster was not asked for this before: Java is cold |
+//! | `passes` | | how many were made; where they are the most that may be, Java may not have been warm |
 //! | `load_time` | s | reading the input, before the clock starts |
 //! | `time_compute` | s | of a node's executor in the last pass: processor time of its tasks over its cores; label `node` |
-//! | `time_serialise` | s | likewise, reading and writing objects for the network and for shuffles |
+//! | `time_serialise` | s | likewise, reading the tasks themselves and writing their results; what records of a shuffle cost is in `time_compute` |
 //! | `time_wait` | s | `completion_time` less these: waiting for the network, other nodes, the driver, a core |
 //! | `bytes_exchanged` | B | shuffled from one node to another |
 
@@ -22,37 +23,38 @@ use crate::app::account;
 
 /// What an application on Spark reports; `own` metrics come beside those that every
 /// application has.
-pub fn deployment(nodes: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
+pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
+    let nodes = slaves + 1;
     let mut metrics = account::metrics(own);
     // Of these Spark tells nothing.
     metrics.retain(|metric| !["answer_checksum", "peak_memory"].contains(&metric.name.as_str()));
     metrics.push(Metric::new("first_time", "s", Better::Neither));
+    metrics.push(Metric::new("passes", "", Better::Neither));
     // Starting a cluster on two cores takes a minute at worst, once.
     Deployment { nodes, timing: Timing::Real, metrics, seconds: 8.0 + 2.0 * nodes as f64 + seconds }
 }
 
-/// Tells all readings of an answer.
+/// Tells all readings of an answer by executors of so many cores; whether it was the
+/// first of a `fresh` cluster to this request.
 pub fn tell(
     answer: &Object,
     own: Vec<Reading>,
     part: &Part,
-    cores: usize,
+    (cores, fresh): (usize, bool),
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
-    let times: Vec<f64> = answer
-        .get("times")
-        .and_then(Value::as_array)
-        .map(|times| times.iter().filter_map(Value::as_f64).collect())
-        .unwrap_or_default();
+    let times = times(answer);
     let [first, ..] = times[..] else { return Err(Fault::attempt("Spark's driver told no time")) };
     let last = times[times.len() - 1];
     let mut take = |name: &str, value: f64| out.take(Reading::value(name, value, Origin::Measured), 1);
     take("completion_time", last)?;
-    take("first_time", first)?;
+    if fresh {
+        take("first_time", first)?;
+    }
+    take("passes", times.len() as f64)?;
     take("load_time", number(answer, "loading")?)?;
     let mut exchanged = 0.0;
     for (index, (host, split)) in nodes(answer).into_iter().enumerate() {
-        // On the user's own cluster hosts are told by their order.
         let node = part.addresses.iter().position(|address| address.to_string() == *host);
         let of = |name: &str| split.get(name).and_then(Value::as_f64).unwrap_or(0.0);
         let (compute, serialise) = (of("compute") / cores as f64, of("serialise") / cores as f64);
@@ -65,6 +67,17 @@ pub fn tell(
     }
     out.take(Reading::value("bytes_exchanged", exchanged, Origin::Measured), 1)?;
     own.into_iter().try_for_each(|reading| out.take(reading, 1))
+}
+
+/// The passes' times.
+pub fn times(answer: &Object) -> Vec<f64> {
+    let times = answer.get("times").and_then(Value::as_array);
+    times.into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+/// Whether the last two passes took the same time, to a twentieth.
+pub fn warm(times: &[f64]) -> bool {
+    matches!(times, [.., one, other] if (one - other).abs() < 0.05 * one.min(*other))
 }
 
 /// Host → where its executor's time went.

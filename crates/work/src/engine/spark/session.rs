@@ -9,13 +9,12 @@ use super::daemon::Master;
 use super::driver::Driver;
 use crate::program::Program;
 
-/// Which cluster: slaves, cores and mebibytes of each, and the user's own master.
+/// Which cluster: slaves, and the cores and mebibytes of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub slaves: usize,
     pub cores: usize,
     pub mebibytes: u64,
-    pub master: Option<String>,
 }
 
 /// Node 0's side of a cluster that is up.
@@ -23,16 +22,17 @@ pub struct Led {
     /// Tells this cluster from all others.
     pub id: String,
     pub driver: Driver,
-    /// Absent where the cluster is the user's own.
-    pub master: Option<Master>,
-    /// What was asked before, and so is warm.
+    pub master: Master,
+    /// What was asked before.
+    pub asked: BTreeSet<String>,
+    /// What is warm.
     pub warmed: BTreeSet<String>,
 }
 
 impl Led {
     /// Whether all of it still runs.
     fn is_up(&self) -> bool {
-        self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check().is_ok())
+        self.driver.is_running() && self.master.check().is_ok()
     }
 }
 

@@ -5,8 +5,8 @@ by up to two seconds a second. Spark defines them in
 org.apache.spark.executor.TaskMetrics, ShuffleReadMetrics and ShuffleWriteMetrics:
 
   run            s  executorRunTime: from when a task's code starts to its end
-  compute        s  executorCpuTime + executorDeserializeCpuTime: processor time of
-                    the task's own thread, so without the collector's threads
+  compute        s  executorCpuTime: processor time of the task's own thread, so
+                    without the collector's threads, and without deserialising it
   wait           s  fetchWaitTime: blocked on blocks that come from another node
   serialise      s  executorDeserializeTime + resultSerializationTime: the task's
                     code and its result. Spark does not tell apart what it spends
@@ -81,7 +81,7 @@ def figures(task):
     remote = read.get("Remote Bytes Read", 0)
     return {
         "run": millis("Executor Run Time"),
-        "compute": (task.get("Executor CPU Time", 0) + task.get("Executor Deserialize CPU Time", 0)) * NANO,
+        "compute": task.get("Executor CPU Time", 0) * NANO,
         "wait": read.get("Fetch Wait Time", 0) * MILLI,
         "serialise": millis("Executor Deserialize Time", "Result Serialization Time"),
         "write": write.get("Shuffle Write Time", 0) * NANO,
