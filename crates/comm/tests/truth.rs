@@ -64,49 +64,75 @@ fn compute(rounds: u64) {
     black_box((0..rounds).fold(1u64, |x, i| black_box(x.wrapping_mul(6_364_136_223_846_793_005) ^ i)));
 }
 
-/// Half round trips, gaps and sends of one size, seen by rank 0; for rank 1, nothing.
-fn measure(rank: &mut Rank, size: usize) -> Result<Option<[f64; 3]>, Fault> {
-    let data = vec![1; size];
-    if rank.id() == 1 {
-        for _ in 0..TRIALS {
+/// What rank 0 sees of one size: round trips, sends, gap.
+#[derive(Default)]
+struct Seen {
+    trips: Vec<f64>,
+    sends: Vec<f64>,
+    pauses: Vec<f64>,
+    gap: f64,
+}
+
+/// A round trip of each size, one after the other, as programs mix them: memory
+/// that the last message has warmed, and what the transport believes of its way,
+/// are another size's.
+fn round_trips(rank: &mut Rank, data: &[u8], seen: &mut [Seen]) -> Result<(), Fault> {
+    for (size, seen) in SIZES.into_iter().zip(seen) {
+        if rank.id() == 1 {
             rank.recv(0, 0)?;
             compute(PAUSE);
-            rank.send(0, 0, &data)?;
+            rank.send(0, 0, &data[..size])?;
+            continue;
         }
-        (0..TRIALS).try_for_each(|_| rank.recv(0, 1).map(drop))?;
-        rank.send(0, 1, &[])?;
-        return Ok(None);
-    }
-    let (mut trips, mut sends, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..TRIALS {
         let begin = Instant::now();
         compute(PAUSE);
-        pauses.push(begin.elapsed().as_secs_f64());
+        seen.pauses.push(begin.elapsed().as_secs_f64());
         let begin = Instant::now();
-        rank.send(1, 0, &data)?;
-        sends.push(begin.elapsed().as_secs_f64());
+        rank.send(1, 0, &data[..size])?;
+        seen.sends.push(begin.elapsed().as_secs_f64());
         rank.recv(1, 0)?;
-        trips.push(begin.elapsed().as_secs_f64());
+        seen.trips.push(begin.elapsed().as_secs_f64());
     }
+    Ok(())
+}
+
+/// Messages of one size back to back: seconds until an answer to the last came,
+/// seen by rank 0.
+fn back_to_back(rank: &mut Rank, data: &[u8]) -> Result<f64, Fault> {
     let begin = Instant::now();
-    (0..TRIALS).try_for_each(|_| rank.send(1, 1, &data))?;
-    rank.recv(1, 1)?;
-    let trip = (median(trips) - median(pauses)) / 2.0;
-    let gap = (begin.elapsed().as_secs_f64() - trip) / TRIALS as f64;
-    Ok(Some([trip, gap, median(sends)]))
+    if rank.id() == 0 {
+        (0..TRIALS).try_for_each(|_| rank.send(1, 1, data))?;
+        rank.recv(1, 1)?;
+    } else {
+        (0..TRIALS).try_for_each(|_| rank.recv(0, 1).map(drop))?;
+        rank.send(0, 1, &[])?;
+    }
+    Ok(begin.elapsed().as_secs_f64())
 }
 
 /// What the transport does.
 fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Measured {
     let mut ranks = run_at(2, None, place, |rank| {
         own_core(rank.id());
+        let data = vec![1; SIZES[SIZES.len() - 1]];
+        let mut seen: Vec<Seen> = SIZES.map(|_| Seen::default()).into();
+        // The first time warms up.
+        round_trips(rank, &data, &mut seen)?;
+        seen = SIZES.map(|_| Seen::default()).into();
+        for _ in 0..TRIALS {
+            round_trips(rank, &data, &mut seen)?;
+        }
+        for (size, seen) in SIZES.into_iter().zip(&mut seen) {
+            back_to_back(rank, &data[..size])?;
+            seen.gap = back_to_back(rank, &data[..size])?;
+        }
         let mut all = Measured::default();
-        for size in SIZES {
-            measure(rank, size)?;
-            if let Some([trip, gap, send]) = measure(rank, size)? {
+        for (size, Seen { trips, sends, pauses, gap }) in SIZES.into_iter().zip(seen) {
+            if rank.id() == 0 {
+                let trip = (median(trips) - median(pauses)) / 2.0;
                 all.half_round_trip.push((size as u64, trip));
-                all.gap.push((size as u64, gap));
-                all.send.push((size as u64, send));
+                all.gap.push((size as u64, (gap - trip) / TRIALS as f64));
+                all.send.push((size as u64, median(sends)));
             }
         }
         Ok(all)
