@@ -20,6 +20,7 @@ fn one_application() -> Study {
     study.figure.clear();
     study.table.clear();
     study.quick = None;
+    study.engine.clear();
     study
 }
 
@@ -144,6 +145,7 @@ fn keys_that_mean_nothing_or_too_much() {
 fn a_study_without_a_quick_section_says_so() {
     let mut study = kosmos();
     study.quick = None;
+    study.engine.clear();
     let options = PlanOptions { quick: true, ..PlanOptions::default() };
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans");
     assert_eq!(plan.looks, [12]);
