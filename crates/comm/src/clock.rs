@@ -129,15 +129,7 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 let window = clock.meter.end();
-                if used == Use::Uncounted {
-                    return;
-                }
-                let time = clock.scaled(window.computed, used);
-                clock.tally(&window, used);
-                match used {
-                    Use::Serialise => clock.port.serialise(time),
-                    _ => clock.port.compute(time),
-                }
+                clock.charge(&window, used);
             }
             Clock::Real(clock) => {
                 let spent = clock.lap();
@@ -154,13 +146,13 @@ impl Clock {
     /// follows. What a program does between an exchange and the work on what came
     /// would else be dropped each time, and the sum of that doubted.
     pub(crate) fn turn_to_work(&mut self, used: Use) {
-        if let Clock::Virtual(clock) = self
-            && used != Use::Uncounted
-            && clock.meter.so_far() == 0
-        {
-            return;
+        match self {
+            Clock::Virtual(clock) if used != Use::Uncounted => {
+                let Some(window) = clock.meter.end_if_resolved() else { return };
+                clock.charge(&window, used);
+            }
+            _ => self.charge(used),
         }
-        self.charge(used);
         self.resume();
     }
 
@@ -276,6 +268,19 @@ impl Virtual {
             return Charge::default();
         }
         Charge::of(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
+    }
+
+    /// Charges a window that has ended.
+    fn charge(&mut self, window: &Window, used: Use) {
+        if used == Use::Uncounted {
+            return;
+        }
+        let time = self.scaled(window.computed, used);
+        self.tally(window, used);
+        match used {
+            Use::Serialise => self.port.serialise(time),
+            _ => self.port.compute(time),
+        }
     }
 
     /// Counts what could spoil the clock, in the clock's own seconds.
