@@ -17,30 +17,36 @@ fn compute(additions: u64) {
     black_box((0..additions).fold(0u64, |sum, i| black_box(sum + i)));
 }
 
-/// Seconds dropped over seconds in gaps, of one run.
-fn dropped() -> f64 {
+/// Seconds in gaps of so many additions, and seconds dropped, of one run.
+fn dropped(gap: u64) -> (f64, f64) {
     let emulation = emulation(1, &fabric(5_000.0, 1_000.0, 1_000.0, 1.0, 0.0));
     let ends = try_run(1, Some(&emulation), 60.0, |mut rank| {
         let begin = Instant::now();
-        (0..ROUNDS).for_each(|_| compute(black_box(GAP)));
+        (0..ROUNDS).for_each(|_| compute(black_box(gap)));
         let gaps = begin.elapsed().as_secs_f64();
         rank.restart_clock()?;
         for _ in 0..ROUNDS {
             rank.barrier()?;
-            compute(black_box(GAP));
+            compute(black_box(gap));
             rank.serialise(|| compute(black_box(WORK)));
         }
         Ok((gaps, rank.finish()?.expect("in virtual time")))
     });
     let (gaps, fidelity) = ends.into_iter().next().expect("one rank").expect("finishes");
-    fidelity.counters["unresolved_seconds"] / gaps
+    (gaps, fidelity.counters["unresolved_seconds"])
 }
 
 #[test]
 fn short_gaps_before_work_count_with_it() {
-    // Where the machine slows down after empty windows were measured, windows that
-    // are empty seem to hold something: that can only add. Gaps that are dropped
-    // are so in every run.
-    let least = (0..8).map(|_| dropped()).fold(f64::INFINITY, f64::min);
-    assert!(least < 0.5, "dropped are {least} of the seconds in gaps");
+    // Windows without a gap drop something, too: on some machines an empty one
+    // measures more from cold caches than when it was calibrated.
+    let mut shares: Vec<f64> = (0..9)
+        .map(|_| {
+            let ((_, without), (gaps, with)) = (dropped(0), dropped(GAP));
+            (with - without) / gaps
+        })
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    let median = shares[shares.len() / 2];
+    assert!(median < 0.5, "dropped are {median} of the seconds in gaps: {shares:?}");
 }
