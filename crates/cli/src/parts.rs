@@ -26,7 +26,8 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
 }
 
 /// The testbed asked for, or the one that suits: links to be shaped need the
-/// virtual one; virtual time is content with processes. It gives up what it is
+/// virtual one; a cluster of the user's is reached from this host's own network;
+/// virtual time is content with processes. It gives up what it is
 /// at when `interrupted` is set.
 ///
 /// # Errors
@@ -43,7 +44,20 @@ pub fn testbed(
 
 fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
     let shaped = plan.cells().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
+    let outside = plan.cells().any(|c| matches!(c.scene.place, Place::Outside { .. }));
     let local = || Box::new(Local::new(Launcher::current()));
+    if outside && shaped {
+        return Err(Fault::usage("nodes with shaped links have no way to a cluster of yours")
+            .remedy("run one at a time, by --engine or --set"));
+    }
+    if outside {
+        return match kind {
+            TestbedKind::Virtual => Err(Fault::usage("a virtual node has no way to a cluster of yours")
+                .at("--testbed virtual")
+                .remedy("leave it out")),
+            TestbedKind::Local | TestbedKind::Auto => Ok(local()),
+        };
+    }
     let bed = Virtual::new(Launcher::current()).until(interrupted);
     let missing = bed.needs().into_iter().find(|need| !need.is_found());
     match (kind, missing) {

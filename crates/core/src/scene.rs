@@ -20,6 +20,9 @@ pub enum Timing {
     Real,
     /// Whichever the scene's place asks for.
     Either,
+    /// The wall clock, on machines of the user's that the workload reaches by
+    /// itself: nothing of ours holds there.
+    Outside,
 }
 
 /// What a workload asks for with given parameters.
@@ -31,9 +34,47 @@ pub struct Deployment {
     pub timing: Timing,
     /// The metrics it reports; the first is the one the study decides on.
     pub metrics: Vec<Metric>,
-    /// About how long one attempt takes on this machine, in seconds: for the
-    /// first estimate of the time left.
-    pub seconds: f64,
+    /// About how long attempts take.
+    pub effort: Effort,
+}
+
+/// About how long attempts at a cell take: for estimates before there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Effort {
+    /// Seconds that pass whatever the machine, in every attempt.
+    pub waiting: f64,
+    /// Seconds that two cores of the reference machine compute, in every attempt.
+    pub computing: f64,
+    /// The same, in the first attempt only, beside: what is started, and gets warm.
+    pub once: f64,
+}
+
+impl Effort {
+    /// That of work which only takes time.
+    pub fn waiting(seconds: f64) -> Self {
+        Effort { waiting: seconds, ..Effort::default() }
+    }
+
+    /// That of work which only computes.
+    pub fn computing(seconds: f64) -> Self {
+        Effort { computing: seconds, ..Effort::default() }
+    }
+
+    /// Seconds of `attempts` attempts, the first among them, on a machine that
+    /// takes `pace` times as long as the reference machine.
+    pub fn seconds(&self, attempts: usize, pace: f64) -> f64 {
+        let each = self.waiting + self.computing * pace;
+        if attempts == 0 { 0.0 } else { self.once * pace + each * attempts as f64 }
+    }
+
+    /// That of work which goes on at the same time.
+    pub fn beside(&self, other: &Effort) -> Effort {
+        Effort {
+            waiting: self.waiting.max(other.waiting),
+            computing: self.computing + other.computing,
+            once: self.once + other.once,
+        }
+    }
 }
 
 /// A workload: ours, or the wrapping of a third-party program.

@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
+pub mod pace;
 pub mod packet;
 pub mod process;
 pub mod refusal;

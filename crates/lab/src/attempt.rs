@@ -80,7 +80,7 @@ fn stage(
         return Err(Fault::attempt("one node cannot yet hold two workloads at once").into());
     }
     let (nodes, link) = match &scene.place {
-        Place::Virtual { nodes, .. } => (*nodes, Link::Unshaped),
+        Place::Virtual { nodes, .. } | Place::Outside { nodes } => (*nodes, Link::Unshaped),
         Place::Real { nodes, link, .. } => (*nodes, *link),
     };
     troupe.shape(link)?;

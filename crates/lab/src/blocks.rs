@@ -11,6 +11,8 @@ pub type CellId = (usize, usize);
 
 /// What is known of the cells so far.
 pub struct Book {
+    /// How long this machine takes for what the reference machine does in a second.
+    pace: f64,
     /// Cell → wall seconds of its attempts: sum and count.
     taken: BTreeMap<CellId, (f64, usize)>,
     /// Cell → blocks in a row in which it failed.
@@ -18,8 +20,8 @@ pub struct Book {
 }
 
 impl Book {
-    pub fn new() -> Self {
-        Book { taken: BTreeMap::new(), failures: BTreeMap::new() }
+    pub fn new(pace: f64) -> Self {
+        Book { pace, taken: BTreeMap::new(), failures: BTreeMap::new() }
     }
 
     pub fn took(&mut self, cell: CellId, seconds: f64) {
@@ -39,16 +41,20 @@ impl Book {
         self.failures.get(&cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
+    /// Estimated seconds for one more attempt at a cell: as the workload expects,
+    /// times what its earlier attempts took over what they were expected to.
+    fn one_more(&self, plan: &Plan, cell: CellId) -> f64 {
+        let effort = plan.experiments[cell.0].cells[cell.1].effort;
+        let expected = |attempts: usize| effort.seconds(attempts, self.pace);
+        let (taken, attempts) = self.taken.get(&cell).copied().unwrap_or_default();
+        let more = expected(attempts + 1) - expected(attempts);
+        if expected(attempts) > 0.0 { more * taken / expected(attempts) } else { more }
+    }
+
     /// Estimated seconds for these attempts.
     pub fn estimate(&self, plan: &Plan, cells: &[CellId]) -> f64 {
-        cells
-            .iter()
-            .filter(|cell| !self.given_up(**cell))
-            .map(|cell| match self.taken.get(cell) {
-                Some((sum, n)) => sum / *n as f64,
-                None => plan.experiments[cell.0].cells[cell.1].seconds,
-            })
-            .sum()
+        let left = cells.iter().filter(|cell| !self.given_up(**cell));
+        left.map(|cell| self.one_more(plan, *cell)).sum()
     }
 
     /// Seconds until the next look and until the budget ends, when `rest` of

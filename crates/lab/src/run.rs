@@ -37,6 +37,9 @@ pub struct Lab<'a> {
     pub clock: &'a dyn Clock,
     /// The longest an attempt may take; by estimate where not given.
     pub deadline: Option<Duration>,
+    /// How long this machine takes for what the reference machine does in a second
+    /// ([`Effort`](crosstalk_core::scene::Effort)).
+    pub pace: f64,
     /// The command line, for the record.
     pub command: String,
     /// Set when the user interrupts.
@@ -110,8 +113,14 @@ fn raise<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<Troupe
     let facts = troupe.facts(&seats(lab.plan))?;
     // What cannot be is told now, not after hours of attempts.
     links(lab).into_iter().try_for_each(|link| troupe.shape(link))?;
-    lab.dir.record_before(&facts, &troupe.absences(), resuming)?;
+    lab.dir.record_before(&facts, &absences(lab, &troupe), resuming)?;
     Ok(troupe)
+}
+
+/// What of a real cluster the nodes do not have; nothing where none of it is measured.
+fn absences(lab: &Lab, troupe: &Troupe) -> Vec<String> {
+    let here = lab.plan.cells().any(|cell| !matches!(cell.scene.place, Place::Outside { .. }));
+    if here { troupe.absences() } else { Vec::new() }
 }
 
 /// How links will have to behave, the fastest first: a scale at which those are
@@ -119,7 +128,7 @@ fn raise<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<Troupe
 fn links(lab: &Lab) -> Vec<Link> {
     let link = |cell: &Cell| match cell.scene.place {
         Place::Real { link, .. } => Some(link),
-        Place::Virtual { .. } => None,
+        Place::Virtual { .. } | Place::Outside { .. } => None,
     };
     let mut links: Vec<Link> = lab.plan.cells().filter_map(link).collect();
     let rate = |link: &Link| match link {
@@ -134,7 +143,7 @@ fn links(lab: &Lab) -> Vec<Link> {
 /// who interrupts now has all the samples.
 fn last_facts(lab: &Lab, troupe: &mut Troupe) -> Result<(), Fault> {
     match troupe.facts(&seats(lab.plan)) {
-        Ok(facts) => lab.dir.record_after(&facts, &troupe.absences()),
+        Ok(facts) => lab.dir.record_after(&facts, &absences(lab, &troupe)),
         Err(_) if lab.is_interrupted() => Ok(()),
         Err(fault) => Err(fault),
     }

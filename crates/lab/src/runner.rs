@@ -40,7 +40,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// `next` is the first number that no attempt has.
     pub fn new(lab: &'a Lab<'a>, journal: Journal, next: AttemptId, progress: &'a mut dyn Progress) -> Self {
-        Runner { lab, journal, next, book: Book::new(), done: 0, progress }
+        Runner { lab, journal, next, book: Book::new(lab.pace), done: 0, progress }
     }
 
     /// Writes what is run, and what it reports.
@@ -190,7 +190,9 @@ impl<'a> Runner<'a> {
             artifacts: Some(lab.dir.artifacts()),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| {
-                Duration::from_secs_f64((planned.seconds * DEADLINE_FACTOR).max(DEADLINE_LEAST))
+                Duration::from_secs_f64(
+                    (planned.effort.seconds(1, lab.pace) * DEADLINE_FACTOR).max(DEADLINE_LEAST),
+                )
             }),
             interrupted: lab.interrupted,
         };

@@ -27,6 +27,7 @@ const PUBLISHED: &[File] = &[file!("published/published.csv")];
 const STUDIES: &[File] = &[
     ("kosmos", include_str!("../../../studies/kosmos.toml")),
     ("engines", include_str!("../../../studies/engines.toml")),
+    ("analytics", include_str!("../../../studies/analytics.toml")),
 ];
 
 /// Reads the bundled catalogues.

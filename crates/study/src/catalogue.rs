@@ -140,6 +140,7 @@ impl Catalogues {
         let mut files = BTreeMap::new();
         for cell in plan.cells() {
             let fabrics = match &cell.scene.place {
+                Place::Outside { .. } => Vec::new(),
                 Place::Real { fabric, .. } => vec![fabric.clone()],
                 Place::Virtual { system, .. } => {
                     let Ok((system, network)) = self.find_system(system) else { continue };

@@ -14,6 +14,7 @@ pub use order::WallTime;
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
+use crosstalk_core::scene::Effort;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Levels, Params, Value};
@@ -61,8 +62,8 @@ pub struct Cell {
     pub levels: Levels,
     /// What happens in it.
     pub scene: Scene,
-    /// First estimate of one attempt's wall time, seconds.
-    pub seconds: f64,
+    /// About how long attempts take.
+    pub effort: Effort,
 }
 
 /// What happens in one cell.
@@ -114,6 +115,11 @@ pub enum Place {
         /// Nodes.
         nodes: usize,
     },
+    /// Real time on machines of the user's, which the work reaches by itself from here.
+    Outside {
+        /// Nodes here.
+        nodes: usize,
+    },
 }
 
 impl Plan {
@@ -132,7 +138,7 @@ impl Place {
     /// How many nodes it has.
     pub fn nodes(&self) -> usize {
         match self {
-            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } => *nodes,
+            Place::Virtual { nodes, .. } | Place::Real { nodes, .. } | Place::Outside { nodes } => *nodes,
         }
     }
 }

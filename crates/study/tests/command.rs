@@ -48,7 +48,9 @@ fn rates_are_scaled_down_together() {
         .cells()
         .map(|cell| match cell.scene.place {
             Place::Real { link, .. } => link,
-            Place::Virtual { .. } => panic!("a program of one's own runs in real time"),
+            Place::Virtual { .. } | Place::Outside { .. } => {
+                panic!("a program of one's own runs in real time")
+            }
         })
         .collect();
     let rate = |rate: f64| Link::Rate(BitRate(rate));

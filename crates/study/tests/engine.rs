@@ -148,6 +148,28 @@ fn our_own_program_over_links_of_the_kernel_runs_in_real_time() {
 }
 
 #[test]
+fn a_cluster_of_the_users_is_measured_as_it_is() {
+    let own = PlanOptions { engine: Some("spark://head:7077".into()), ..PlanOptions::default() };
+    let fault = planned(&study(), &own).expect_err("refused").to_string();
+    assert!(fault.starts_with("my.toml:19:") && fault.contains("`system` cannot be emulated"), "{fault}");
+    let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
+    let without = |given: &str| {
+        let text =
+            STUDY.replace(conditions, given).replace("system = [\"microblade\", \"kosmos-srio\"], ", "");
+        planned(
+            &parse(&text.replace("system = \"kosmos-srio\"", "slaves = 1"), "my.toml").expect("reads"),
+            &own,
+        )
+    };
+    for given in ["", "conditions.fabric = \"none\""] {
+        let plan = without(given).expect("plans");
+        assert!(plan.cells().all(|cell| matches!(cell.scene.place, Place::Outside { .. })), "{plan:?}");
+    }
+    let fault = without("conditions.fabric = \"ethernet-1g\"").expect_err("refused").to_string();
+    assert!(fault.contains("`fabric` cannot be emulated"), "{fault}");
+}
+
+#[test]
 fn a_section_that_names_what_is_not_there_is_refused_with_its_line() {
     for (written, wrong, line, what) in [
         ("slaves = [1, 6]", "slaves = [1, 5]", 10, "5"),

@@ -160,7 +160,7 @@ fn looks_from_the_command_line_ascend_too() {
 
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
-    let time = planned(&PlanOptions::default()).seconds();
+    let time = planned(&PlanOptions::default()).seconds(1.0);
     let three_applications = 3.0 * 20.0 + 3.0 * (12.0 + 10.0);
     let short_of_memory = 12.0 + 8.0;
     assert_eq!(time.block, 2.0 * (28.0 + three_applications + short_of_memory + 2.0 + 2.0));

@@ -4,6 +4,7 @@
 mod scene;
 
 use crosstalk_core::Fault;
+use crosstalk_core::need::NeedState;
 use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
@@ -11,9 +12,11 @@ use crosstalk_work::app::{als::ALS, bayes::BAYES, pagerank::PAGERANK};
 use crosstalk_work::engine::spark;
 use scene::{part, play_parts, value};
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process;
+use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -96,8 +99,16 @@ fn descendants() -> Vec<i32> {
     found.split_off(1)
 }
 
-/// Leaves no cluster behind, however the test ends.
-struct Closed;
+/// Leaves no cluster behind, however the test ends. This process has but one set of
+/// clusters: one test at a time.
+struct Closed(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
+
+impl Closed {
+    fn alone() -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        Closed(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -111,7 +122,7 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
         return;
     }
     let scratch: TempDir = tempfile::tempdir().expect("a folder");
-    let _closed = Closed;
+    let _closed = Closed::alone();
     let graph = on_spark().with("scale", 8).with("iterations", 3);
     let readings = run(&PAGERANK, &graph, scratch.path()).expect("its ranks are those of the recurrence");
     declared(&PAGERANK, &graph, &readings);
@@ -135,4 +146,67 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
         run(&PAGERANK, &long, scratch.path()).expect_err("its worker is gone").to_string()
     });
     assert!(fault.contains("worker ended in mid-run") || fault.contains("lost"), "{fault}");
+}
+
+/// A standalone cluster as a user has it, of one worker with one core.
+struct Own(Vec<Child>);
+
+impl Own {
+    fn start(port: u16, folder: &Path) -> Self {
+        let NeedState::Found { detail: home } = &spark::needs()[0].state else { panic!("was there") };
+        let url = format!("spark://127.0.0.1:{port}");
+        let run = |class: &str, words: &[&str]| {
+            let mut command = Command::new(Path::new(home).join("bin/spark-class"));
+            command.arg(format!("org.apache.spark.deploy.{class}")).args(words).env("SPARK_HOME", home);
+            command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("starts")
+        };
+        let master =
+            run("master.Master", &["--host", "127.0.0.1", "--port", &port.to_string(), "--webui-port", "0"]);
+        let until = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < until, "the master has not started");
+            thread::sleep(Duration::from_millis(50));
+        }
+        let words = ["--cores", "1", "--memory", "1G", "--webui-port", "0", "--work-dir"];
+        let words: Vec<&str> = words.into_iter().chain([folder.to_str().expect("is UTF-8"), &url]).collect();
+        Own(vec![master, run("worker.Worker", &words)])
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // What has ended by itself needs no more.
+            let _ = child.kill().and_then(|()| child.wait().map(drop));
+        }
+    }
+}
+
+#[test]
+fn a_cluster_of_the_users_is_asked_by_its_masters_address() {
+    if !there() {
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let _closed = Closed::alone();
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
+    let params = |heap: &str| {
+        let own = on_spark().with("engine", format!("spark://127.0.0.1:{port}"));
+        own.with("scale", 8).with("iterations", 3).with("slaves", 1).with("worker_memory", heap)
+    };
+    assert_eq!(PAGERANK.deploy(&params("512 MiB")).expect("deploys").nodes, 1, "the driver alone is here");
+    let patience = Duration::from_secs(60);
+    let began = Instant::now();
+    let fault = run(&PAGERANK, &params("512 MiB"), scratch.path()).expect_err("nobody listens").to_string();
+    assert!(fault.contains("no Spark master listens at") && began.elapsed() < patience, "{fault}");
+
+    let _own = Own::start(port, scratch.path());
+    // There is one core: the first application must give it back.
+    for heap in ["512 MiB", "576 MiB"] {
+        let readings = run(&PAGERANK, &params(heap), scratch.path()).expect("its ranks are right");
+        declared(&PAGERANK, &params(heap), &readings);
+        let executors = readings.iter().filter(|reading| reading.metric == "time_compute");
+        assert_eq!(executors.count(), 1);
+    }
 }

@@ -209,7 +209,7 @@ fn accounted(answer: &Value) {
     assert!((1..=2).contains(&times.len()), "{answer}");
     assert!(times.iter().all(|time| time.as_f64().is_some_and(|s| s > 0.0)), "{answer}");
     assert!(answer["loading"].as_f64().is_some_and(|s| s > 0.0), "{answer}");
-    let node = &answer["nodes"]["127.0.0.1"];
+    let node = &answer["nodes"]["driver"];
     let figure = |name: &str| node[name].as_f64().unwrap_or_else(|| panic!("no {name}: {answer}"));
     assert!(figure("tasks") >= 2.0 && figure("compute") > 0.0 && figure("shuffle_bytes") > 0.0, "{node}");
     assert!(figure("wait") >= 0.0 && figure("serialise") > 0.0 && figure("gc") >= 0.0, "{node}");

@@ -13,7 +13,7 @@ use crate::verb::run::prepare;
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ready = prepare(&args.study)?;
     let plan = &ready.plan;
-    let time = plan.seconds();
+    let time = plan.seconds(crosstalk_host::pace::pace());
     out.say(&format!("{}: {}", plan.study, ready.study.title));
     for experiment in &plan.experiments {
         out.say(&format!(
@@ -27,7 +27,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         }
     }
     out.say(&format!(
-        "\nOne block (every cell once): about {}. {}",
+        "\nThe first block (every cell once): about {}. {}",
         duration(time.block),
         looks(&plan.looks, time.least, time.most)
     ));

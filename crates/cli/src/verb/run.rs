@@ -154,6 +154,7 @@ pub fn perform(
         dir,
         clock: &SystemClock,
         deadline: how.deadline,
+        pace: crosstalk_host::pace::pace(),
         command: shell::command_line(),
         interrupted: &how.interrupted,
     };

@@ -15,7 +15,7 @@ use crosstalk_core::need::Need;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing, Workload};
 use crosstalk_core::value::Params;
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::Event;
@@ -63,7 +63,7 @@ impl Workload for Actor {
         params.only(self.parameters())?;
         let nodes = params.count("nodes", 2, 1)? as usize;
         let metrics = vec![Metric::new("run_time", "s", Better::Lower)];
-        Ok(Deployment { nodes, timing: Timing::Real, metrics, seconds: 0.001 })
+        Ok(Deployment { nodes, timing: Timing::Real, metrics, effort: Effort::waiting(0.001) })
     }
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         if part.params.text("does", "well")? == "refuse" {
@@ -193,6 +193,7 @@ impl Stage {
             dir: &dir,
             clock: &Ticking(Cell::new(0.0)),
             deadline: Some(Duration::from_millis(1500)),
+            pace: 1.0,
             command: "crosstalk run test".into(),
             interrupted: &interrupted,
         };

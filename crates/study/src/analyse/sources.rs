@@ -17,11 +17,15 @@ const SHORT: &str = "where `memory` is given, nodes have less than their systems
     a disk of that class and read from it, by programs that can do so; it tells what spilling does, not how much \
     the published nodes spilled";
 
+/// What holds of cells on machines of the user's.
+const OUTSIDE: &str = "what ran on a cluster of the user's was measured there: this page's facts are of the \
+    machine that asked, and what else ran on the cluster is not known";
+
 /// Sources by parameter, fabrics first; and what is known to be missing of them.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
     let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut slowest: f64 = 1.0;
-    let (mut imagined, mut short) = (false, false);
+    let (mut imagined, mut short, mut outside) = (false, false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
             Place::Virtual { system, links, memory, .. } => {
@@ -33,6 +37,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
                 rates.insert(fabric.as_str());
                 slowest = slowest.max(*scale);
             }
+            Place::Outside { .. } => outside = true,
         }
     }
     let mut of_systems = BTreeMap::new();
@@ -56,6 +61,9 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
     }
     if short {
         caveats.push(SHORT.to_string());
+    }
+    if outside {
+        caveats.push(OUTSIDE.to_string());
     }
     if slowest > 1.0 {
         caveats.push(format!(

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// An estimate of wall time, seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WallTime {
-    /// One block.
+    /// The first block.
     pub block: f64,
     /// Until the first look.
     pub least: f64,
@@ -43,12 +43,12 @@ impl Plan {
         groups.concat()
     }
 
-    /// How long the run takes, by the workloads' first estimates.
-    pub fn seconds(&self) -> WallTime {
-        let block: f64 =
-            self.experiments.iter().flat_map(|experiment| &experiment.cells).map(|cell| cell.seconds).sum();
-        let blocks = |look: Option<&usize>| block * look.copied().unwrap_or(0) as f64;
-        WallTime { block, least: blocks(self.looks.first()), most: blocks(self.looks.last()) }
+    /// How long the run takes, by the workloads' first estimates, on a machine
+    /// that takes `pace` times as long as the reference machine.
+    pub fn seconds(&self, pace: f64) -> WallTime {
+        let blocks = |count: usize| self.cells().map(|cell| cell.effort.seconds(count, pace)).sum::<f64>();
+        let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));
+        WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
     }
 }
 

@@ -39,6 +39,7 @@ impl Site<'_> {
             Timing::Real => self.in_real_time(catalogues),
             Timing::Either if self.conditions.contains_key("fabric") => self.in_real_time(catalogues),
             Timing::Either => self.in_virtual_time(catalogues),
+            Timing::Outside => self.outside(),
         }
     }
 
@@ -115,6 +116,23 @@ impl Site<'_> {
                 }
             }
         }
+    }
+
+    /// Machines of the user's are as they are: links without a fabric may be asked
+    /// for, so that one study can be run there and on nodes of ours.
+    fn outside(&self) -> Result<Place, Fault> {
+        let kinds = &self.kinds;
+        for name in PLACE {
+            if name == "fabric" && self.given(name).is_some_and(|(value, _)| *value == NO_FABRIC.into()) {
+                continue;
+            }
+            self.refuse(
+                name,
+                &format!("`{kinds}` runs on a cluster of yours, where `{name}` cannot be emulated"),
+                "leave it out: there everything is measured as it is (crosstalk run analytics does so)",
+            )?;
+        }
+        Ok(Place::Outside { nodes: self.nodes })
     }
 
     /// The name and rate of the fabric between a system's nodes.

@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::Timing;
+use crosstalk_core::scene::{Effort, Timing};
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ struct Asked {
     work: BTreeMap<String, Work>,
     metrics: Vec<Metric>,
     nodes: usize,
-    seconds: f64,
+    effort: Effort,
     timing: Timing,
 }
 
@@ -53,7 +53,7 @@ impl Maker<'_> {
             self.known_condition(name)?;
         }
         let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
-        Ok((Cell { levels: levels.clone(), scene, seconds: asked.seconds }, asked.metrics))
+        Ok((Cell { levels: levels.clone(), scene, effort: asked.effort }, asked.metrics))
     }
 
     fn at(&self, key: &str) -> String {
@@ -89,7 +89,7 @@ impl Maker<'_> {
                 work: BTreeMap::new(),
                 metrics: Vec::new(),
                 nodes: 0,
-                seconds: 0.0,
+                effort: Effort::default(),
                 timing: Timing::Either,
             });
             asked.timing = match (asked.timing, deployment.timing) {
@@ -97,14 +97,14 @@ impl Maker<'_> {
                 (one, other) if one == other => one,
                 _ => {
                     return Err(Fault::usage(
-                        "work in virtual time and work in real time cannot share a scene",
+                        "work that different clocks tell, or that runs elsewhere, cannot share a scene",
                     )
                     .at(self.at(&path))
                     .remedy("put them in experiments of their own"));
                 }
             };
             asked.nodes = asked.nodes.max(deployment.nodes);
-            asked.seconds = asked.seconds.max(deployment.seconds);
+            asked.effort = asked.effort.beside(&deployment.effort);
             asked.metrics.extend(deployment.metrics);
             asked.work.insert(part.clone(), Work { kind: spec.kind.clone(), params });
         }

@@ -7,7 +7,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Observer, Prepared, Timing, Watch, Workload};
+use crosstalk_core::scene::{Condition, Deployment, Effort, Observer, Prepared, Timing, Watch, Workload};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::Catalogues;
 
@@ -43,12 +43,16 @@ impl Workload for Mock {
         }
         let more = params.count("slaves", 0, 0)? + params.count("nodes", 0, 0)?;
         let metrics = self.metrics.iter().map(|(name, unit, better)| Metric::new(name, unit, *better));
-        let foreign = params.text("engine", "native")? != "native";
+        let timing = match params.text("engine", "native")? {
+            "native" => self.timing,
+            own if own.contains("://") => Outside,
+            _ => Real,
+        };
         Ok(Deployment {
             nodes: self.nodes + more as usize,
-            timing: if foreign { Real } else { self.timing },
+            timing,
             metrics: metrics.collect(),
-            seconds: 2.0,
+            effort: Effort::waiting(2.0),
         })
     }
     fn prepare(&self, _: &Part) -> Result<Box<dyn Prepared>, Fault> {
@@ -86,7 +90,7 @@ impl Observer for Named {
 }
 
 use Better::{Higher, Lower, Neither};
-use Timing::{Either, Real, Virtual};
+use Timing::{Either, Outside, Real, Virtual};
 
 /// What every application on a master and slaves reports.
 const APPLICATION: &[(&str, &str, Better)] = &[

@@ -5,7 +5,7 @@ use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::Metric;
-use crosstalk_core::scene::{Deployment, Prepared, Timing};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 
 use super::account::{self, Answer};
 use super::words::MASTER;
@@ -24,9 +24,14 @@ pub enum Role {
 }
 
 /// One master and `slaves`; `own` metrics come beside those that every
-/// application has. `seconds`: about how long one attempt takes.
+/// application has. `seconds`: about how long an attempt computes.
 pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
-    Deployment { nodes: slaves + 1, timing: Timing::Either, metrics: account::metrics(own), seconds }
+    Deployment {
+        nodes: slaves + 1,
+        timing: Timing::Either,
+        metrics: account::metrics(own),
+        effort: Effort::computing(seconds),
+    }
 }
 
 /// Which of `slaves` this part's node is, from 0; `None`: the master.

@@ -4,9 +4,14 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 /// The parameters by which an application's engine is chosen and set up.
 pub const PARAMETERS: [&str; 4] = ["engine", "worker_cores", "worker_memory", "passes"];
+
+/// How the address of a master begins.
+const SCHEME: &str = "spark://";
 
 /// What runs an application.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,12 +25,43 @@ pub enum Engine {
 /// How Spark is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spark {
-    /// Cores an executor computes on; by default its share of this machine's.
+    /// The user's own cluster; else one is started in the nodes.
+    pub own: Option<Own>,
+    /// Cores an executor computes on; by default its share of this machine's, or 1
+    /// on the user's own cluster.
     pub cores: Option<usize>,
-    /// An executor's heap; by default its share of an eighth of this machine's memory.
+    /// An executor's heap; by default its share of an eighth of this machine's
+    /// memory, or 1 GiB on the user's own cluster.
     pub memory: Option<Bytes>,
     /// The most passes that are made until Java is taken for warm.
     pub passes: u64,
+}
+
+/// A standalone cluster of the user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Own {
+    /// Where its master listens, `spark://HOST:PORT`.
+    pub url: String,
+    /// The same, without the scheme.
+    pub master: String,
+}
+
+impl Own {
+    /// The address of this machine on the way to the master. Nothing is sent.
+    pub fn seen_from(&self) -> io::Result<IpAddr> {
+        let mut why = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
+        for master in self.master.to_socket_addrs()? {
+            let any: IpAddr =
+                if master.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+            let routed = UdpSocket::bind((any, 0))
+                .and_then(|socket| socket.connect(master).and_then(|()| socket.local_addr()));
+            match routed {
+                Ok(address) => return Ok(address.ip()),
+                Err(e) => why = e,
+            }
+        }
+        Err(why)
+    }
 }
 
 /// The smallest heap that Spark starts with: 450 MiB and what it reserves.
@@ -34,7 +70,8 @@ const LEAST_MEMORY: u64 = 512 << 20;
 impl Engine {
     /// Reads and checks the parameters.
     pub fn new(params: &Params) -> Result<Self, Fault> {
-        if params.choice("engine", &["native", "spark"])? == "native" {
+        let own = own(params)?;
+        if own.is_none() && params.choice("engine", &["native", "spark"])? == "native" {
             // Where engines are compared, one is native beside what sets up the other.
             let chosen = params.get("engine").is_some();
             return match PARAMETERS[1..].iter().find(|name| !chosen && params.get(name).is_some()) {
@@ -44,6 +81,7 @@ impl Engine {
             };
         }
         Ok(Engine::Spark(Spark {
+            own,
             cores: count(params, "worker_cores", 1, 4096)?.map(|cores| cores as usize),
             memory: memory(params)?,
             passes: params.bounded("passes", 8, 1, 1000)?,
@@ -72,6 +110,24 @@ impl Engine {
             _ => Ok(()),
         }
     }
+}
+
+/// The user's own cluster, where the engine is its address.
+fn own(params: &Params) -> Result<Option<Own>, Fault> {
+    let engine = params.text("engine", "native")?;
+    let Some(master) = engine.strip_prefix(SCHEME) else { return Ok(None) };
+    let named = master.rsplit_once(':').is_some_and(|(host, port)| {
+        let port = port.parse::<u16>().is_ok_and(|port| port != 0);
+        let plain = |host: &str| host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+        let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = v6.map_or(!host.is_empty() && plain(host), |host| host.parse::<IpAddr>().is_ok());
+        port && host
+    });
+    if !named {
+        return Err(parameter("engine", format!("expected spark://HOST:PORT, found `{engine}`"))
+            .remedy("the master's log and its page in the browser tell its address"));
+    }
+    Ok(Some(Own { url: engine.to_string(), master: master.to_string() }))
 }
 
 fn count(params: &Params, name: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
@@ -110,5 +166,24 @@ mod tests {
         assert_eq!(with(&[("engine", "native"), ("passes", "3")]), Ok(Engine::Native));
         assert!(refusal(&[("engine", "spark"), ("worker_memory", "1 MB")]).contains("at least 512 MiB"));
         assert!(refusal(&[("engine", "spark"), ("worker_cores", "0")]).contains("at least 1"));
+        for url in [
+            "spark://",
+            "spark://host",
+            "spark://:7077",
+            "spark://host:0",
+            "spark://a/b:1",
+            "spark://[::g]:1",
+        ] {
+            assert!(refusal(&[("engine", url)]).contains("expected spark://HOST:PORT"), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_masters_address_asks_for_that_cluster() {
+        for url in ["spark://head.example.org:7077", "spark://[fe80::1]:7077"] {
+            let engine = with(&[("engine", url)]).expect("reads");
+            assert_eq!(engine.spark().and_then(|spark| spark.own.clone()).expect("is the user's").url, url);
+        }
+        assert_eq!(with(&[("engine", "spark")]).expect("reads").spark().map(|s| s.own.clone()), Some(None));
     }
 }

@@ -8,7 +8,7 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Metric, Reading};
-use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
 use super::server::{Times, serve};
@@ -23,7 +23,7 @@ type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + S
 
 /// Two nodes, timed by the wall clock, for about so many `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
-    Deployment { nodes: 2, timing: Timing::Real, metrics, seconds }
+    Deployment { nodes: 2, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
 }
 
 /// What it takes to measure a network from a program.

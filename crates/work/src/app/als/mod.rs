@@ -62,8 +62,8 @@ pub const ALS: Declared<Config> = Declared {
 };
 
 fn deploy(config: &Config) -> Deployment {
-    if config.engine.spark().is_some() {
-        return engine::spark::deployment(config.slaves, answer(), 30.0 * seconds(config));
+    if let Some(settings) = config.engine.spark() {
+        return engine::spark::deployment(settings, config.slaves, answer(), 50.0 * seconds(config));
     }
     let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
     own.extend(answer());
@@ -82,7 +82,7 @@ fn answer() -> Vec<Metric> {
     ]
 }
 
-/// On one core of the reference machine: ratings are generated, read twice and
+/// On two cores of the reference machine: ratings are generated, read twice and
 /// dealt; each iteration passes over them twice and solves for every row.
 fn seconds(config: &Config) -> f64 {
     let ratings = config.source.ratings().unwrap_or(1e5);
@@ -91,7 +91,7 @@ fn seconds(config: &Config) -> f64 {
         setting.iterations as f64 * (1e-8 + rank * rank * 1.5e-10 + rank.powi(3) * 5e-12)
     };
     let passes: f64 = config.grid.iter().map(work).sum();
-    0.2 + 0.05 * config.slaves as f64 + ratings * (2e-6 + passes)
+    0.1 + 0.1 * config.slaves as f64 + ratings * (2e-6 + passes)
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

@@ -32,6 +32,9 @@ const PATIENCE: f64 = 90.0;
 /// Mebibytes of an executor's heap where nothing was said, at least and at most.
 const HEAP: (u64, u64) = (512, 4096);
 
+/// The same on the user's own cluster.
+const OWN_HEAP: u64 = 1024;
+
 /// A node that is ready to play its part.
 struct Ready {
     part: Part,
@@ -91,6 +94,7 @@ impl Ready {
 
     fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let key = self.key();
+        session::end_others(&key);
         let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
         // Whatever fails from here on, the cluster is not kept.
         let mut led = match session::take(&key) {
@@ -107,20 +111,29 @@ impl Ready {
         Ok(())
     }
 
-    /// What is asked of this machine where the settings do not say.
+    /// What is asked of the machines where the settings do not say.
     fn key(&self) -> Key {
         let slaves = self.job.slaves;
-        let share = available_parallelism().map_or(1, |all| all.get().div_ceil(slaves));
-        let heap = || ((memory() / 8 / (slaves as u64 + 1)) >> 20).clamp(HEAP.0, HEAP.1);
+        let own = self.settings.own.as_ref().map(|own| own.url.clone());
+        // Of other machines than this one nothing is known.
+        let (cores, heap) = if own.is_some() { (1, OWN_HEAP) } else { shares(slaves) };
         Key {
+            own,
             slaves,
-            cores: self.settings.cores.unwrap_or(share),
-            mebibytes: self.settings.memory.map_or_else(heap, |bytes| bytes.0 >> 20),
+            cores: self.settings.cores.unwrap_or(cores),
+            mebibytes: self.settings.memory.map_or(heap, |bytes| bytes.0 >> 20),
         }
     }
 
-    fn address(&self) -> IpAddr {
-        self.part.addresses[0]
+    /// Where executors find the driver.
+    fn address(&self) -> Result<IpAddr, Fault> {
+        match &self.settings.own {
+            None => Ok(self.part.addresses[0]),
+            Some(own) => own.seen_from().map_err(|e| {
+                Fault::attempt(format!("cannot reach the Spark master {}: {e}", own.url))
+                    .remedy("look whether the address is right, and whether a master listens there")
+            }),
+        }
     }
 
     /// The folder of cluster `id`.
@@ -130,21 +143,28 @@ impl Ready {
 
     fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
         let id = fresh();
-        let folder = self.folder(&id);
-        let master = Master::start(&self.found, self.address(), &folder.join("master"), until)?;
-        let driver = Driver::start(&self.found, &folder, self.address(), until)?;
-        let mut led = Led { id, driver, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
+        let (folder, address) = (self.folder(&id), self.address()?);
+        let (url, master) = match &key.own {
+            Some(url) => (url.clone(), None),
+            None => {
+                let master = Master::start(&self.found, address, &folder.join("master"), until)?;
+                (master.url.clone(), Some(master))
+            }
+        };
+        made(&folder)?;
+        let driver = Driver::start(&self.found, &folder, address, until)?;
+        let mut led = Led { id, driver, url, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
         self.want_workers(&led, key, lines)?;
         let open = json!({
             "do": "open",
-            "master": led.master.url,
-            "conf": self.conf(key, &folder)?,
+            "master": led.url,
+            "conf": self.conf(key, address, &folder)?,
             "keep": self.events()?,
             "executors": key.slaves,
             "patience": PATIENCE,
         });
         let Led { driver, master, .. } = &mut led;
-        driver.ask(&open, until, || look(lines, master, until))?;
+        driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
         Ok(led)
     }
 
@@ -154,7 +174,7 @@ impl Ready {
         kept.push(led.id.clone());
         let wanted = Wanted {
             id: led.id.clone(),
-            master: led.master.url.clone(),
+            master: led.url.clone(),
             cores: key.cores,
             mebibytes: key.mebibytes,
             folder: self.folder(&led.id),
@@ -178,7 +198,7 @@ impl Ready {
         let passes = if led.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let Led { driver, master, .. } = led;
-        let answer = driver.ask(&request, until, || look(lines, master, until))?;
+        let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
         if outcome::warm(&outcome::times(&answer)) {
             led.warmed.insert(name);
         }
@@ -192,7 +212,7 @@ impl Ready {
     }
 
     /// Settings of the Spark application.
-    fn conf(&self, key: &Key, folder: &Path) -> Result<Value, Fault> {
+    fn conf(&self, key: &Key, address: IpAddr, folder: &Path) -> Result<Value, Fault> {
         let local = folder.join("local");
         made(&local)?;
         Ok(json!({
@@ -201,9 +221,23 @@ impl Ready {
             "spark.executor.cores": key.cores.to_string(),
             "spark.executor.memory": format!("{}m", key.mebibytes),
             "spark.cores.max": (key.cores * key.slaves).to_string(),
-            "spark.driver.host": self.address().to_string(),
-            "spark.driver.bindAddress": self.address().to_string(),
+            "spark.driver.host": host(address),
+            "spark.driver.bindAddress": host(address),
         }))
+    }
+}
+
+/// A slave's share of this machine: cores, and mebibytes of heap.
+fn shares(slaves: usize) -> (usize, u64) {
+    let cores = available_parallelism().map_or(1, |all| all.get().div_ceil(slaves));
+    (cores, ((memory() / 8 / (slaves as u64 + 1)) >> 20).clamp(HEAP.0, HEAP.1))
+}
+
+/// As Spark writes an address.
+fn host(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
     }
 }
 
@@ -214,8 +248,8 @@ fn made(folder: &Path) -> Result<(), Fault> {
 }
 
 /// What else than its answer could end a wait for the driver.
-fn look(lines: &mut [Line], master: &Master, until: &Until) -> Result<(), Fault> {
-    master.check()?;
+fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
+    master.map_or(Ok(()), Master::check)?;
     let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
     let node = format!("node {}", index + 1);
     Err(match lines[index].hear(until)? {

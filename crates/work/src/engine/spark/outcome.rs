@@ -14,24 +14,34 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Deployment, Sink, Timing};
+use crosstalk_core::scene::{Deployment, Effort, Sink, Timing};
 use serde_json::Value;
 
 use super::driver::number;
 use super::job::Object;
 use crate::app::account;
+use crate::engine::settings::Spark;
+
+/// Seconds until a cluster has started on the reference machine.
+const START: f64 = 15.0;
+
+/// How many passes' time more the first attempt takes, until Java is warm.
+const WARMING: f64 = 3.5;
 
 /// What an application on Spark reports; `own` metrics come beside those that every
-/// application has.
-pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
-    let nodes = slaves + 1;
+/// application has. `seconds`: about how long an attempt computes once Java is warm.
+pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
     let mut metrics = account::metrics(own);
     // Of these Spark tells nothing.
     metrics.retain(|metric| !["answer_checksum", "peak_memory"].contains(&metric.name.as_str()));
     metrics.push(Metric::new("first_time", "s", Better::Neither));
     metrics.push(Metric::new("passes", "", Better::Neither));
-    // Starting a cluster on two cores takes a minute at worst, once.
-    Deployment { nodes, timing: Timing::Real, metrics, seconds: 8.0 + 2.0 * nodes as f64 + seconds }
+    let effort = Effort { waiting: 0.0, computing: seconds, once: START + WARMING * seconds };
+    match settings.own {
+        None => Deployment { nodes: slaves + 1, timing: Timing::Real, metrics, effort },
+        // The driver is here, the executors wherever the user's workers are.
+        Some(_) => Deployment { nodes: 1, timing: Timing::Outside, metrics, effort },
+    }
 }
 
 /// Tells all readings of an answer by executors of so many cores; whether it was the
@@ -54,14 +64,14 @@ pub fn tell(
     take("passes", times.len() as f64)?;
     take("load_time", number(answer, "loading")?)?;
     let mut exchanged = 0.0;
-    for (index, (host, split)) in nodes(answer).into_iter().enumerate() {
-        let node = part.addresses.iter().position(|address| address.to_string() == *host);
+    for (index, split) in executors(answer).into_iter().enumerate() {
+        let node = node_of(split, part).unwrap_or(index + 1);
         let of = |name: &str| split.get(name).and_then(Value::as_f64).unwrap_or(0.0);
         let (compute, serialise) = (of("compute") / cores as f64, of("serialise") / cores as f64);
         let wait = (last - compute - serialise).max(0.0);
         for (name, time) in [("time_compute", compute), ("time_serialise", serialise), ("time_wait", wait)] {
             let reading = Reading::value(name, time, Origin::Measured);
-            out.take(reading.label("node", node.unwrap_or(index + 1)), 1)?;
+            out.take(reading.label("node", node), 1)?;
         }
         exchanged += of("remote_bytes");
     }
@@ -80,8 +90,18 @@ pub fn warm(times: &[f64]) -> bool {
     matches!(times, [.., one, other] if (one - other).abs() < 0.05 * one.min(*other))
 }
 
-/// Host → where its executor's time went.
-fn nodes(answer: &Object) -> Vec<(&String, &Object)> {
-    let nodes = answer.get("nodes").and_then(Value::as_object);
-    nodes.into_iter().flatten().filter_map(|(host, split)| Some((host, split.as_object()?))).collect()
+/// Where each executor's time went, by their numbers.
+fn executors(answer: &Object) -> Vec<&Object> {
+    let executors = answer.get("nodes").and_then(Value::as_object);
+    let mut executors: Vec<_> =
+        executors.into_iter().flatten().filter_map(|(id, split)| Some((id, split.as_object()?))).collect();
+    executors.sort_by_key(|(id, _)| (id.len(), *id));
+    executors.into_iter().map(|(_, split)| split).collect()
+}
+
+/// The node that an executor runs on; on machines that are not ours, none.
+fn node_of(split: &Object, part: &Part) -> Option<usize> {
+    let host = split.get("host").and_then(Value::as_str)?;
+    let node = part.addresses.iter().position(|address| address.to_string() == host);
+    node.filter(|_| part.nodes > 1)
 }

@@ -12,17 +12,22 @@ use crate::program::Program;
 /// Which cluster: slaves, and the cores and mebibytes of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
+    /// The master, where it is the user's own.
+    pub own: Option<String>,
     pub slaves: usize,
     pub cores: usize,
     pub mebibytes: u64,
 }
 
-/// Node 0's side of a cluster that is up.
+/// Node 0's side of a cluster that is up, or of an application on the user's own.
 pub struct Led {
     /// Tells this cluster from all others.
     pub id: String,
     pub driver: Driver,
-    pub master: Master,
+    /// Where the master listens.
+    pub url: String,
+    /// The master, where it is ours.
+    pub master: Option<Master>,
     /// What was asked before.
     pub asked: BTreeSet<String>,
     /// What is warm.
@@ -32,7 +37,7 @@ pub struct Led {
 impl Led {
     /// Whether all of it still runs.
     fn is_up(&self) -> bool {
-        self.driver.is_running() && self.master.check().is_ok()
+        self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check().is_ok())
     }
 }
 
@@ -42,6 +47,12 @@ static WORKERS: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
 /// Takes the cluster out, where it is there and up: who succeeds puts it back.
 pub fn take(key: &Key) -> Option<Led> {
     lock(&LED).remove(key).filter(Led::is_up)
+}
+
+/// Ends the other applications on the user's own cluster `key`: each holds the
+/// cores of its executors, also while nothing runs on them.
+pub fn end_others(key: &Key) {
+    lock(&LED).retain(|kept, _| kept == key || kept.own.is_none() || kept.own != key.own);
 }
 
 /// Keeps a cluster for the next attempt.

@@ -12,7 +12,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
 
@@ -43,7 +43,7 @@ pub const STREAM: Declared<Load> = Declared {
     deploy: |load| {
         let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
         let seconds = 0.02 + (load.size as f64 * 1e-9 + 1e-5) * load.messages() as f64;
-        Deployment { nodes: 2, timing: Timing::Virtual, metrics, seconds }
+        Deployment { nodes: 2, timing: Timing::Virtual, metrics, effort: Effort::computing(seconds) }
     },
     needs: |_| Vec::new(),
     prepare,

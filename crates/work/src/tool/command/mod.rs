@@ -34,7 +34,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric};
-use crosstalk_core::scene::{Deployment, Prepared, Timing, Workload};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
 
 use argv::{PARAMETERS, argv, env, find};
@@ -83,7 +83,7 @@ impl Workload for Command {
             Metric::new("own_overhead", "s", Better::Neither),
         ];
         // Nothing is known of a foreign program: the first attempt will tell.
-        Ok(Deployment { nodes, timing: Timing::Real, metrics, seconds: 1.0 })
+        Ok(Deployment { nodes, timing: Timing::Real, metrics, effort: Effort::waiting(1.0) })
     }
 
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

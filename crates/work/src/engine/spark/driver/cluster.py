@@ -21,6 +21,8 @@ from tasks import PROPERTY, EventLog
 
 #: How long the event log may lag behind the last job, in seconds.
 LAG = 10.0
+#: How long a master may take until it listens, in seconds: those of ours do already.
+REACH = 5.0
 #: How often executors are looked for, in seconds.
 LOOK = 0.1
 #: How often it is looked whether executors are still there, in seconds.
@@ -42,7 +44,7 @@ class Cluster:
         patience = request.number("patience", 60, least=0.1)
         deadline = time.monotonic() + patience
         conf, self.scratch = settings(master, request.object("conf"))
-        reach(master, deadline)
+        reach(master, time.monotonic() + min(patience, REACH))
         # A JVM that waits for a master cannot be told to stop waiting.
         timer = threading.Timer(deadline - time.monotonic(), jvm.end)
         timer.daemon = True
@@ -136,7 +138,7 @@ class Cluster:
             self.context.setLocalProperty(PROPERTY, None)
 
     def nodes(self):
-        """The sums of the tasks that were counted last, by node: see tasks.py."""
+        """The sums of the tasks that were counted last, by executor: see tasks.py."""
         # A job's end is posted before its action returns, and the log is flushed
         # with it: what is posted must only have been written.
         self.context._jsc.sc().listenerBus().waitUntilEmpty(int(1000 * LAG))

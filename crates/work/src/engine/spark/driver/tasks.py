@@ -1,4 +1,4 @@
-"""Where the time of the tasks went, by node, from Spark's event log.
+"""Where the time of the tasks went, by executor, from Spark's event log.
 
 Every figure is a sum over tasks, not wall time: on a node with two cores they grow
 by up to two seconds a second. Spark defines them in
@@ -19,6 +19,8 @@ org.apache.spark.executor.TaskMetrics, ShuffleReadMetrics and ShuffleWriteMetric
   remote_bytes      the part of them that came from another node
   result_bytes      resultSize: what came to the driver
   tasks             how many, failed ones too
+
+Beside them, `host` is where the executor runs.
 """
 
 import gzip
@@ -41,8 +43,8 @@ class EventLog:
 
     def __init__(self, path, kept=None):
         self.path, self.kept, self.read, self.stages = path, kept, 0, {}
-        #: What → node → sums.
-        self.sums = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(FIGURES, 0)))
+        #: What → executor → sums.
+        self.sums, self.hosts = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(FIGURES, 0))), {}
 
     def of(self, what):
         """The sums of all tasks so far of the jobs that belong to `what`."""
@@ -54,7 +56,7 @@ class EventLog:
                 self.read += len(line)
                 packed.write(line)
                 self._take(line)
-        return {node: dict(sums) for node, sums in self.sums[what].items()}
+        return {name: sums | {"host": self.hosts[name]} for name, sums in self.sums[what].items()}
 
     def _packed(self):
         # A file of gzip may consist of several, one after the other.
@@ -69,7 +71,9 @@ class EventLog:
             event = json.loads(line)
             what = self.stages.get(event["Stage ID"])
             if what is not None:
-                sums = self.sums[what][event["Task Info"]["Host"]]
+                task = event["Task Info"]
+                self.hosts[task["Executor ID"]] = task["Host"]
+                sums = self.sums[what][task["Executor ID"]]
                 for name, value in figures(event.get("Task Metrics") or {}).items():
                     sums[name] += value
 
