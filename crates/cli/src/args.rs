@@ -95,8 +95,9 @@ pub struct StudyArgs {
     /// Fewer cells and claims, the same rules: minutes instead of hours.
     #[arg(long)]
     pub quick: bool,
-    /// Run the workloads on this engine: `spark`, or your own Spark cluster by its master's address,
-    /// `spark://HOST:PORT`. What the study has for the engine stands in the place of its own.
+    /// Run the workloads on this engine: what the study has for it stands in the place of its own
+    /// part. `spark`; or your own Spark cluster by its master's address, `spark://HOST:PORT`, for
+    /// studies that emulate nothing, such as `analytics`.
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// Change a factor's levels or a parameter: `graph.slaves=1,6`, `graph.pagerank.scale=18`; a

@@ -36,6 +36,13 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "--vary", "threads=1,2", "--", "true"], &["--vary env.threads=1,2"], 2),
         (&["run", "kosmos", "--set", "scale=18"], &["name one: aa.pagerank.scale, graph.pagerank.scale"], 2),
         (&["run", "kosmos", "--nodes", "2"], &["--nodes", "--set"], 2),
+        (&["run", "kosmos", "--engine", "spark://h"], &["expected spark://HOST:PORT", "`spark://h`"], 2),
+        (&["plan", "kosmos", "--engine", "spark://h:1"], &["`system` cannot be emulated", "analytics"], 2),
+        (
+            &["run", "analytics", "--engine", "spark://127.0.0.1:1", "--testbed", "virtual"],
+            &["--testbed virtual", "no way to a cluster of yours"],
+            2,
+        ),
         (&["run", "kosmos", "--vary", "fabric=srio"], &["--vary", "--set"], 2),
         (&["run", "kosmos", "--scale", "10"], &["--scale", "nothing here runs over links"], 2),
         (&["plan", "--nodes", "2", "--scale", "10", "--", "true"], &["--scale", "--vary fabric="], 2),

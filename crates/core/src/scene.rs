@@ -67,6 +67,11 @@ impl Effort {
         if attempts == 0 { 0.0 } else { self.once * pace + each * attempts as f64 }
     }
 
+    /// Whether it depends on the machine.
+    pub fn computes(&self) -> bool {
+        self.computing > 0.0 || self.once > 0.0
+    }
+
     /// That of work which goes on at the same time.
     pub fn beside(&self, other: &Effort) -> Effort {
         Effort {
@@ -146,4 +151,25 @@ pub trait Observer: Send + Sync {
 pub trait Watch: Send {
     /// Stops watching and tells what it saw.
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_computes_depends_on_the_machine_and_only_the_first_attempt_pays_once() {
+        let effort = Effort { waiting: 1.0, computing: 2.0, once: 10.0 };
+        assert_eq!(effort.seconds(0, 3.0), 0.0);
+        assert_eq!(effort.seconds(1, 1.0), 13.0);
+        assert_eq!(effort.seconds(4, 0.5), 5.0 + 4.0 * 2.0);
+        assert_eq!(Effort::waiting(7.0).seconds(2, 9.0), 14.0);
+        assert!(effort.computes() && !Effort::waiting(7.0).computes());
+    }
+
+    #[test]
+    fn side_by_side_waiting_overlaps_and_computing_adds_up() {
+        let beside = Effort::waiting(5.0).beside(&Effort { waiting: 2.0, computing: 3.0, once: 1.0 });
+        assert_eq!(beside, Effort { waiting: 5.0, computing: 3.0, once: 1.0 });
+    }
 }

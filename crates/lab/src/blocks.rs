@@ -41,31 +41,25 @@ impl Book {
         self.failures.get(&cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
-    /// Estimated seconds for one more attempt at a cell: as the workload expects,
-    /// times what its earlier attempts took over what they were expected to.
-    fn one_more(&self, plan: &Plan, cell: CellId) -> f64 {
+    /// Estimated seconds for so many more attempts at a cell: as the workload
+    /// expects, times what its earlier attempts took over what they were expected to.
+    fn more(&self, plan: &Plan, cell: CellId, attempts: usize) -> f64 {
         let effort = plan.experiments[cell.0].cells[cell.1].effort;
         let expected = |attempts: usize| effort.seconds(attempts, self.pace);
-        let (taken, attempts) = self.taken.get(&cell).copied().unwrap_or_default();
-        let more = expected(attempts + 1) - expected(attempts);
-        if expected(attempts) > 0.0 { more * taken / expected(attempts) } else { more }
-    }
-
-    /// Estimated seconds for these attempts.
-    pub fn estimate(&self, plan: &Plan, cells: &[CellId]) -> f64 {
-        let left = cells.iter().filter(|cell| !self.given_up(**cell));
-        left.map(|cell| self.one_more(plan, *cell)).sum()
+        let (taken, so_far) = self.taken.get(&cell).copied().unwrap_or_default();
+        let more = expected(so_far + attempts) - expected(so_far);
+        if expected(so_far) > 0.0 { more * taken / expected(so_far) } else { more }
     }
 
     /// Seconds until the next look and until the budget ends, when `rest` of
     /// this block is still to come and `block` is the next.
     pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
-        let one_block = self.estimate(plan, &plan.order(0));
-        let rest = self.estimate(plan, rest);
-        (
-            rest + one_block * blocks_until_look(plan, block) as f64,
-            rest + one_block * budget(plan).saturating_sub(block) as f64,
-        )
+        let cells: Vec<CellId> = plan.order(0).into_iter().filter(|cell| !self.given_up(*cell)).collect();
+        let left = |blocks: usize| {
+            let attempts = |cell: &CellId| blocks + usize::from(rest.contains(cell));
+            cells.iter().map(|cell| self.more(plan, *cell, attempts(cell))).sum()
+        };
+        (left(blocks_until_look(plan, block)), left(budget(plan).saturating_sub(block)))
     }
 }
 
@@ -99,4 +93,45 @@ pub fn turns(plan: &Plan, run: &Run, block: usize) -> BTreeMap<CellId, u32> {
         }
     }
     turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::scene::Effort;
+    use crosstalk_study::plan::{Cell, Place, PlannedExperiment, Scene};
+
+    fn plan(effort: Effort) -> Plan {
+        let place = Place::Outside { nodes: 1 };
+        let scene = Scene { work: BTreeMap::new(), place, conditions: BTreeMap::new(), observe: Vec::new() };
+        let cell = Cell { levels: Default::default(), scene, effort };
+        let experiment = PlannedExperiment {
+            name: "graph".into(),
+            cells: vec![cell],
+            metrics: Vec::new(),
+            hard: Vec::new(),
+            pending: None,
+        };
+        Plan {
+            study: "my".into(),
+            seed: 1,
+            quick: false,
+            cut: false,
+            looks: vec![4],
+            experiments: vec![experiment],
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_an_attempt_took_corrects_what_the_next_is_expected_to_take() {
+        // The first takes 10 s more: what it took must not be taken for what each takes.
+        let plan = plan(Effort { waiting: 0.0, computing: 2.0, once: 10.0 });
+        let mut book = Book::new(1.5);
+        assert_eq!(book.seconds_left(&plan, 0, &[]), (15.0 + 3.0 * 4.0, 15.0 + 3.0 * 4.0));
+        book.took((0, 0), 36.0);
+        assert_eq!(book.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
+        book.took((0, 0), 6.0);
+        assert_eq!(book.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
+    }
 }

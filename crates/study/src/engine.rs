@@ -48,7 +48,7 @@ pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: b
 /// Writes what the study has for the engine into it; returns what is run.
 fn say(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
     for claim in study.claim.values_mut().filter(|_| section.directions_only) {
-        (claim.published, claim.margin) = (None, None);
+        claim.margin = None;
     }
     for (claim, why) in section.not_comparable {
         if let Some(found) = study.claim.get_mut(&claim) {

@@ -207,7 +207,7 @@ pub struct OnEngine {
     /// What a reader must be told of this engine, in the place of the study's remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
-    /// Published sizes do not apply: claims are tested for their direction alone.
+    /// Published sizes do not apply: claims are tested for their direction alone, and say so.
     #[serde(default, skip_serializing_if = "no")]
     pub directions_only: bool,
     /// Claims that it cannot speak of, and why.

@@ -103,6 +103,21 @@ fn what_an_engine_cannot_speak_of_is_not_comparable() {
 }
 
 #[test]
+fn where_only_directions_are_tested_the_published_size_is_told_and_not_asked_for() {
+    let text = STUDY
+        .replace("scale = 10\n", "scale = 10\ndirections_only = true\n")
+        .replace("expect = \"< 0\"", "expect = \"< 0\"\npublished = -0.7\nmargin = \"5 %\"");
+    let study = parse(&text, "my.toml").expect("reads");
+    let of = |options: &PlanOptions| {
+        let resolved = resolve(&study, &mock::registry(), options).expect("resolves");
+        let claim = &resolved.claim["speeds-up"];
+        (claim.published.is_some(), claim.margin.clone())
+    };
+    assert_eq!(of(&on_spark(false)), (true, None));
+    assert_eq!(of(&PlanOptions::default()), (true, Some("5 %".into())));
+}
+
+#[test]
 fn a_resolved_study_needs_no_engine_any_more() {
     for quick in [false, true] {
         let resolved = resolve(&study(), &mock::registry(), &on_spark(quick)).expect("resolves");

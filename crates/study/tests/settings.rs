@@ -148,7 +148,7 @@ fn a_study_without_a_quick_section_says_so() {
     study.engine.clear();
     let options = PlanOptions { quick: true, ..PlanOptions::default() };
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans");
-    assert_eq!(plan.looks, [12]);
+    assert_eq!(plan.looks, [16]);
     assert!(plan.warnings.iter().any(|warning| warning.contains("no [quick] section")));
 }
 
@@ -163,6 +163,6 @@ fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).seconds(1.0);
     let three_applications = 3.0 * 20.0 + 3.0 * (12.0 + 10.0);
     let short_of_memory = 12.0 + 8.0;
-    assert_eq!(time.block, 2.0 * (28.0 + three_applications + short_of_memory + 2.0 + 2.0));
-    assert_eq!((time.least, time.most), (12.0 * time.block, 48.0 * time.block));
+    assert_eq!(time.block, 2.0 * (36.0 + three_applications + short_of_memory + 2.0 + 2.0));
+    assert_eq!((time.least, time.most), (16.0 * time.block, 32.0 * time.block));
 }

@@ -145,7 +145,7 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
         let long = on_spark().with("scale", 15).with("iterations", 50);
         run(&PAGERANK, &long, scratch.path()).expect_err("its worker is gone").to_string()
     });
-    assert!(fault.contains("worker ended in mid-run") || fault.contains("lost"), "{fault}");
+    assert!(fault.contains("worker ended in mid-run") || fault.contains("was lost"), "{fault}");
 }
 
 /// A standalone cluster as a user has it, of one worker with one core.
@@ -163,6 +163,7 @@ impl Own {
         };
         let master =
             run("master.Master", &["--host", "127.0.0.1", "--port", &port.to_string(), "--webui-port", "0"]);
+        let mut own = Own(vec![master]);
         let until = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < until, "the master has not started");
@@ -170,7 +171,8 @@ impl Own {
         }
         let words = ["--cores", "1", "--memory", "1G", "--webui-port", "0", "--work-dir"];
         let words: Vec<&str> = words.into_iter().chain([folder.to_str().expect("is UTF-8"), &url]).collect();
-        Own(vec![master, run("worker.Worker", &words)])
+        own.0.push(run("worker.Worker", &words));
+        own
     }
 }
 

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::args::PlanArgs;
 use crate::out::Out;
-use crate::verb::run::prepare;
+use crate::verb::run::{pace, prepare};
 
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ready = prepare(&args.study)?;
     let plan = &ready.plan;
-    let time = plan.seconds(crosstalk_host::pace::pace());
+    let time = plan.seconds(pace(plan));
     out.say(&format!("{}: {}", plan.study, ready.study.title));
     for experiment in &plan.experiments {
         out.say(&format!(

@@ -154,7 +154,7 @@ pub fn perform(
         dir,
         clock: &SystemClock,
         deadline: how.deadline,
-        pace: crosstalk_host::pace::pace(),
+        pace: pace(&resolved.plan),
         command: shell::command_line(),
         interrupted: &how.interrupted,
     };
@@ -171,6 +171,12 @@ pub fn perform(
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// How this machine's pace compares with the reference machine's: measured where an
+/// estimate rests on it.
+pub fn pace(plan: &Plan) -> f64 {
+    if plan.cells().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }
 }
 
 /// Concludes a run that has ended; a fault where that is nothing to conclude from.

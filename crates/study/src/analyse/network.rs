@@ -21,7 +21,6 @@ pub fn alone(view: &View, (a, b): (usize, usize), catalogues: &Catalogues) -> bo
 fn same_nodes(a: &Place, b: &Place, catalogues: &Catalogues) -> bool {
     match (a, b) {
         (Place::Real { scale: x, .. }, Place::Real { scale: y, .. }) => a.nodes() == b.nodes() && x == y,
-        (Place::Outside { .. }, Place::Outside { .. }) => true,
         (Place::Virtual { .. }, Place::Virtual { .. }) => {
             let kinds = [a, b].map(|place| kind(place, catalogues));
             a.nodes() == b.nodes() && kinds[0].is_some() && kinds[0] == kinds[1]

@@ -146,7 +146,7 @@ fn meaning(stated: &Stated, reading: &Reading, answer: &Answer) -> (ClaimVerdict
         ),
         (Some(true), None) if stated.published.is_some() => (
             ClaimVerdict::DirectionOnly,
-            ": on the published side; no margin says how near its size must come".into(),
+            ": on the published side; how near its size comes is not asked".into(),
         ),
         (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(stated))),
     }

@@ -5,7 +5,8 @@ use crosstalk_core::need::Need;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::time::Duration;
 
 /// The parameters by which an application's engine is chosen and set up.
 pub const PARAMETERS: [&str; 4] = ["engine", "worker_cores", "worker_memory", "passes"];
@@ -46,7 +47,23 @@ pub struct Own {
     pub master: String,
 }
 
+/// How long a master may take to answer when it is looked for.
+const GLANCE: Duration = Duration::from_millis(500);
+
 impl Own {
+    /// Whether something listens at the master's address.
+    fn need(&self) -> Need {
+        let mut addresses = self.master.to_socket_addrs().into_iter().flatten();
+        if addresses.any(|address| TcpStream::connect_timeout(&address, GLANCE).is_ok()) {
+            return Need::found(self.url.as_str(), "something listens there");
+        }
+        Need::missing(
+            format!("a Spark master at {}", self.url),
+            "nobody listens there",
+            "look whether it has started, and on which address",
+        )
+    }
+
     /// The address of this machine on the way to the master. Nothing is sent.
     pub fn seen_from(&self) -> io::Result<IpAddr> {
         let mut why = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
@@ -98,7 +115,8 @@ impl Engine {
 
     /// What it needs of each machine.
     pub fn needs(&self) -> Vec<Need> {
-        self.spark().map_or(Vec::new(), |_| super::spark::needs())
+        let Some(spark) = self.spark() else { return Vec::new() };
+        super::spark::needs().into_iter().chain(spark.own.as_ref().map(Own::need)).collect()
     }
 
     /// A fault where Spark is asked for what only our own program has.
@@ -176,6 +194,22 @@ mod tests {
         ] {
             assert!(refusal(&[("engine", url)]).contains("expected spark://HOST:PORT"), "{url}");
         }
+    }
+
+    #[test]
+    fn a_master_that_nobody_hears_is_missing() {
+        let at = |url: &str| {
+            let own = with(&[("engine", url)]).expect("reads").spark().and_then(|spark| spark.own.clone());
+            own.expect("is the user's")
+        };
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+        let url = format!("spark://{}", listener.local_addr().expect("an address"));
+        assert!(at(&url).need().is_found());
+        assert_eq!(at(&url).seen_from().expect("is routed"), IpAddr::from([127, 0, 0, 1]));
+        drop(listener);
+        assert!(!at(&url).need().is_found());
+        let nowhere = at("spark://no-such-host.invalid:7077");
+        assert!(!nowhere.need().is_found() && nowhere.seen_from().is_err());
     }
 
     #[test]

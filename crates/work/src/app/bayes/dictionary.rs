@@ -9,8 +9,9 @@ use super::node::{Node, Stage, same};
 use super::record::{Head, UNKNOWN};
 use super::token::words;
 use crate::app::mapreduce::cluster::Cluster;
-use crate::app::mapreduce::record::{Key, Tally, Value, Word, number, put, take};
+use crate::app::mapreduce::record::{Key, Tally, Value, number, put};
 use crate::app::mapreduce::spool::Spool;
+use crate::app::mapreduce::word::Word;
 
 /// Words with their numbers, held by every slave as Hadoop's distributed cache
 /// hands it out.
@@ -25,10 +26,6 @@ pub struct Dictionary {
     pub bytes: u64,
 }
 
-/// What an allocation takes beside its bytes, about: a word of the allocator's,
-/// and half of what it rounds to.
-const ALLOCATED: usize = 16;
-
 impl Dictionary {
     fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
         // A stable sort finds the runs in order that the slaves sent.
@@ -37,16 +34,24 @@ impl Dictionary {
             return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
         }
         let tallies: Vec<Tally> = entries.iter().map(|(_, tally)| *tally).collect();
-        let words: usize = entries.iter().map(|(word, _)| word.len() + ALLOCATED).sum();
+        let words: usize = entries.iter().map(|(word, _)| word.elsewhere()).sum();
         let numbers: HashMap<_, _, _> = entries.into_iter().map(|(word, _)| word).zip(0..).collect();
         let bytes = (words + numbers.allocation_size() + size_of_val(tallies.as_slice())) as u64;
         Ok(Dictionary { numbers, tallies, occurrences, bytes })
     }
 
     /// A word's number.
-    pub fn number(&self, word: &[u8]) -> u32 {
+    pub fn number(&self, word: &Word) -> u32 {
         self.numbers.get(word).copied().unwrap_or(UNKNOWN)
     }
+}
+
+/// The words of a document of words.
+pub fn each(mut words: &[u8]) -> impl Iterator<Item = Result<Word, Fault>> {
+    std::iter::from_fn(move || {
+        let more = !words.is_empty();
+        more.then(|| Word::read(&mut words).ok_or_else(|| Fault::attempt("a word was cut short")))
+    })
 }
 
 /// Turns documents of text into documents of words, and counts these. The
@@ -62,12 +67,16 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: Spool) -> Result<(Spool,
             let text = std::str::from_utf8(text).map_err(|e| Fault::attempt(format!("not UTF-8: {e}")))?;
             head.begin(&mut record);
             document += 1;
+            let begin = record.len();
             words(text, |word| {
                 record.push(word.len() as u8);
                 record.extend_from_slice(word);
-                combiner.at(word).see(document);
-                emitted += 1;
             });
+            // All at once: nothing but the table is waited for, and many at a time.
+            for word in each(&record[begin..]) {
+                combiner.at(word?).see(document);
+                emitted += 1;
+            }
             combiner.settle(disk)?;
             tokens.push(disk, &record)?;
         }
@@ -108,8 +117,8 @@ fn read(shares: &[Vec<u8>]) -> Result<Dictionary, Fault> {
         emitted += number(from).ok_or_else(torn)?;
         arrived += number(from).ok_or_else(torn)?;
         while !from.is_empty() {
-            let word = take(from).ok_or_else(torn)?;
-            entries.push((word.into(), Tally::read(from).ok_or_else(torn)?));
+            let word = Word::read(from).ok_or_else(torn)?;
+            entries.push((word, Tally::read(from).ok_or_else(torn)?));
         }
     }
     same("words", emitted, arrived)?;

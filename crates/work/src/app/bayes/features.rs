@@ -11,11 +11,11 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::config::Settings;
-use super::dictionary::Dictionary;
+use super::dictionary::{Dictionary, each};
 use super::node::{Node, Stage, same};
 use super::record::{Head, UNKNOWN, numbers};
 use crate::app::mapreduce::cluster::Cluster;
-use crate::app::mapreduce::record::{Key, Number, Tally, Value, number, put, take};
+use crate::app::mapreduce::record::{Key, Number, Tally, Value, number, put};
 use crate::app::mapreduce::spool::Spool;
 use crate::app::spill::Disk;
 
@@ -124,16 +124,18 @@ pub fn count<C: Cluster>(
     let mut pairs = node.list::<Gram, Tally>();
     let settings = node.settings;
     let emitted = node.cluster.parallel(|disk| {
-        let (mut reader, mut record) = (tokens.reader(), Vec::new());
+        let (mut reader, mut record, mut words) = (tokens.reader(), Vec::new(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
         while let Some(tokens) = reader.read(disk)? {
-            let (head, mut tokens) = Head::split(tokens)?;
+            let (head, tokens) = Head::split(tokens)?;
             head.begin(&mut record);
             document += 1;
+            words.clear();
+            for word in each(tokens) {
+                words.push(dictionary.number(&word?));
+            }
             let mut before = UNKNOWN;
-            while !tokens.is_empty() {
-                let word = take(&mut tokens).ok_or_else(|| Fault::attempt("a word was cut short"))?;
-                let word = dictionary.number(word);
+            for &word in &words {
                 record.extend_from_slice(&word.to_le_bytes());
                 if settings.ngrams == 2 && before != UNKNOWN && word != UNKNOWN {
                     pairs.add(pair(before, word), document);

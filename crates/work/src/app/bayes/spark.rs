@@ -39,6 +39,8 @@ pub fn job(config: Config) -> Job {
 
 fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let settings = &config.settings;
+    // What is broken in a file is named here, with its place, and before anything runs.
+    config.source.pages()?;
     Ok(json!({
         "do": "bayes",
         "corpus": export(&config.source, scratch)?,

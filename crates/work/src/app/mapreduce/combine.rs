@@ -3,17 +3,18 @@
 
 use crosstalk_core::Fault;
 use hashbrown::HashMap;
-use hashbrown::hash_map::EntryRef;
+use hashbrown::hash_map::Entry;
 use rustc_hash::FxBuildHasher;
 
 use super::budget::Budget;
-use super::record::{Key, Value, Word};
+use super::record::{Key, Value};
 use super::runs::{Runs, Sorted, held};
+use super::word::Word;
 use crate::app::spill::{Disk, Scratch};
 
-/// Bytes that an entry takes in the table beside its word: two words of a
-/// pointer, three of a tally, the allocator's, and room to grow.
-const WEIGHT: usize = 72;
+/// Bytes that an entry takes at most, beside what a long word has elsewhere: a word,
+/// a tally and a byte, in a table of which seven sixteenths are taken after it grew.
+const WEIGHT: usize = 112;
 
 /// Values by word.
 pub struct Combiner<V> {
@@ -30,12 +31,12 @@ impl<V: Value> Combiner<V> {
     }
 
     /// The value of a word.
-    pub fn at(&mut self, word: &[u8]) -> &mut V {
-        match self.table.entry_ref(word) {
-            EntryRef::Occupied(entry) => entry.into_mut(),
-            EntryRef::Vacant(entry) => {
-                self.held += word.len() + WEIGHT;
-                entry.insert_with_key(word.into(), V::default())
+    pub fn at(&mut self, word: Word) -> &mut V {
+        match self.table.entry(word) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                self.held += entry.key().elsewhere() + WEIGHT;
+                entry.insert(V::default())
             }
         }
     }

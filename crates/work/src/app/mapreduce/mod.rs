@@ -7,7 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `cluster` | what a job needs of the nodes that run it |
-//! | `record` | keys and values, and how they travel |
+//! | `record`, `word` | keys and values, and how they travel |
 //! | `budget` | how the memory limit is shared out |
 //! | `spool` | a queue of which memory holds the end |
 //! | `combine`, `list`, `radix` | the map side: a table for words, a sorted list for numbers |
@@ -25,3 +25,4 @@ pub mod record;
 pub mod runs;
 pub mod shuffle;
 pub mod spool;
+pub mod word;

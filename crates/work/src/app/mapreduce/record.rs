@@ -23,27 +23,6 @@ pub trait Value: Default {
     fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// A byte string of at most 255 bytes.
-pub type Word = Box<[u8]>;
-
-impl Key for Word {
-    fn owner(&self, parts: usize) -> usize {
-        let mixed = self.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        place(mixed, parts)
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.push(self.len() as u8);
-        out.extend_from_slice(self);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        take(from).map(Into::into)
-    }
-}
-
 /// A number that is a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Number(pub u64);
@@ -148,16 +127,9 @@ pub fn number(from: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes a string of at most 255 bytes, after its length, from the front.
-pub fn take<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = from.split_first()?;
-    let (string, rest) = rest.split_at_checked(usize::from(*length))?;
-    *from = rest;
-    Some(string)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::word::Word;
     use super::*;
     use proptest::prelude::*;
 
@@ -167,7 +139,7 @@ mod tests {
             numbers in proptest::collection::vec(any::<u64>(), 0..20),
             word in proptest::collection::vec(any::<u8>(), 0..256),
         ) {
-            let word: Word = word.into();
+            let word = Word::new(&word);
             let mut out = Vec::new();
             numbers.iter().for_each(|number| put(*number, &mut out));
             word.write(&mut out);
@@ -185,7 +157,7 @@ mod tests {
             put(value, &mut out);
             prop_assert_eq!(number(&mut &out[..out.len() - 1]), None);
             out.clear();
-            Word::from(word.as_bytes()).write(&mut out);
+            Word::new(word.as_bytes()).write(&mut out);
             prop_assert_eq!(Word::read(&mut &out[..out.len() - 1]), None);
         }
     }
@@ -197,7 +169,7 @@ mod tests {
             let mut words = vec![0_usize; parts];
             for number in 0..7000_u64 {
                 numbers[Number((number << 32) | (number % 7)).owner(parts)] += 1;
-                words[Word::from(number.to_string().as_bytes()).owner(parts)] += 1;
+                words[Word::new(number.to_string().as_bytes()).owner(parts)] += 1;
             }
             for counts in [numbers, words] {
                 let expected = 7000 / parts;

@@ -80,7 +80,8 @@ mod tests {
     use crate::app::mapreduce::cluster::mock::on_threads;
     use crate::app::mapreduce::combine::Combiner;
     use crate::app::mapreduce::list::List;
-    use crate::app::mapreduce::record::{Number, Tally, Word};
+    use crate::app::mapreduce::record::{Number, Tally};
+    use crate::app::mapreduce::word::Word;
     use crate::app::spill::Moved;
     use std::collections::BTreeMap;
 
@@ -91,7 +92,7 @@ mod tests {
     fn words(part: u64) -> impl Iterator<Item = (u64, Word)> {
         (0..3000_u64).map(move |n| {
             let word = format!("{:040}", (n * n + part * 7919) % 1777);
-            (n / 10 + 1, Word::from(word.as_bytes()))
+            (n / 10 + 1, Word::new(word.as_bytes()))
         })
     }
 
@@ -117,7 +118,7 @@ mod tests {
                     combiner.settle(&mut cluster.disk).expect("settles");
                 }
                 last = document;
-                combiner.at(&word).see(document);
+                combiner.at(word).see(document);
             }
             let mut found = BTreeMap::new();
             let mut before: Option<Word> = None;
@@ -166,7 +167,7 @@ mod tests {
         let (found, moved, rounds) = counted(1, 4 << 10).remove(0);
         assert_eq!(found, expected(1));
         assert!(moved.writes > 300, "{moved:?}");
-        let once: usize = words(0).map(|(_, word)| word.len() + 3).sum();
+        let once: usize = words(0).map(|(_, word)| word.with(<[u8]>::len) + 3).sum();
         assert!(moved.written > once as u64, "{moved:?} of {once} bytes");
         assert!(moved.read >= moved.written, "{moved:?}");
         assert!(rounds > 1, "rounds of at most a kibibyte");
@@ -174,8 +175,11 @@ mod tests {
 
     #[test]
     fn a_list_counts_as_the_table_does() {
-        let number =
-            |word: &Word| Number(std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0)) << 20);
+        let number = |word: &Word| {
+            Number(
+                word.with(|word| std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0))) << 20,
+            )
+        };
         for (parts, limit) in [(1, 1 << 30), (1, 4 << 10), (3, 1 << 30), (3, 64 << 10)] {
             let told = on_threads(parts, |cluster| {
                 let (budget, scratch) = (Budget::of(limit, parts), Scratch::temporary());

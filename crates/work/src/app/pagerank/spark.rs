@@ -23,6 +23,8 @@ pub fn job(config: Config) -> Job {
     Job {
         slaves: config.slaves,
         ask: Box::new(move |scratch, cores| {
+            // What is broken in a file is named here, with its line, and before anything runs.
+            config.source.extent()?;
             Ok(json!({
                 "do": "pagerank",
                 "edges": edges_file(&config.source, scratch)?,

@@ -199,7 +199,7 @@ impl Ready {
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let Led { driver, master, .. } = led;
         let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
-        if outcome::warm(&outcome::times(&answer)) {
+        if outcome::warm(&answer) {
             led.warmed.insert(name);
         }
         Ok((answer, fresh))

@@ -36,11 +36,18 @@ pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f6
     metrics.retain(|metric| !["answer_checksum", "peak_memory"].contains(&metric.name.as_str()));
     metrics.push(Metric::new("first_time", "s", Better::Neither));
     metrics.push(Metric::new("passes", "", Better::Neither));
-    let effort = Effort { waiting: 0.0, computing: seconds, once: START + WARMING * seconds };
+    let once = START + WARMING * seconds;
     match settings.own {
-        None => Deployment { nodes: slaves + 1, timing: Timing::Real, metrics, effort },
-        // The driver is here, the executors wherever the user's workers are.
-        Some(_) => Deployment { nodes: 1, timing: Timing::Outside, metrics, effort },
+        None => {
+            let effort = Effort { waiting: 0.0, computing: seconds, once };
+            Deployment { nodes: slaves + 1, timing: Timing::Real, metrics, effort }
+        }
+        // The driver is here, the executors wherever the user's workers are: at another pace, and
+        // started anew whenever another number of them is asked for, which may be every time.
+        Some(_) => {
+            let effort = Effort::waiting(once + seconds);
+            Deployment { nodes: 1, timing: Timing::Outside, metrics, effort }
+        }
     }
 }
 
@@ -80,14 +87,14 @@ pub fn tell(
 }
 
 /// The passes' times.
-pub fn times(answer: &Object) -> Vec<f64> {
+fn times(answer: &Object) -> Vec<f64> {
     let times = answer.get("times").and_then(Value::as_array);
     times.into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// Whether the last two passes took the same time, to a twentieth.
-pub fn warm(times: &[f64]) -> bool {
-    matches!(times, [.., one, other] if (one - other).abs() < 0.05 * one.min(*other))
+/// Whether the passes tell that Java is warm.
+pub fn warm(answer: &Object) -> bool {
+    answer.get("warm").and_then(Value::as_bool).unwrap_or(false)
 }
 
 /// Where each executor's time went, by their numbers.

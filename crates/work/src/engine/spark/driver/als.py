@@ -13,7 +13,7 @@ until the ratings are split, dealt and cached, is in every pass's time. Finding 
 stand-in for `personal` is not. What is computed is in docs/als.md; predictions are
 in single precision, as MLlib's are.
 
-Answer: `times`, `loading` (s, the last pass's), `models` ([rank, lambda, iterations,
+Answer: `times` and whether they are `warm`, `loading` (s, the last pass's), `models` ([rank, lambda, iterations,
 validation error] in the grid's order), `best` (its first three), `rmse_validation`,
 `rmse_test`, `rmse_mean` (of predicting the mean), `recommendations` ([item,
 prediction], best first), `nodes`. `output` gets the best model of the last pass in
@@ -55,9 +55,9 @@ def run(request, cluster, progress):
     cluster.session.conf.set("spark.sql.shuffle.partitions", work.parts)
     personal = request.file("personal", optional=True)
     work.own = told(personal) if personal else work.popular()
-    times, answer = passes.until_warm(request, cluster, progress, work.once, lambda found: None)
+    timed, answer = passes.until_warm(request, cluster, progress, work.once, lambda found: None)
     model = answer.pop("model")
-    answer |= {"times": times, "nodes": cluster.nodes()}
+    answer |= timed | {"nodes": cluster.nodes()}
     if target:
         for side, vectors in (("users", model.userFactors), ("items", model.itemFactors)):
             numbers = [F.col("features")[place].alias(f"v{place}") for place in range(model.rank)]

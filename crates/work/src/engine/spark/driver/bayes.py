@@ -9,7 +9,7 @@ Request: `corpus` (a MediaWiki export, plain or bz2), `partitions`, `remove_labe
 The clock starts when all pages are dealt and cached, and ends when the confusion
 matrix is here.
 
-Answer: `times`, `loading` (s), `train`, `test` (documents), `features`, `accuracy`,
+Answer: `times` and whether they are `warm`, `loading` (s), `train`, `test` (documents), `features`, `accuracy`,
 `confusion` ([category, category given, how many]), `nodes`. `output` gets the last
 pass's decisions: page number from 0, category, category given, between tabs.
 
@@ -63,8 +63,8 @@ def run(request, cluster, progress):
         if pages.count() == 0:
             raise Failure(f"`corpus`: {path} has no <page>")
         loading = time.perf_counter() - begin
-        times, answer = passes.until_warm(request, cluster, progress, lambda: work.once(pages), Work.drop)
-        answer |= {"times": times, "loading": loading, "nodes": cluster.nodes()}
+        timed, answer = passes.until_warm(request, cluster, progress, lambda: work.once(pages), Work.drop)
+        answer |= timed | {"loading": loading, "nodes": cluster.nodes()}
         if target:
             output.write(decisions(articles.numbered(pages), answer["decided"]), target)
         Work.drop(answer)
