@@ -14,8 +14,8 @@ test:
 	@tools/setup test --yes
 	@tools/test
 
-# Ratios to peers with 95 % bounds, and every figure the project promises: about 20
-# minutes. ONLY="aa cluster" runs only those of bench/*.py.
+# Ratios to peers with 95 % bounds, and every figure the project promises: hours, most of
+# them kosmos_whole and native_vs_spark. ONLY="aa cluster" runs only those of bench/*.py.
 bench:
 	@tools/setup bench $(ARGS)
 	@cargo build --release --locked --quiet

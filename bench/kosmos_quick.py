@@ -43,15 +43,14 @@ def arguments():
 
 def quick(figures):
     with tempfile.TemporaryDirectory() as directory:
-        began = time.monotonic()
-        code, text = whole(runs.run("kosmos", Path(directory) / "run", "--quick"), 400)
-        seconds = time.monotonic() - began
+        planned, seconds, code, text = runs.planned_and_taken(["kosmos", "--quick"], Path(directory) / "run", 400)
     if code != 0:
         sys.exit(f"the run ended with {code}:\n{text[-2000:]}")
     findings = runs.result(text)["findings"]
     headline, attempts = findings["headline"], findings["run"]["attempts"]
     unfaithful = sum(cell["unfaithful"] for cell in findings["cells"])
     figures.add("seconds", seconds, "s", n=1)
+    figures.add("planned / taken", planned / seconds, "ratio", n=1)
     print(f"  {headline['text']}")
     figures.add(
         "decided sentences", int(headline["decided"]), "count", n=1, headline=headline["text"],

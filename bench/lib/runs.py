@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from lib.ours import CROSSTALK
+from lib.specs import whole
 
 STUDIES = Path(__file__).resolve().parent.parent / "studies"
 
@@ -32,6 +33,18 @@ def journal(directory):
         except ValueError:
             continue
     return lines
+
+
+def planned_and_taken(arguments, out, limit):
+    """Runs a study. What `crosstalk plan` says just before that its whole budget takes,
+    what it takes (s), how it ends, and what it says."""
+    code, text = whole([str(CROSSTALK), "--json", "plan", *arguments], 60)
+    if code != 0:
+        raise SystemExit(text)
+    planned = result(text)["seconds"]["most"]
+    began = time.monotonic()
+    code, text = whole(run(arguments[0], out, *arguments[1:]), limit)
+    return planned, time.monotonic() - began, code, text
 
 
 def samples(directory):

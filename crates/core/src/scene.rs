@@ -43,7 +43,7 @@ pub struct Deployment {
 pub struct Effort {
     /// Seconds that pass whatever the machine, in every attempt.
     pub waiting: f64,
-    /// Seconds that two cores of the reference machine compute, in every attempt.
+    /// Seconds that two cores of the yardstick compute, in every attempt.
     pub computing: f64,
     /// The same, in the first attempt only, beside: what is started, and gets warm.
     pub once: f64,
@@ -61,7 +61,7 @@ impl Effort {
     }
 
     /// Seconds of `attempts` attempts, the first among them, on a machine that
-    /// takes `pace` times as long as the reference machine.
+    /// takes `pace` times as long as the yardstick.
     pub fn seconds(&self, attempts: usize, pace: f64) -> f64 {
         let each = self.waiting + self.computing * pace;
         if attempts == 0 { 0.0 } else { self.once * pace + each * attempts as f64 }

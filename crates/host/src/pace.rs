@@ -1,11 +1,12 @@
-//! How fast this machine is beside the one on which the workloads' estimates of
-//! their time were made: an Intel Xeon of 2.5 GHz, two virtual cores of it.
+//! How fast this machine is beside the yardstick: the one on which the workloads'
+//! estimates of their time were made, two virtual cores of an Intel Xeon of 2.5 GHz.
+//! It has nothing to do with the core that systems' speeds are relative to.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What [`task`] takes on the reference machine, in seconds.
+/// What [`task`] takes on the yardstick, in seconds.
 const REFERENCE: f64 = 0.042;
 
 /// How many tables there are: how fast one is depends on which pages of memory the
@@ -19,7 +20,7 @@ const ENTRIES: usize = 1 << 21;
 /// Steps of the task.
 const STEPS: u64 = 1 << 21;
 
-/// How long this machine takes for what the reference machine does in a second.
+/// How long this machine takes for what the yardstick does in a second.
 /// Measured once in a process, which takes about half a second.
 pub fn pace() -> f64 {
     static PACE: OnceLock<f64> = OnceLock::new();

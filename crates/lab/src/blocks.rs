@@ -11,7 +11,7 @@ pub type CellId = (usize, usize);
 
 /// What is known of the cells so far.
 pub struct Book {
-    /// How long this machine takes for what the reference machine does in a second.
+    /// How long this machine takes for what the yardstick does in a second.
     pace: f64,
     /// Cell → wall seconds of its attempts: sum and count.
     taken: BTreeMap<CellId, (f64, usize)>,
@@ -55,27 +55,32 @@ impl Book {
     /// this block is still to come and `block` is the next.
     pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
         let cells: Vec<CellId> = plan.order(0).into_iter().filter(|cell| !self.given_up(*cell)).collect();
-        let left = |blocks: usize| {
-            let attempts = |cell: &CellId| blocks + usize::from(rest.contains(cell));
+        let left = |until: usize| {
+            let attempts = |cell: &CellId| {
+                let experiment = &plan.experiments[cell.0];
+                let blocks = experiment.within(until) - experiment.within(block);
+                blocks + usize::from(rest.contains(cell))
+            };
             cells.iter().map(|cell| self.more(plan, *cell, attempts(cell))).sum()
         };
-        (left(blocks_until_look(plan, block)), left(budget(plan).saturating_sub(block)))
+        (left(next_look(plan, block)), left(budget(plan).max(block)))
     }
 }
 
 /// The most blocks that a plan runs.
 pub fn budget(plan: &Plan) -> usize {
-    plan.looks.last().copied().unwrap_or(0)
+    let last = plan.looks.last().copied().unwrap_or(0);
+    plan.experiments.iter().map(|experiment| experiment.within(last)).max().unwrap_or(last)
 }
 
-/// Blocks from `block` on until the next look.
-fn blocks_until_look(plan: &Plan, block: usize) -> usize {
-    plan.looks.iter().find(|look| **look >= block).map_or(0, |look| look - block)
+/// The blocks that are run when it is looked next, `block` being the next one.
+fn next_look(plan: &Plan, block: usize) -> usize {
+    plan.looks.iter().copied().find(|look| *look >= block).unwrap_or(block)
 }
 
 /// Attempts from `block` on until the next look.
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
-    blocks_until_look(plan, block) * plan.cells().count()
+    (block..next_look(plan, block)).map(|block| plan.order(block).len()).sum()
 }
 
 /// How many times each cell of `block` has been tried, by plan position.
@@ -110,6 +115,7 @@ mod tests {
             cells: vec![cell],
             metrics: Vec::new(),
             hard: Vec::new(),
+            blocks: None,
             pending: None,
         };
         Plan {
@@ -133,5 +139,16 @@ mod tests {
         assert_eq!(book.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
         book.took((0, 0), 6.0);
         assert_eq!(book.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
+    }
+
+    #[test]
+    fn an_experiment_of_fewer_blocks_is_not_waited_for_longer() {
+        let mut plan = plan(Effort::waiting(2.0));
+        plan.experiments[0].blocks = Some(3);
+        let book = Book::new(1.0);
+        assert_eq!((book.seconds_left(&plan, 0, &[]).1, attempts_until_look(&plan, 0)), (6.0, 3));
+        assert_eq!((book.seconds_left(&plan, 2, &[]).1, attempts_until_look(&plan, 2)), (2.0, 1));
+        assert_eq!((book.seconds_left(&plan, 3, &[(0, 0)]).1, attempts_until_look(&plan, 3)), (2.0, 0));
+        assert!(plan.order(3).is_empty());
     }
 }

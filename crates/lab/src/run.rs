@@ -37,7 +37,7 @@ pub struct Lab<'a> {
     pub clock: &'a dyn Clock,
     /// The longest an attempt may take; by estimate where not given.
     pub deadline: Option<Duration>,
-    /// How long this machine takes for what the reference machine does in a second
+    /// How long this machine takes for what the yardstick does in a second
     /// ([`Effort`](crosstalk_core::scene::Effort)).
     pub pace: f64,
     /// The command line, for the record.

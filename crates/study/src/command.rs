@@ -62,6 +62,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
             let base = levels.first()?.clone();
             Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()) })
         }),
+        blocks: None,
     };
     let study = Study {
         schema: STUDY_SCHEMA.into(),

@@ -106,6 +106,9 @@ pub struct Experiment {
     /// The factor whose levels are compared, pair by pair with `base`, at every combination of the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
+    /// The most blocks it runs in: for curves, which need less than what is decided on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<usize>,
 }
 
 /// A workload with its parameters; a parameter `"$name"` takes the level of factor `name`.

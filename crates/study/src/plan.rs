@@ -49,6 +49,8 @@ pub struct PlannedExperiment {
     pub metrics: Vec<Metric>,
     /// Factors that are costly to change: their levels are grouped within a block.
     pub hard: Vec<String>,
+    /// The most blocks it runs in, where those are fewer than the plan's.
+    pub blocks: Option<usize>,
     /// Every combination of levels that is not excluded.
     pub cells: Vec<Cell>,
     /// Why there are no cells yet: a factor waits for an earlier experiment's result.
@@ -131,6 +133,18 @@ impl Plan {
     /// The nodes of its largest cell.
     pub fn nodes(&self) -> usize {
         self.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
+    }
+}
+
+impl PlannedExperiment {
+    /// How many of the first `count` blocks it runs in.
+    pub fn within(&self, count: usize) -> usize {
+        self.blocks.map_or(count, |most| most.min(count))
+    }
+
+    /// Whether it runs in `block`.
+    pub fn runs_in(&self, block: usize) -> bool {
+        self.within(block + 1) > block
     }
 }
 

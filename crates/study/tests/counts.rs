@@ -7,7 +7,8 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_study::next_block;
-use crosstalk_study::samples::Run;
+use crosstalk_study::plan::PlannedExperiment;
+use crosstalk_study::samples::{Attempt, Run};
 use synthetic::graph::{GRAPH, graph};
 use synthetic::{is, made};
 
@@ -118,6 +119,22 @@ fn blocks_are_complete_without_a_cell_that_was_given_up() {
     // One that failed less often is waited for.
     run.attempts.retain(|a| a.levels != gone || a.block < 2);
     assert_eq!(next_block(&made.plan, &run), 11);
+}
+
+#[test]
+fn blocks_are_complete_without_an_experiment_that_runs_in_fewer() {
+    let (mut made, mut run) = graph(12);
+    let curve = PlannedExperiment {
+        name: "curve".into(),
+        blocks: Some(3),
+        ..made.plan.experiments[0].clone()
+    };
+    made.plan.experiments.push(curve);
+    let early: Vec<_> = run.attempts.iter().filter(|a| a.block < 3).cloned().collect();
+    run.attempts.extend(early.into_iter().map(|a| Attempt { experiment: "curve".into(), ..a }));
+    assert_eq!(next_block(&made.plan, &run), 12);
+    made.plan.experiments[1].blocks = None;
+    assert_eq!(next_block(&made.plan, &run), 11, "else it is waited for");
 }
 
 #[test]

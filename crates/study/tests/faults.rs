@@ -95,6 +95,14 @@ fn looks_that_do_not_ascend() {
 }
 
 #[test]
+fn what_is_decided_on_runs_as_long_as_the_study() {
+    let compared = "compare = { factor = \"system\", base = \"microblade\" }";
+    expect(compared, &format!("{compared}\nblocks = 1"), 8, "say how long it runs", "leave `blocks` out");
+    expect(compared, "blocks = 1", 7, "say how long it runs", "leave `blocks` out");
+    expect(compared, "blocks = 0", 7, "at least 1 block", "");
+}
+
+#[test]
 fn unknown_parts_of_a_scene() {
     expect("\"stream\"", "\"strem\"", 5, "unknown workload `strem`", "did you mean `stream`?");
     expect(

@@ -173,7 +173,7 @@ pub fn perform(
     }
 }
 
-/// How this machine's pace compares with the reference machine's: measured where an
+/// How this machine's pace compares with the yardstick's: measured where an
 /// estimate rests on it.
 pub fn pace(plan: &Plan) -> f64 {
     if plan.cells().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }

@@ -179,9 +179,11 @@ fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
     let cells = || experiments.iter().flat_map(|e| &e.cells);
     let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
     let Some(&newest) = seen.last() else { return Vec::new() };
-    let gone_through = cells().all(|cell| match cell.last.get(&newest) {
-        Some(attempt) => ended(attempt),
-        None => cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
-    });
+    let gone_through = experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
+        |cell| match cell.last.get(&newest) {
+            Some(attempt) => ended(attempt),
+            None => cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
+        },
+    );
     seen.into_iter().filter(|block| *block < newest || gone_through).collect()
 }

@@ -1,5 +1,6 @@
 //! An experiment against itself and against the experiments it draws on.
 
+use crate::factor::EQUAL;
 use crate::file::{Experiment, Factor, Study};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
@@ -29,10 +30,26 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
     for (number, excluded) in experiment.exclude.iter().enumerate() {
         super::levels(study, experiment, excluded, &format!("{path}.exclude.{number}"))?;
     }
+    if let Some(most) = experiment.blocks {
+        blocks(study, name, experiment, most).map_err(|fault| fault.at(at("blocks")))?;
+    }
     if let Some(compare) = &experiment.compare {
         let path = format!("{path}.compare");
         super::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
         super::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
+    }
+    Ok(())
+}
+
+/// What is decided on runs as long as the study does.
+fn blocks(study: &Study, name: &str, experiment: &Experiment, most: usize) -> Result<(), Fault> {
+    if most == 0 {
+        return Err(Fault::usage("expected at least 1 block, found 0").remedy("or leave the experiment out"));
+    }
+    let claimed = study.claim.values().any(|claim| claim.experiment == name);
+    if claimed || experiment.compare.is_some() || experiment.factors.contains_key(EQUAL) {
+        let why = "a study's looks say how long it runs where something is compared, claimed or equal";
+        return Err(Fault::usage(why).remedy("leave `blocks` out"));
     }
     Ok(())
 }

@@ -89,6 +89,7 @@ fn experiment(
         name: name.to_string(),
         metrics: Vec::new(),
         hard: cells::hard(experiment),
+        blocks: experiment.blocks,
         cells: Vec::new(),
         pending,
     };

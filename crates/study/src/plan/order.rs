@@ -30,6 +30,7 @@ impl Plan {
             .experiments
             .iter()
             .enumerate()
+            .filter(|(_, experiment)| experiment.runs_in(block))
             .flat_map(|(number, experiment)| {
                 groups(experiment)
                     .into_iter()
@@ -44,9 +45,13 @@ impl Plan {
     }
 
     /// How long the run takes, by the workloads' first estimates, on a machine
-    /// that takes `pace` times as long as the reference machine.
+    /// that takes `pace` times as long as the yardstick.
     pub fn seconds(&self, pace: f64) -> WallTime {
-        let blocks = |count: usize| self.cells().map(|cell| cell.effort.seconds(count, pace)).sum::<f64>();
+        let of = |experiment: &PlannedExperiment, count: usize| {
+            let cells = experiment.cells.iter();
+            cells.map(|cell| cell.effort.seconds(experiment.within(count), pace)).sum::<f64>()
+        };
+        let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
         let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));
         WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
     }

@@ -22,7 +22,7 @@ use super::job::Object;
 use crate::app::account;
 use crate::engine::settings::Spark;
 
-/// Seconds until a cluster has started on the reference machine.
+/// Seconds until a cluster has started on the yardstick.
 const START: f64 = 15.0;
 
 /// How many passes' time more the first attempt takes, until Java is warm.

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""`crosstalk run kosmos` whole, until its first look, and its quick part on Spark: how
+long they take beside what `crosstalk plan` says just before, how many attempts are
+not faithful, and whether the report has the publication's three tables.
+
+The whole study takes an hour, the quick part on Spark half of one; the latter needs
+Java and what `tools/venv spark` installs.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from lib import ours, runs
+from lib.figures import Figures
+from lib.wire import ROOT
+
+#: Longer than either takes.
+LIMIT = 4 * 3600
+#: What is run → its arguments; the study's first look alone.
+RUNS = {"native": [], "spark": ["--engine", "spark", "--quick"]}
+
+
+def main():
+    options = arguments()
+    os.environ.setdefault("CROSSTALK_SPARK", str(ROOT / ".tools" / "venv-spark"))
+    ours.build()
+    figures = Figures("kosmos_whole")
+    for name in options.runs:
+        with tempfile.TemporaryDirectory() as directory:
+            measure(figures, name, Path(options.keep or directory) / name)
+    figures.finish()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", nargs="+", default=list(RUNS), choices=RUNS)
+    parser.add_argument("--keep", help="leave the runs' directories here")
+    return parser.parse_args()
+
+
+def measure(figures, name, out):
+    arguments = ["kosmos", *RUNS[name]]
+    if name == "native":
+        arguments.append(f"--looks={first_look()}")
+    planned, taken, code, text = runs.planned_and_taken(arguments, out, LIMIT)
+    if code != 0:
+        sys.exit(f"{name} ended with {code}:\n{text[-2000:]}")
+    findings = runs.result(text)["findings"]
+    attempts = findings["run"]["attempts"]
+    figures.add(f"{name}: planned / taken", planned / taken, "ratio", n=1, planned=planned, taken=taken)
+    unfaithful = sum(cell["unfaithful"] for cell in findings["cells"])
+    figures.add(f"{name}: attempts not faithful", unfaithful, "count", n=1, attempts=attempts)
+    figures.add(f"{name}: published tables", len(tables(out)), "count", n=1, tables=tables(out))
+    for claim in findings["claims"]:
+        print(f"  {claim['verdict']:>18}  {claim['statement']}")
+    print(f"  {findings['headline']['text']}")
+
+
+def first_look():
+    return tomllib.loads((ROOT / "studies" / "kosmos.toml").read_text())["looks"][0]
+
+
+def tables(out):
+    """The report's headings of the publication's three tables."""
+    lines = (out / "report.md").read_text().splitlines()
+    titles = [line.strip("# ") for line in lines if line.startswith("### ")]
+    return [title for title in titles if title.endswith("analytics across boards: completion time over that of KOSMOS over SRIO")]
+
+
+if __name__ == "__main__":
+    main()
