@@ -9,9 +9,8 @@ use std::time::Instant;
 /// What [`task`] takes on the yardstick, in seconds.
 const REFERENCE: f64 = 0.042;
 
-/// How many tables there are: how fast one is depends on which pages of memory the
-/// host of a virtual machine gives it, by a factor of up to 1.7, and so does what an
-/// attempt takes. Their mean counts.
+/// How many tables there are, whose mean counts: on a virtual machine one takes up to
+/// twice as long as another, by the pages that it got and by what else its host does.
 const TABLES: usize = 8;
 
 /// Entries of a table: 8 MiB, more than a core's own caches hold.
