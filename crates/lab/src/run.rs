@@ -143,7 +143,7 @@ fn links(lab: &Lab) -> Vec<Link> {
 /// who interrupts now has all the samples.
 fn last_facts(lab: &Lab, troupe: &mut Troupe) -> Result<(), Fault> {
     match troupe.facts(&seats(lab.plan)) {
-        Ok(facts) => lab.dir.record_after(&facts, &absences(lab, &troupe)),
+        Ok(facts) => lab.dir.record_after(&facts, &absences(lab, troupe)),
         Err(_) if lab.is_interrupted() => Ok(()),
         Err(fault) => Err(fault),
     }

@@ -124,11 +124,8 @@ fn blocks_are_complete_without_a_cell_that_was_given_up() {
 #[test]
 fn blocks_are_complete_without_an_experiment_that_runs_in_fewer() {
     let (mut made, mut run) = graph(12);
-    let curve = PlannedExperiment {
-        name: "curve".into(),
-        blocks: Some(3),
-        ..made.plan.experiments[0].clone()
-    };
+    let curve =
+        PlannedExperiment { name: "curve".into(), blocks: Some(3), ..made.plan.experiments[0].clone() };
     made.plan.experiments.push(curve);
     let early: Vec<_> = run.attempts.iter().filter(|a| a.block < 3).cloned().collect();
     run.attempts.extend(early.into_iter().map(|a| Attempt { experiment: "curve".into(), ..a }));

@@ -149,7 +149,7 @@ mod tests {
             prop_assert_eq!((Word::read(from), Word::read(from)), (Some(a.clone()), Some(b)));
             prop_assert!(from.is_empty());
             let random = RandomState::new();
-            prop_assert_eq!(random.hash_one(&a), random.hash_one(&Word::new(&one)));
+            prop_assert_eq!(random.hash_one(&a), random.hash_one(Word::new(&one)));
         }
     }
 
