@@ -1,10 +1,11 @@
 //! Whether an emulated attempt may be believed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What the fidelity monitor saw in one attempt.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fidelity {
     /// Why the attempt is beyond the monitor's bounds; empty means faithful.
     pub reasons: Vec<String>,

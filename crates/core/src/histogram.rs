@@ -4,7 +4,9 @@
 //! wide (0.8 %), so that a percentile's error stays below 0.4 %. The layout is
 //! that of Tene's HdrHistogram with seven bits of precision.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 const BITS: u32 = 7;
 const HALF: u64 = 1 << BITS;
@@ -97,13 +99,25 @@ impl Histogram {
     }
 }
 
-/// On the wire: occupied buckets only, as pairs of smallest value and count.
-/// (Not as an object: its keys would be text, which serde does not read back as
-/// numbers inside a tagged message.)
-#[derive(Serialize, Deserialize)]
+/// Occupied buckets only.
+// Not as an object: its keys would be text, which serde does not read back as
+// numbers inside a tagged message.
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Sparse {
+    /// There are 2^bits buckets from one power of two to the next.
     precision_bits: u32,
+    /// Smallest value of an occupied bucket, and how many fell into it.
     counts: Vec<(u64, u64)>,
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Sparse::json_schema(generator)
+    }
 }
 
 impl Serialize for Histogram {

@@ -1,6 +1,7 @@
 //! The journal's lines, and the samples agents send: one record for everything
 //! that Crosstalk ever measures.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::value::Levels;
 pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/1";
 
 /// Where a number comes from. Never mixed silently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// Taken on the real thing.
@@ -44,7 +45,7 @@ impl Origin {
 }
 
 /// Which way a metric is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
     /// Run times, latencies.
@@ -56,7 +57,7 @@ pub enum Better {
 }
 
 /// A metric's declaration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Its name, unique in a study.
     pub name: String,
@@ -74,7 +75,7 @@ impl Metric {
 }
 
 /// What was observed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Observation {
     /// One number, in the metric's unit.
@@ -89,7 +90,7 @@ pub enum Observation {
 pub type Labels = BTreeMap<String, String>;
 
 /// One observation as an agent sends it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
     /// A declared metric's name.
     pub metric: String,
@@ -133,7 +134,7 @@ impl Reading {
 }
 
 /// How an attempt stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Begun; no later line for it means that it was cut short.
@@ -150,7 +151,7 @@ pub enum Status {
 pub type AttemptId = u64;
 
 /// One line of `journal.ndjson`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Line {

@@ -7,7 +7,7 @@
 mod claim;
 mod draw;
 
-pub use claim::{Claim, Correlation, Order, Peak, Published, Ratio, Threshold, Trend};
+pub use claim::{Claim, Correlation, Order, Peak, Published, Ratio, Sides, Threshold, Trend};
 pub use draw::{DrawAs, FigureSpec, TableSpec};
 
 use crate::written::Written;

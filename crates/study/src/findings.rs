@@ -5,6 +5,7 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Levels;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/1";
 
 /// Everything a run found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// [`FINDINGS_SCHEMA`].
     pub schema: String,
@@ -43,7 +44,7 @@ pub struct Findings {
 }
 
 /// The deciding sentence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the gain is network waiting".
     pub text: String,
@@ -54,7 +55,7 @@ pub struct Headline {
 }
 
 /// How the run went.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// Unix time of the first line, seconds.
     pub began: f64,
@@ -80,7 +81,7 @@ pub struct RunSummary {
 
 /// How far equal cells differed in one metric (A/A), and what could be found beyond it:
 /// of the blocks that the verdicts rest on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoiseFloor {
     /// The metric; nothing is said of another.
     pub metric: String,
@@ -101,7 +102,7 @@ pub struct NoiseFloor {
 }
 
 /// A number with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The point.
     pub value: f64,
@@ -112,7 +113,7 @@ pub struct Estimate {
 }
 
 /// The verdict on a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
     /// The interval lies on the good side, beyond the margin.
@@ -126,7 +127,7 @@ pub enum ComparisonVerdict {
 }
 
 /// Two cells compared over their common blocks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The experiment.
     pub experiment: String,
@@ -163,7 +164,7 @@ pub struct Comparison {
 ///
 /// Numbers are as they are shown: whole, or with one digit where `extra` is below
 /// ten, and rounded together, so that the points add up to `extra`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
     /// What takes longer.
     pub slower: String,
@@ -178,7 +179,7 @@ pub struct Attribution {
 }
 
 /// The verdict on a claim, in the order they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
     /// Direction and size.
@@ -198,7 +199,7 @@ pub enum ClaimVerdict {
 }
 
 /// A claim with its verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimFinding {
     /// The claim's name in the study file.
     pub name: String,
@@ -222,7 +223,7 @@ pub struct ClaimFinding {
 }
 
 /// Attempts of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinding {
     /// The experiment.
     pub experiment: String,
@@ -243,7 +244,7 @@ pub struct CellFinding {
 }
 
 /// Where a parameter comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceNote {
     /// `fabric srio: G`.
     pub what: String,
@@ -254,7 +255,7 @@ pub struct SourceNote {
 }
 
 /// How an axis is scaled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Names, evenly spaced.
@@ -266,7 +267,7 @@ pub enum Scale {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// For people.
     pub label: String,
@@ -277,7 +278,7 @@ pub struct Axis {
 }
 
 /// How a figure is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
     /// A line a series.
@@ -289,7 +290,7 @@ pub enum FigureKind {
 }
 
 /// What to draw.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The figure's name in the study file.
     pub name: String,
@@ -311,7 +312,7 @@ pub struct Figure {
 }
 
 /// A place across with a name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// For people.
     pub name: String,
@@ -320,7 +321,7 @@ pub struct Mark {
 }
 
 /// One line, one kind of bar, or one part of stacked bars.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// For the legend; published series carry the same name as the series they stand beside.
     pub name: String,
@@ -334,7 +335,7 @@ pub struct Series {
 }
 
 /// One datum.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Where across: the number on linear and log axes.
     pub x: Option<f64>,
@@ -345,7 +346,7 @@ pub struct Point {
 }
 
 /// What to tabulate: ready cells, row by row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// The table's name in the study file.
     pub name: String,
@@ -360,7 +361,7 @@ pub struct Table {
 }
 
 /// One entry of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TableCell {
     /// A number with unit, interval and origin.

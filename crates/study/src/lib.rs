@@ -39,5 +39,5 @@ pub use parse::parse;
 pub use plan::PlanOptions;
 pub use plan::make::plan;
 pub use resolve::{resolve, setting};
-pub use schema::{fabric_schema, study_schema, system_schema};
+pub use schema::{fabric_schema, findings_schema, journal_schema, study_schema, system_schema};
 pub use write::to_toml;

@@ -1,7 +1,10 @@
-//! JSON Schemas of the files people write, published in `docs/schema/`.
+//! JSON Schemas of the files people write, and of what a run writes for programs to
+//! read, published in `docs/schema/`.
 
 use crate::file::Study;
+use crate::findings::Findings;
 use crosstalk_core::fabric::Fabric;
+use crosstalk_core::record::Line;
 use crosstalk_core::system::System;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -19,6 +22,16 @@ pub fn fabric_schema() -> Value {
 /// The schema of a file of `systems/`.
 pub fn system_schema() -> Value {
     schema::<System>()
+}
+
+/// The schema of `findings.json`, and of `findings` in the result that `run --json` ends with.
+pub fn findings_schema() -> Value {
+    schema::<Findings>()
+}
+
+/// The schema of a line of `journal.ndjson`.
+pub fn journal_schema() -> Value {
+    schema::<Line>()
 }
 
 fn schema<T: JsonSchema>() -> Value {

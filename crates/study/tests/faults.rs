@@ -192,6 +192,27 @@ fn claims_that_no_data_could_refute_or_that_do_not_read() {
 }
 
 #[test]
+fn claims_about_several_experiments() {
+    let to = "to = { system = \"microblade\" }";
+    expect(to, &format!("{to}, over = \"f\""), 15, "unknown experiment `f`", "`e`");
+    expect(to, &format!("{to}, over = \"e\""), 15, "speaks of experiment `e` already", "name another one");
+    let ratio = "ratio = { metric = \"bandwidth\", of = { system = \"kosmos-srio\" }, to = { system = \"microblade\" } }";
+    let correlation =
+        |x: &str, rest: &str| format!("correlation = {{ x = \"{x}\", y = \"bandwidth\"{rest} }}");
+    let with = correlation("bandwidth", ", with = [\"f\"]");
+    expect(ratio, &with, 15, "unknown experiment `f`", "`e`");
+    let sides = correlation("bandwidth", ", ratio = { of = { sistem = \"microblade\" }, to = {} }");
+    expect(ratio, &sides, 15, "unknown factor `sistem`", "did you mean `system`?");
+    expect(
+        ratio,
+        &correlation("share bandwidth", ""),
+        15,
+        "found `bandwidth`",
+        "tells none: leave `share` out",
+    );
+}
+
+#[test]
 fn unknown_metrics_and_published_values() {
     expect(
         "metric = \"bandwidth\", of",

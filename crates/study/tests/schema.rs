@@ -1,12 +1,18 @@
 //! The published JSON Schemas are those of the types. `CROSSTALK_REWRITE=1`
 //! writes the files anew.
 
-use crosstalk_study::{fabric_schema, study_schema, system_schema};
+use crosstalk_study::{fabric_schema, findings_schema, journal_schema, study_schema, system_schema};
 use std::path::PathBuf;
 
 #[test]
 fn the_published_schemas_are_up_to_date() {
-    let schemas = [("study", study_schema()), ("fabric", fabric_schema()), ("system", system_schema())];
+    let schemas = [
+        ("study", study_schema()),
+        ("fabric", fabric_schema()),
+        ("system", system_schema()),
+        ("findings", findings_schema()),
+        ("journal", journal_schema()),
+    ];
     for (name, schema) in schemas {
         let path =
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));

@@ -16,7 +16,7 @@ fn one_application() -> Study {
     let mut study = kosmos();
     let kept = |name: &str| ["bandwidth", "graph"].contains(&name);
     study.experiment.retain(|name, _| kept(name));
-    study.claim.retain(|_, claim| kept(&claim.experiment));
+    study.claim.retain(|_, claim| claim.experiments().all(|(_, name)| kept(name)));
     study.figure.clear();
     study.table.clear();
     study.quick = None;

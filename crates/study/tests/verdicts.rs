@@ -3,9 +3,12 @@
 mod mock;
 mod synthetic;
 
+use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::value::Levels;
+use crosstalk_study::PlanOptions;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict};
-use synthetic::{claim, is, made, number};
+use crosstalk_study::samples::Run;
+use synthetic::{claim, is, made, number, with_options};
 
 /// A study of one command over fabrics and nodes with one claim.
 fn study(statement: &str) -> String {
@@ -180,6 +183,195 @@ fn a_correlation_gives_each_verdict() {
     assert_eq!(verdict(1.0), ClaimVerdict::Reproduced);
     assert_eq!(verdict(-1.0), ClaimVerdict::NotReproduced);
     assert_eq!(verdict(0.0), ClaimVerdict::Inconclusive);
+}
+
+/// Two experiments of the same job, whose claims compare them.
+fn two(statement: &str) -> String {
+    let job = |name: &str| {
+        format!(
+            r#"
+        [experiment.{name}]
+        work.job = {{ kind = "command", argv = ["{name}"], nodes = "$nodes" }}
+        conditions.fabric = "$fabric"
+        factors = {{ fabric = ["ethernet-1g", "ethernet-10g"], nodes = [2, 4, 8] }}
+        "#
+        )
+    };
+    let [graph, memory] = ["graph", "memory"].map(job);
+    format!(
+        r#"
+        schema = "crosstalk.study/1"
+        name = "synthetic"
+        title = "Synthetic"
+        looks = [12, 24]
+        {graph}
+        {memory}
+        [claim.it]
+        statement = "It is so"
+        experiment = "memory"
+        {statement}
+        "#
+    )
+}
+
+const OVER: &str = r#"ratio = { metric = "run_time", of = { fabric = "ethernet-1g" }, to = { fabric = "ethernet-10g" }, over = "graph" }
+        "#;
+
+#[test]
+fn a_ratio_over_that_of_another_experiment_gives_each_verdict() {
+    let made = made(&two(&format!("{OVER}published = 1.25\nexpect = \"> 1\"\nmargin = \"5 %\"")));
+    let verdict = |memory: f64, graph: f64| {
+        let run = made.run(24, 0.01, 7, &|experiment, levels, _| {
+            slower(if experiment == "memory" { memory } else { graph })(levels)
+        });
+        let findings = made.findings(&run);
+        let found = claim(&findings, "it");
+        eprintln!("{:?}: {} {}", found.verdict, found.statement, found.why);
+        let value = found.found.expect("a number").value;
+        assert!((value - memory / graph).abs() < 0.02, "{value}");
+        found.verdict
+    };
+    assert_eq!(verdict(1.5, 1.2), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(2.0, 1.2), ClaimVerdict::DirectionOnly);
+    assert_eq!(verdict(1.5, 1.5), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict(1.2, 1.5), ClaimVerdict::NotReproduced);
+}
+
+#[test]
+fn two_ratios_are_off_by_as_much_as_both() {
+    let equal = r#"
+        [experiment.equal]
+        work.job = { kind = "command", argv = ["x"], nodes = 2 }
+        factors = { aa = ["first", "second"] }
+        [claim.it]"#;
+    let verdict = |statement: &str, quotient: f64| {
+        let made = made(&two(&format!("{statement}expect = \"> 1\"")).replace("[claim.it]", equal));
+        let run = made.run(24, 0.002, 7, &|experiment, levels, _| match experiment {
+            "equal" if is(levels, "aa", "second") => 1.03,
+            "memory" => slower(quotient)(levels),
+            _ => 1.0,
+        });
+        claim(&made.findings(&run), "it").verdict
+    };
+    assert_eq!(verdict(RATIO, 1.05), ClaimVerdict::Reproduced, "beyond the floor of 3 %");
+    assert_eq!(verdict(OVER, 1.05), ClaimVerdict::NotReproduced, "within two");
+    assert_eq!(verdict(OVER, 1.09), ClaimVerdict::Reproduced);
+}
+
+#[test]
+fn two_experiments_have_no_common_split() {
+    let split = |statement: &str| {
+        let text = two(&format!("where = {{ nodes = 4 }}\n{statement}expect = \"> 1\""));
+        let made = made(&text);
+        let mut run = made.run(12, 0.001, 7, &|_, levels, metric| {
+            let waits = slower(1.5)(levels) - 0.5;
+            match metric {
+                "time_wait" => waits,
+                "time_compute" => 0.5,
+                _ => waits + 0.5,
+            }
+        });
+        at_nodes(&mut run);
+        claim(&made.findings(&run), "it").attribution.is_some()
+    };
+    assert!(split(RATIO) && !split(OVER));
+}
+
+/// The job waits for this share of its time on the faster fabric, and takes `more` on the slower one.
+fn waiting(levels: &Levels, metric: &str, share: f64, more: f64) -> f64 {
+    match metric {
+        "time_wait" => share + slower(more)(levels) - 1.0,
+        "time_compute" => 1.0 - share,
+        _ => slower(more)(levels),
+    }
+}
+
+/// Node 1 tells of its time as it is, node 2 that it did a tenth of that, and waited.
+fn at_nodes(run: &mut Run) {
+    for attempt in &mut run.attempts {
+        let parts: Vec<_> =
+            attempt.readings.extract_if(.., |reading| reading.metric.starts_with("time_")).collect();
+        let seconds = |part: &Reading| match part.observation {
+            Observation::Value(seconds) => seconds,
+            _ => f64::NAN,
+        };
+        let whole: f64 = parts.iter().map(seconds).sum();
+        for mut part in parts {
+            let lazy = if part.metric == "time_wait" { 0.9 * whole } else { 0.1 * seconds(&part) };
+            let mut other = Reading::value(&part.metric, lazy, part.origin);
+            part.labels.insert("node".into(), "1".into());
+            other.labels.insert("node".into(), "2".into());
+            attempt.readings.extend([part, other]);
+        }
+    }
+}
+
+const GROWS: &str = r#"correlation = { x = "share time_wait", y = "run_time", ratio = { of = { fabric = "ethernet-1g" }, to = { fabric = "ethernet-10g" } }, with = ["graph"] }
+        expect = "> 0.5""#;
+
+#[test]
+fn ratios_go_with_shares_over_the_cells_of_two_experiments() {
+    let made = made(&two(GROWS));
+    let verdict = |more: fn(f64) -> f64| {
+        let mut run = made.run(24, 0.01, 7, &|experiment, levels, metric| {
+            let apart = if experiment == "memory" { 0.25 } else { 0.0 };
+            let share = apart + 0.05 * number(levels, "nodes").log2();
+            waiting(levels, metric, share, more(share))
+        });
+        at_nodes(&mut run);
+        let findings = made.findings(&run);
+        let found = claim(&findings, "it");
+        eprintln!("{:?}: {}", found.verdict, found.why);
+        found.verdict
+    };
+    assert_eq!(verdict(|share| 1.0 + 2.0 * share), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(|share| 2.0 - 2.0 * share), ClaimVerdict::NotReproduced);
+    assert_ne!(verdict(|_| 1.3), ClaimVerdict::Reproduced, "noise that both share speaks against it");
+}
+
+#[test]
+fn a_share_of_the_time_is_a_number_as_any() {
+    let statement = "threshold = { metric = \"share time_wait\" }\nexpect = \"< 0.5\"";
+    let made = made(&two(statement));
+    let verdict = |share: f64| {
+        let mut run = made.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, share, 1.0));
+        at_nodes(&mut run);
+        let findings = made.findings(&run);
+        let found = claim(&findings, "it");
+        assert!((found.found.expect("a number").value - share).abs() < 0.01, "{}", found.why);
+        found.verdict
+    };
+    assert_eq!(verdict(0.3), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(0.7), ClaimVerdict::NotReproduced);
+}
+
+#[test]
+fn a_part_that_nobody_tells_took_no_time() {
+    let made = made(&two("threshold = { metric = \"share time_wait\" }\nexpect = \"< 0.5\""));
+    let mut run = made.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, 0.3, 1.0));
+    at_nodes(&mut run);
+    for attempt in &mut run.attempts {
+        attempt.readings.retain(|reading| reading.metric != "time_wait");
+    }
+    let found = claim(&made.findings(&run), "it").found.expect("a number");
+    assert_eq!(found.value, 0.0);
+}
+
+#[test]
+fn what_is_not_part_of_a_run_is_not_asked() {
+    let not_run = |text: &str| {
+        let quick = text.replace("[claim.it]", "[quick.experiment.memory]\n[claim.it]");
+        let made = with_options(&quick, &PlanOptions { quick: true, ..PlanOptions::default() });
+        let findings = made.findings(&made.run(12, 0.01, 7, &|_, levels, _| slower(1.5)(levels)));
+        let found = claim(&findings, "it");
+        assert_eq!(found.verdict, ClaimVerdict::NotRun);
+        found.why.clone()
+    };
+    let why = not_run(&two(&format!("{OVER}expect = \"> 1\"")));
+    assert!(why.contains("experiment `graph` is not part of this run"), "{why}");
+    assert!(not_run(&two(GROWS)).contains("experiment `graph` is not part of this run"));
+    let few = "where = { nodes = 2, fabric = \"ethernet-1g\" }\ncorrelation = { x = \"time_wait\", y = \"run_time\" }\nexpect = \"> 0\"";
+    assert!(not_run(&two(few)).contains("takes three cells, and this run has 1"));
 }
 
 #[test]

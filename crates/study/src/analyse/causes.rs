@@ -15,13 +15,13 @@ use crosstalk_core::record::{Better, Metric, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claim::Contrast;
-use super::data::Data;
+use super::data::{ByBlock, Data};
 use super::select::View;
 use super::summary::at_node;
 use crate::samples::Attempt;
 
 /// Metrics that are parts of the time begin so.
-const PREFIX: &str = "time_";
+pub const TIME: &str = "time_";
 
 /// A cell: experiment by its place, and cell.
 pub type Place = (usize, usize);
@@ -34,17 +34,17 @@ pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> BTreeMap<St
     let (data, metric) = (view.data, contrast.metric.as_str());
     let pair = [(view.index, base), (view.index, other)];
     // A part has no parts of its own.
-    if view.metric(metric).unit != "s" || metric.starts_with(PREFIX) {
+    if view.metric(metric).unit != "s" || metric.starts_with(TIME) {
         return BTreeMap::new();
     }
-    let Some(node) = busiest(data, &pair, PREFIX) else { return BTreeMap::new() };
+    let Some(node) = busiest(data, &pair, TIME) else { return BTreeMap::new() };
     let whole = [data.values(view.index, base, metric), data.values(view.index, other, metric)];
     let mut changes: Vec<(f64, BTreeMap<String, f64>)> = blocks
         .iter()
         .filter_map(|block| {
             let change = whole[1].get(block)? - whole[0].get(block)?;
             let (before, after) =
-                (parts(data, pair[0], *block, &node, PREFIX)?, parts(data, pair[1], *block, &node, PREFIX)?);
+                (parts(data, pair[0], *block, &node, TIME)?, parts(data, pair[1], *block, &node, TIME)?);
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             let at = |parts: &BTreeMap<String, f64>, name: &str| parts.get(name).copied().unwrap_or(0.0);
             let each = names.into_iter().map(|name| (name.clone(), at(&after, name) - at(&before, name)));
@@ -68,6 +68,25 @@ fn divide(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {
     let left = 1.0 - shares.values().sum::<f64>();
     shares.insert(OTHER.into(), left);
     shares
+}
+
+/// The share that the part `metric` has in the time of the node that has the most to do,
+/// block by block.
+pub fn share(data: &Data, cell: Place, metric: &str) -> ByBlock {
+    let Some(part) = metric.strip_prefix(TIME) else { return ByBlock::new() };
+    let nodes = nodes(data, cell, TIME);
+    let busy = |parts: &BTreeMap<String, f64>| -> f64 {
+        parts.iter().filter(|(name, _)| *name != WAIT).map(|(_, seconds)| seconds).sum()
+    };
+    let of_block = |block: usize| {
+        let told = nodes.iter().filter_map(|node| parts(data, cell, block, node, TIME));
+        let parts = told.max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
+        // What took no time need not be told.
+        let mine = parts.get(part).copied().unwrap_or(0.0);
+        Some(mine / parts.values().sum::<f64>()).filter(|share| share.is_finite())
+    };
+    let counted = data.experiments[cell.0].cells[cell.1].counted();
+    counted.filter_map(|(block, _)| Some((block, of_block(block)?))).collect()
 }
 
 /// The node that has the most to do over these cells, by the metrics that begin with `prefix`.

@@ -55,8 +55,8 @@ pub struct One {
     pub margin: Margin,
     /// The published size and its margin, on the question's scale.
     pub size: Option<(f64, f64)>,
-    /// Which noise counts as margin, where any does.
-    pub noise: Option<Beside>,
+    /// Which noise counts as margin.
+    pub noise: Vec<Beside>,
     /// For a ratio: which cells it is of, so that a comparison of the same can answer it.
     pub contrast: Option<Contrast>,
 }
@@ -120,19 +120,27 @@ impl Contrast {
     }
 }
 
-/// Puts a claim to the view's experiment; without one, it cannot be asked.
-pub fn state<'a>(name: &'a str, claim: &'a Claim, view: Option<&View>, published: &Lookup) -> Stated<'a> {
+/// Puts a claim to the experiments that it speaks of; where one has no view, it cannot be asked.
+pub fn state<'a, 'b>(
+    name: &'a str,
+    claim: &'a Claim,
+    view: impl Fn(&str) -> Option<View<'b>>,
+    published: &Lookup,
+) -> Stated<'a> {
     let number = claim.published.as_ref().and_then(|p| published.claimed(p));
     let margin = claim.margin.as_deref().and_then(|text| margin(text).ok());
-    let put = Put::Not(format!("experiment `{}` is not part of this run", claim.experiment));
+    let views: Result<Vec<View>, &str> =
+        claim.experiments().map(|(_, name)| view(name).ok_or(name)).collect();
+    let absent = views.as_ref().err().copied().unwrap_or_default();
+    let put = Put::Not(format!("experiment `{absent}` is not part of this run"));
     let stated =
         Stated { name, claim, published: number, margin, unit: String::new(), per: String::new(), put };
-    match view {
-        Some(view) => {
-            let stated = Stated { unit: unit(claim, view), per: per(claim, view), ..stated };
-            Stated { put: stated.ask(view), ..stated }
+    match views {
+        Ok(views) => {
+            let stated = Stated { unit: unit(claim, &views[0]), per: per(claim, &views[0]), ..stated };
+            Stated { put: stated.ask(&views), ..stated }
         }
-        None => stated,
+        Err(_) => stated,
     }
 }
 
@@ -152,22 +160,24 @@ fn per(claim: &Claim, view: &View) -> String {
 }
 
 impl Stated<'_> {
-    fn ask(&self, view: &View) -> Put {
-        let claim = self.claim;
+    /// `views` are those of [`Claim::experiments`].
+    fn ask(&self, views: &[View]) -> Put {
+        let (claim, view) = (self.claim, &views[0]);
         if let Some(ratio) = &claim.ratio {
-            let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
-            let datum = log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
-            self.one(
-                datum,
-                Kind {
-                    contrast: Some(contrast),
-                    ..Kind::paired(Scale::Ratio, 1.0, view, &ratio.metric, 1.0)
-                },
-            )
+            let log = |view: &View| log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+            // Two ratios together are off by as much as both.
+            let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, views.len() as f64);
+            match views {
+                [here, there] => self.one(shape::difference([here, there], log), kind),
+                _ => {
+                    let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+                    self.one(log(view), Kind { contrast: Some(contrast), ..kind })
+                }
+            }
         } else if let Some(trend) = &claim.trend {
             // A slope is a log₂ ratio a doubling or step.
             let datum = shape::slope(view, trend, &claim.at);
-            self.one(datum, Kind::paired(Scale::Plain, 0.0, view, &trend.metric, LN_2.recip()))
+            self.one(datum, Kind::paired(Scale::Plain, 0.0, views, &trend.metric, LN_2.recip()))
         } else if let Some(order) = &claim.order {
             shape::order(view, order, &claim.at)
         } else if let Some(peak) = &claim.peak {
@@ -175,7 +185,7 @@ impl Stated<'_> {
         } else if let Some(threshold) = &claim.threshold {
             self.one(level_of(view, &threshold.metric, &claim.at, false), Kind::lone())
         } else if let Some(correlation) = &claim.correlation {
-            self.one(shape::correlation(view, correlation, &claim.at), Kind::lone())
+            self.one(shape::correlation(views, correlation, &claim.at), Kind::lone())
         } else {
             Put::Not("it states nothing".into())
         }
@@ -204,7 +214,7 @@ impl Stated<'_> {
             reading,
             margin: if equal { size.map_or(kind.margin, |(_, margin)| margin.into()) } else { kind.margin },
             size: size.filter(|_| !equal),
-            noise: kind.noise.filter(|_| !equal),
+            noise: if equal { Vec::new() } else { kind.noise },
             contrast: kind.contrast.filter(|_| !equal),
         })
     }
@@ -229,22 +239,23 @@ struct Kind {
     /// As compared.
     margin: Margin,
     lone: bool,
-    noise: Option<Beside>,
+    noise: Vec<Beside>,
     contrast: Option<Contrast>,
 }
 
 impl Kind {
     /// Of differences, whose unit is `unit` of the natural log.
-    fn paired(scale: Scale, neutral: f64, view: &View, metric: &str, unit: f64) -> Self {
+    fn paired(scale: Scale, neutral: f64, views: &[View], metric: &str, unit: f64) -> Self {
         let Margin { beyond, within } = margins();
         let margin = Margin { beyond: beyond * unit, within: within * unit };
-        let noise = Some(Beside { experiment: view.index, metric: metric.to_string(), scale: unit });
+        let beside = |view: &View| Beside { experiment: view.index, metric: metric.to_string(), scale: unit };
+        let noise = views.iter().map(beside).collect();
         Kind { scale, neutral, margin, lone: false, noise, contrast: None }
     }
 
     /// A number that has no neutral place: what was published of it is a size.
     fn lone() -> Self {
         let margin = Margin::default();
-        Kind { scale: Scale::Plain, neutral: f64::NAN, margin, lone: true, noise: None, contrast: None }
+        Kind { scale: Scale::Plain, neutral: f64::NAN, margin, lone: true, noise: Vec::new(), contrast: None }
     }
 }

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use super::causes;
 use super::level::same;
 use super::summary::{self, Asked};
 use crate::plan::{Plan, PlannedExperiment};
@@ -108,12 +109,14 @@ impl<'a> Data<'a> {
         }
         let wanted = Asked::new(asked);
         let metric = self.metric(experiment, wanted.metric);
-        let values: Rc<ByBlock> = Rc::new(
-            self.experiments[experiment].cells[cell]
-                .counted()
+        let counted = self.experiments[experiment].cells[cell].counted();
+        let values: Rc<ByBlock> = Rc::new(if wanted.share {
+            causes::share(self, (experiment, cell), wanted.metric)
+        } else {
+            counted
                 .filter_map(|(block, a)| Some((block, summary::summary(&a.readings, &wanted, &metric)?)))
-                .collect(),
-        );
+                .collect()
+        });
         self.known.borrow_mut().insert(key, Rc::clone(&values));
         values
     }

@@ -158,7 +158,7 @@ impl Datum {
     }
 
     /// Says so when nothing is left, whatever the reasons were.
-    fn explain(&mut self) {
+    pub fn explain(&mut self) {
         if self.values.is_empty() && self.missing.is_empty() {
             self.missing.push("no block has all of its cells".into());
         }

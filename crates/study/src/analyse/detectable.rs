@@ -55,9 +55,7 @@ pub fn floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize
     for claim in &family.claims {
         match &claim.stated.put {
             Put::One(one) => {
-                if let Some(beside) = &one.noise {
-                    note(beside.experiment, &beside.metric, None);
-                }
+                one.noise.iter().for_each(|beside| note(beside.experiment, &beside.metric, None));
             }
             Put::Steps(steps) => note(steps.noise.experiment, &steps.noise.metric, None),
             Put::Not(_) => {}

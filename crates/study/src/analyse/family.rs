@@ -70,11 +70,8 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .collect();
 
     let lookup = Lookup(catalogues);
-    let claims: Vec<Stated> = study
-        .claim
-        .iter()
-        .map(|(name, claim)| state(name, claim, view(&claim.experiment).as_ref(), &lookup))
-        .collect();
+    let claims: Vec<Stated> =
+        study.claim.iter().map(|(name, claim)| state(name, claim, view, &lookup)).collect();
     let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &pairs, &mut asks, data, &noise)).collect();
 
     let looks = planned(&data.plan.looks);
@@ -151,7 +148,7 @@ fn single(one: &One, data: &Data, noise: &Noise) -> Ask {
     if one.lone {
         return Ask::Lone { by_block, margin: one.margin, size };
     }
-    let noise = one.noise.as_ref().map(|about| beside(about, noise, data)).unwrap_or_default();
+    let noise = one.noise.iter().flat_map(|about| beside(about, noise, data)).collect();
     Ask::Paired { by_block, margin: one.margin, noise, size }
 }
 

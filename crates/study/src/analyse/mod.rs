@@ -45,6 +45,7 @@ use crate::findings::{ClaimFinding, FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
 
+pub(crate) use causes::TIME;
 pub use data::GIVE_UP_AFTER;
 pub(crate) use summary::Asked;
 pub(crate) use words::counted;

@@ -84,9 +84,13 @@ impl<'a> View<'a> {
         levels
     }
 
-    /// The declaration of what is asked for (`latency p99` is a latency).
+    /// The declaration of what is asked for (`latency p99` is a latency, `share time_wait` a number).
     pub fn metric(&self, asked: &str) -> Metric {
-        self.data.metric(self.index, Asked::new(asked).metric)
+        let asked = Asked::new(asked);
+        match asked.share {
+            true => Metric::new(asked.metric, "", Better::Neither),
+            false => self.data.metric(self.index, asked.metric),
+        }
     }
 
     fn optimised(&self, factor: &str) -> bool {

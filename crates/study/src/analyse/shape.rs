@@ -105,16 +105,44 @@ fn steps_of(view: &View, metric: &str, steps: Vec<Datum>) -> Put {
     Put::Steps(Steps { order, reading, noise })
 }
 
-/// Spearman's coefficient of two metrics over the cells, a number a block.
-pub fn correlation(view: &View, correlation: &Correlation, at: &Levels) -> Datum {
-    let units = view.units(at);
-    if units.len() < 3 {
-        return Datum::not_planned(at);
+/// What `datum` gives of the first view less what it gives of the second, where a block has both.
+pub fn difference(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
+    let datums = views.map(|view| named(view, datum(view)));
+    let values = combine(&datums.each_ref().map(|datum| datum.values.clone()), |v| v[0] - v[1]);
+    let mut datum = Datum { values, ..together(&datums) };
+    datum.explain();
+    datum
+}
+
+/// Its troubles told with the experiment that has them.
+fn named(view: &View, mut datum: Datum) -> Datum {
+    let name = &view.data.experiments[view.index].planned.name;
+    datum.missing.iter_mut().for_each(|why| *why = format!("experiment `{name}`: {why}"));
+    datum
+}
+
+/// Spearman's coefficient of two metrics, or of a metric and another's ratio, over
+/// the cells of all `views`, a number a block.
+pub fn correlation(views: &[View], asked: &Correlation, at: &Levels) -> Datum {
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for view in views {
+        let here = asked.ratio.as_ref().map_or(at.clone(), |sides| level::with(at, &sides.to));
+        for mut unit in view.units(&here) {
+            x.push(named(view, level_of(view, &asked.x, &unit.levels, false)));
+            let other = match &asked.ratio {
+                None => level_of(view, &asked.y, &unit.levels, false),
+                Some(sides) => {
+                    unit.levels.retain(|factor, _| !sides.to.contains_key(factor));
+                    log_ratio(view, &asked.y, &unit.levels, &sides.of, &sides.to)
+                }
+            };
+            y.push(named(view, other));
+        }
     }
-    let of = |metric: &str| -> Vec<Datum> {
-        units.iter().map(|unit| level_of(view, metric, &unit.levels, false)).collect()
-    };
-    let (x, y) = (of(&correlation.x), of(&correlation.y));
+    if x.len() < 3 {
+        let few = format!("a correlation takes three cells, and this run has {}", x.len());
+        return Datum { missing: vec![few], ..Datum::default() };
+    }
     let all: Vec<Datum> = x.iter().chain(&y).cloned().collect();
     let (blocks, rows) = rows(&all);
     let (x, y) = rows.split_at(x.len());

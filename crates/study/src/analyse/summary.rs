@@ -19,23 +19,29 @@ const MEDIAN: f64 = 0.5;
 /// The error of the interval that a quantile must have samples for.
 const ERROR: f64 = 0.05;
 
-/// A metric, and which quantile of it: `latency`, `latency p99`, `latency p99.9`.
+/// A metric, and what of it: `latency`, `latency p99`, `latency p99.9`, `share time_wait`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked<'a> {
     /// The metric's name.
     pub metric: &'a str,
     /// Which quantile of a distribution, 0 to 1.
     pub quantile: f64,
+    /// Not the time itself, but which share it has (see [`super::causes::share`]).
+    pub share: bool,
 }
 
 impl<'a> Asked<'a> {
     /// Reads what a study writes.
     pub fn new(text: &'a str) -> Self {
+        let whole = Asked { metric: text, quantile: MEDIAN, share: false };
+        if let Some(metric) = text.strip_prefix("share ") {
+            return Asked { metric, share: true, ..whole };
+        }
         let asked = text.rsplit_once(' ').and_then(|(metric, quantile)| {
             let percent: f64 = quantile.strip_prefix('p')?.parse().ok()?;
-            (0.0..=100.0).contains(&percent).then_some(Asked { metric, quantile: percent / 100.0 })
+            (0.0..=100.0).contains(&percent).then_some(Asked { metric, quantile: percent / 100.0, ..whole })
         });
-        asked.unwrap_or(Asked { metric: text, quantile: MEDIAN })
+        asked.unwrap_or(whole)
     }
 }
 

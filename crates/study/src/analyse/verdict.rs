@@ -64,7 +64,7 @@ fn attributed(
     catalogues: &Catalogues,
 ) -> Option<Attribution> {
     let claim = judged.stated.claim;
-    let ratio = claim.ratio.as_ref()?;
+    let ratio = claim.ratio.as_ref().filter(|ratio| ratio.over.is_none())?;
     let decided = matches!(judged.answer.as_ref()?.0.answer.side?, Side::Above | Side::Below);
     let apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);

@@ -1,4 +1,4 @@
-//! A claim against the experiment it speaks of.
+//! A claim against the experiments it speaks of.
 
 use crate::file::{Claim, Experiment, Study};
 use crate::predicate::{Predicate, margin};
@@ -6,10 +6,8 @@ use crosstalk_core::Fault;
 
 pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
     let path = format!("claim.{name}");
-    let experiment = super::find(study, &claim.experiment, &format!("{path}.experiment"))?;
-    super::levels(study, experiment, &claim.at, &format!("{path}.where"))?;
     one_kind(claim).map_err(|fault| fault.at(study.written.at(&path)))?;
-    statement(study, experiment, claim, &path)?;
+    statement(study, claim, &path)?;
     if let Some(expect) = &claim.expect {
         Predicate::parse(expect).map_err(|fault| fault.at(study.written.at(&format!("{path}.expect"))))?;
     }
@@ -41,11 +39,30 @@ fn one_kind(claim: &Claim) -> Result<(), Fault> {
         .remedy("give one of: ratio, trend, order, peak, threshold, correlation"))
 }
 
+/// What the claim names is there, in every experiment that it speaks of.
+fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
+    for (place, (key, name)) in claim.experiments().enumerate() {
+        let experiment = super::find(study, name, &format!("{path}.{key}"))?;
+        if claim.experiments().take(place).any(|(_, earlier)| earlier == name) {
+            return Err(Fault::usage(format!("the claim speaks of experiment `{name}` already"))
+                .at(study.written.at(&format!("{path}.{key}")))
+                .remedy("name another one"));
+        }
+        super::levels(study, experiment, &claim.at, &format!("{path}.where"))?;
+        names(study, experiment, claim, path)?;
+    }
+    Ok(())
+}
+
 /// The factors and levels that the statement itself names.
-fn statement(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
+fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
     if let Some(ratio) = &claim.ratio {
         super::levels(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
         super::levels(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+    }
+    if let Some(sides) = claim.correlation.as_ref().and_then(|correlation| correlation.ratio.as_ref()) {
+        super::levels(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
+        super::levels(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
     }
     if let Some(trend) = &claim.trend {
         super::factor(study, experiment, &trend.along, &format!("{path}.trend.along"))?;

@@ -46,7 +46,7 @@ fn blocks(study: &Study, name: &str, experiment: &Experiment, most: usize) -> Re
     if most == 0 {
         return Err(Fault::usage("expected at least 1 block, found 0").remedy("or leave the experiment out"));
     }
-    let claimed = study.claim.values().any(|claim| claim.experiment == name);
+    let claimed = study.claim.values().any(|claim| claim.experiments().any(|(_, claimed)| claimed == name));
     if claimed || experiment.compare.is_some() || experiment.factors.contains_key(EQUAL) {
         let why = "a study's looks say how long it runs where something is compared, claimed or equal";
         return Err(Fault::usage(why).remedy("leave `blocks` out"));

@@ -5,6 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A statement that data can refute. Exactly one of `ratio`, `trend`, `order`, `peak`, `threshold`, `correlation`.
+///
+/// Where it names a metric, `latency p99` is a percentile of one, and `share time_wait` the share
+/// that this part has in the time of the node that has the most to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -53,6 +56,17 @@ pub struct Claim {
     pub primary: bool,
 }
 
+impl Claim {
+    /// The experiments that it speaks of, its own first, each with the key that names it.
+    pub fn experiments(&self) -> impl Iterator<Item = (String, &str)> {
+        let own = std::iter::once(("experiment".to_string(), self.experiment.as_str()));
+        let over = self.ratio.iter().flat_map(|ratio| &ratio.over);
+        let with = self.correlation.iter().flat_map(|correlation| &correlation.with).enumerate();
+        own.chain(over.map(|name| ("ratio.over".to_string(), name.as_str())))
+            .chain(with.map(|(place, name)| (format!("correlation.with.{place}"), name.as_str())))
+    }
+}
+
 fn yes() -> bool {
     true
 }
@@ -77,6 +91,9 @@ pub struct Ratio {
     pub of: Levels,
     /// Denominator's levels.
     pub to: Levels,
+    /// Another experiment: the number is this ratio over the one of the same levels there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
 }
 
 /// The slope of log `metric` along `along` (per doubling where its levels are numbers, per step where they are words).
@@ -121,7 +138,7 @@ pub struct Threshold {
     pub metric: String,
 }
 
-/// Rank correlation of two metrics, or of a metric's gain, over cells.
+/// Rank correlation of two metrics, or of a metric and another's ratio, over three cells or more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
@@ -129,4 +146,21 @@ pub struct Correlation {
     pub x: String,
     /// The other.
     pub y: String,
+    /// Where given, `y` is its value at levels `of` over that at `to`. `x` is read at `to`, so that
+    /// noise which both have speaks against their rising together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Sides>,
+    /// Further experiments, whose cells count too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<String>,
+}
+
+/// What a ratio is of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sides {
+    /// Numerator's levels.
+    pub of: Levels,
+    /// Denominator's levels.
+    pub to: Levels,
 }

@@ -3,7 +3,7 @@
 
 use super::PlannedExperiment;
 use super::cells::combine;
-use crate::analyse::Asked;
+use crate::analyse::{Asked, TIME};
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
 use crate::published::{placeholders, published_id};
@@ -16,8 +16,11 @@ use std::collections::BTreeMap;
 /// looked for in. Experiments that are not planned are not checked.
 pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), Fault> {
     for (name, claim) in &study.claim {
-        for (key, metric) in named(claim) {
-            reported(study, planned, &claim.experiment, metric, &format!("claim.{name}.{key}"))?;
+        for (place, (other, experiment)) in claim.experiments().enumerate() {
+            for (key, metric) in named(claim) {
+                let key = if place == 0 { key } else { other.as_str() };
+                reported(study, planned, experiment, metric, &format!("claim.{name}.{key}"))?;
+            }
         }
     }
     for (name, experiment) in &study.experiment {
@@ -77,7 +80,17 @@ fn reported(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
-    let metric = Asked::new(metric).metric;
+    let Asked { metric, share, .. } = Asked::new(metric);
+    if share && !metric.starts_with(TIME) {
+        let parts: Vec<&str> =
+            metrics.iter().map(|known| known.name.as_str()).filter(|name| name.starts_with(TIME)).collect();
+        let fault = Fault::usage(format!("`share` takes a part of a node's time, found `{metric}`"))
+            .at(study.written.at(path));
+        return Err(match parts.as_slice() {
+            [] => fault.remedy(format!("experiment `{experiment}` tells none: leave `share` out")),
+            parts => fault.remedy(format!("one of: {}", parts.join(", "))),
+        });
+    }
     if metrics.iter().any(|known| known.name == metric) {
         return Ok(());
     }
