@@ -6,17 +6,27 @@ use std::sync::atomic::AtomicBool;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::provenance::Provenance;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_testbed::{Launcher, Local, Virtual};
+use crosstalk_work::engine;
 
 use crate::args::TestbedKind;
 
 /// Every workload, condition and observer there is.
 pub fn registry() -> Registry {
     Registry { workloads: crosstalk_work::workloads(), ..Registry::default() }
+}
+
+/// What a node is: its machine, and for the record the engines on it. (Most runs ask for
+/// none: another version of one is no other machine.)
+pub fn facts() -> Provenance {
+    let mut facts = crosstalk_host::facts::provenance();
+    facts.moment.extend(engine::spark::versions().into_iter().map(|(name, version)| (name.into(), version)));
+    facts
 }
 
 /// What factors can be discovered on this host.

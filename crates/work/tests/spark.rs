@@ -79,6 +79,19 @@ fn kill(what: &str) {
     panic!("no process says {what}");
 }
 
+/// What is said where a worker is killed while a long job runs.
+fn without_a_worker(params: &Params, scratch: &Path) -> String {
+    let long = params.clone().with("scale", 15).with("iterations", 50);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // The job's input is written and dealt by then.
+            thread::sleep(Duration::from_secs(4));
+            kill("deploy.worker.Worker");
+        });
+        run(&PAGERANK, &long, scratch).expect_err("its worker is gone").to_string()
+    })
+}
+
 fn says(pid: i32, what: &str) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(what))
 }
@@ -140,12 +153,38 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
         fs::read_dir(scratch.path().join("artifacts/spark-events")).expect("is made").collect();
     assert_eq!(logs.len(), 1, "one application for all: {logs:?}");
 
-    let fault = thread::scope(|scope| {
-        scope.spawn(|| kill("deploy.worker.Worker"));
-        let long = on_spark().with("scale", 15).with("iterations", 50);
-        run(&PAGERANK, &long, scratch.path()).expect_err("its worker is gone").to_string()
-    });
+    let fault = without_a_worker(&on_spark(), scratch.path());
     assert!(fault.contains("worker ended in mid-run") || fault.contains("was lost"), "{fault}");
+}
+
+#[test]
+fn what_is_broken_in_a_file_is_named_before_spark_is_asked() {
+    if !there() {
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let _closed = Closed::alone();
+    let pages = "<mediawiki><page><title>A</title><revision><text>b</text></revision></page><page>";
+    let broken: [(&dyn Workload, &str, &str, &[u8], &str); 4] = [
+        (&BAYES, "corpus", "cut.xml", pages.as_bytes(), "page 2"),
+        (&BAYES, "corpus", "cut.xml.bz2", b"BZh91AY&SY", "cannot be read on"),
+        (&PAGERANK, "graph", "links.txt", b"0 1\n1 x\n", "links.txt:2"),
+        (
+            &ALS,
+            "ratings",
+            "ratings.csv",
+            b"userId,movieId,rating,timestamp\n1,2,3.5,4\n1,2\n",
+            "ratings.csv:3",
+        ),
+    ];
+    for (workload, parameter, name, bytes, place) in broken {
+        let path = scratch.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        let params = on_spark().with(parameter, path.display().to_string());
+        let fault = run(workload, &params, scratch.path()).expect_err("refused").to_string();
+        assert!(fault.contains(name) && fault.contains(place), "{fault}");
+        assert!(!scratch.path().join("spark").exists(), "no cluster was started for {name}");
+    }
 }
 
 /// A standalone cluster as a user has it, of one worker with one core.
@@ -215,8 +254,13 @@ fn a_cluster_of_the_users_is_asked_by_its_masters_address() {
     let fault = run(&PAGERANK, &params, scratch.path()).expect_err("nobody listens").to_string();
     assert!(fault.contains("no Spark master listens at"), "{fault}");
     assert!(began.elapsed() < Duration::from_secs(60), "and not after the patience that executors get");
+    let nameless = on_own(port, "512 MiB").with("engine", "spark://no-such-host.invalid:7077");
+    let fault = run(&PAGERANK, &nameless, scratch.path()).expect_err("it has no address").to_string();
+    assert!(fault.contains("cannot reach the Spark master spark://no-such-host.invalid:7077"), "{fault}");
     let _own = Own::start(port, scratch.path());
     answered(&params, scratch.path());
+    let fault = without_a_worker(&params, scratch.path());
+    assert!(fault.contains("was lost"), "{fault}");
 }
 
 #[test]

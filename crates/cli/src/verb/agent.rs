@@ -9,12 +9,8 @@ use crate::{parts, signal};
 
 pub fn main() -> Result<ExitCode, Fault> {
     signal::leave_to_the_runner()?;
-    let served = crosstalk_lab::agent::serve(
-        &parts::registry(),
-        crosstalk_host::facts::provenance,
-        std::io::stdin(),
-        std::io::stdout(),
-    );
+    let served =
+        crosstalk_lab::agent::serve(&parts::registry(), parts::facts, std::io::stdin(), std::io::stdout());
     // What was kept between attempts. Where this is not reached, the testbed ends
     // it with the agent.
     crosstalk_work::engine::spark::close();

@@ -13,7 +13,7 @@ use crate::out::Out;
 use crate::{links, parts};
 
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
-    let facts = crosstalk_host::facts::provenance();
+    let facts = parts::facts();
     out.say("this host:");
     for (name, value) in &facts.fixed {
         out.say(&format!("  {name}: {value}"));

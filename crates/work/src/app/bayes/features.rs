@@ -7,8 +7,6 @@
 //! pair is a 64-bit number without collisions.
 
 use crosstalk_core::Fault;
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
 
 use super::config::Settings;
 use super::dictionary::{Dictionary, each};
@@ -33,13 +31,14 @@ pub fn pair(first: u32, second: u32) -> Gram {
     Number(word(first).0 | (u64::from(second) + 1))
 }
 
-/// Features with their numbers: places in the order of grams.
+/// Features with their numbers: places in the order of grams, where those that
+/// begin with one word are neighbours.
 #[derive(Debug, Default)]
 pub struct Features {
-    /// Word → its feature, if it is one.
-    words: Vec<u32>,
-    /// Pair → its feature.
-    pairs: HashMap<Gram, u32, FxBuildHasher>,
+    /// Word → the first feature that begins with it; one more at the end.
+    begins: Vec<u32>,
+    /// Feature → the word that follows the first one, and 1; 0 for a word alone.
+    follows: Vec<u32>,
     /// Feature → inverse document frequency.
     pub idf: Vec<f64>,
     /// Some features with how often they occur.
@@ -62,28 +61,25 @@ impl Features {
         if grams.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
         }
-        let mut features = Features {
-            words: vec![UNKNOWN; words],
-            pairs: HashMap::with_capacity_and_hasher(grams.len(), FxBuildHasher),
+        let mut begins = vec![0; words + 1];
+        grams.iter().for_each(|(gram, _)| begins[(gram.0 >> 32) as usize + 1] += 1);
+        for word in 0..words {
+            begins[word + 1] += begins[word];
+        }
+        Ok(Features {
+            begins,
+            follows: grams.iter().map(|(gram, _)| gram.0 as u32).collect(),
             idf: grams.iter().map(|(_, tally)| idf(tally.documents, documents)).collect(),
             sample: (0..SAMPLE.min(grams.len()))
                 .map(|n| grams[n * grams.len() / SAMPLE.min(grams.len())])
                 .collect(),
-        };
-        for ((gram, _), feature) in grams.iter().zip(0..) {
-            if gram.0 as u32 == 0 {
-                features.words[(gram.0 >> 32) as usize] = feature;
-            } else {
-                features.pairs.insert(*gram, feature);
-            }
-        }
-        Ok(features)
+        })
     }
 
     /// Bytes of memory that they take.
     pub fn bytes(&self) -> u64 {
-        let lists = size_of_val(self.words.as_slice()) + size_of_val(self.idf.as_slice());
-        (lists + self.pairs.allocation_size()) as u64
+        let lists = size_of_val(self.begins.as_slice()) + size_of_val(self.follows.as_slice());
+        (lists + size_of_val(self.idf.as_slice())) as u64
     }
 
     /// How many there are.
@@ -94,20 +90,21 @@ impl Features {
     /// The features of a document, one for each time that they occur.
     pub fn of(&self, words: &[u32], found: &mut Vec<u32>) {
         found.clear();
-        let mut before = UNKNOWN;
+        // Those that begin with the word before.
+        let (mut first, mut before) = (0, &[][..]);
         for &word in words {
-            if word != UNKNOWN {
-                let feature = self.words[word as usize];
-                if feature != UNKNOWN {
-                    found.push(feature);
-                }
-                if before != UNKNOWN
-                    && let Some(feature) = self.pairs.get(&pair(before, word))
-                {
-                    found.push(*feature);
-                }
+            if word == UNKNOWN {
+                before = &[];
+                continue;
             }
-            before = word;
+            if let Ok(place) = before.binary_search(&(word + 1)) {
+                found.push(first + place as u32);
+            }
+            first = self.begins[word as usize];
+            before = &self.follows[first as usize..self.begins[word as usize + 1] as usize];
+            if before.first() == Some(&0) {
+                found.push(first);
+            }
         }
     }
 }
@@ -218,4 +215,34 @@ pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)], disk: &mut dyn Disk) 
         }
     }
     Ok(tallies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_documents_features_are_the_grams_in_it(
+            chosen in proptest::collection::btree_set((0..5_u32, 0..6_u32), 0..20),
+            document in proptest::collection::vec(prop_oneof![0..5_u32, Just(UNKNOWN)], 0..30),
+        ) {
+            // The word alone where no other follows.
+            let gram = |(first, second): (u32, u32)| second.checked_sub(1).map_or(word(first), |next| pair(first, next));
+            let grams: Vec<Gram> = chosen.into_iter().map(gram).collect();
+            let tallied = grams.iter().rev().map(|gram| (*gram, Tally::new(2, 1))).collect();
+            let features = Features::new(tallied, 5, 9).expect("few");
+            let known = |word: &u32| *word != UNKNOWN;
+            let words = document.iter().filter(|word| known(word)).map(|first| word(*first));
+            let pairs = document.windows(2).filter(|two| two.iter().all(known)).map(|two| pair(two[0], two[1]));
+            let mut expected: Vec<Gram> = words.chain(pairs).filter(|gram| grams.contains(gram)).collect();
+            let mut found = Vec::new();
+            features.of(&document, &mut found);
+            let mut found: Vec<Gram> = found.into_iter().map(|feature| grams[feature as usize]).collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
 }

@@ -57,6 +57,15 @@ pub fn needs() -> Vec<Need> {
     vec![pyspark, java]
 }
 
+/// The versions of the Spark that is there and of its Java. One that does not say is
+/// left out.
+pub fn versions() -> Vec<(&'static str, String)> {
+    let Ok(found) = find() else { return Vec::new() };
+    let spark = fs::read_to_string(found.home.join("version.py")).unwrap_or_default();
+    let versions = [("spark", quoted(&spark, "__version__")), ("java", java_version(&found.java))];
+    versions.into_iter().filter_map(|(name, version)| Some((name, version?))).collect()
+}
+
 fn no_pyspark(environment: &Path) -> Need {
     let at = environment.display();
     Need::missing(
@@ -99,14 +108,24 @@ fn java() -> Option<PathBuf> {
     folders.map(|folder| folder.join("java")).find(|java| java.is_file() && !is_older(java))
 }
 
-/// Whether a Java says that it is older than Spark needs, in the file that lies in
-/// the home of every one since 9; one that does not say is tried.
+/// Whether a Java says that it is older than Spark needs; one that does not say is tried.
 fn is_older(java: &Path) -> bool {
-    let home = fs::canonicalize(java).ok().and_then(|path| Some(path.parent()?.parent()?.to_path_buf()));
-    let told = home.and_then(|home| fs::read_to_string(home.join("release")).ok()).unwrap_or_default();
-    let version = told.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
-    let first = version.and_then(|version| version.split(['.', '"']).next()?.parse::<u32>().ok());
+    let version = java_version(java);
+    let first = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     first.is_some_and(|first| first < OLDEST_JAVA)
+}
+
+/// What a Java says in the file that lies in the home of every one since 9.
+fn java_version(java: &Path) -> Option<String> {
+    let java = fs::canonicalize(java).ok()?;
+    let home = java.parent()?.parent()?;
+    quoted(&fs::read_to_string(home.join("release")).ok()?, "JAVA_VERSION=")
+}
+
+/// What stands in quotes in the line that begins with `name`.
+fn quoted(text: &str, name: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    Some(line.split(['"', '\'']).nth(1)?.to_string())
 }
 
 #[cfg(test)]
@@ -148,6 +167,16 @@ mod tests {
         assert!(!with("17.0.15") && !with("21"));
         fs::remove_file(folder.path().join("release")).expect("removes");
         assert!(!is_older(&java));
+    }
+
+    #[test]
+    fn versions_are_read_where_spark_and_java_keep_them() {
+        assert_eq!(quoted("#\n__version__: str = '4.3.0'\n", "__version__"), Some("4.3.0".into()));
+        assert_eq!(
+            quoted("JAVA_VERSION_DATE=\"2025-04-15\"\nJAVA_VERSION=\"17.0.15\"\n", "JAVA_VERSION="),
+            Some("17.0.15".into())
+        );
+        assert_eq!(quoted("__version__ = none", "__version__"), None);
     }
 
     #[test]

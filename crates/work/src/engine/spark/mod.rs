@@ -29,7 +29,7 @@ mod words;
 mod worker;
 
 pub use driver::number;
-pub use found::needs;
+pub use found::{needs, versions};
 pub use job::{Job, Object};
 pub use lead::prepare;
 pub use outcome::deployment;
