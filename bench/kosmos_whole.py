@@ -53,11 +53,30 @@ def measure(figures, name, out):
     attempts = findings["run"]["attempts"]
     figures.add(f"{name}: planned / taken", planned / taken, "ratio", n=1, planned=planned, taken=taken)
     unfaithful = sum(cell["unfaithful"] for cell in findings["cells"])
-    figures.add(f"{name}: attempts not faithful", unfaithful, "count", n=1, attempts=attempts)
+    taken_away, spoilt, cells = watched(out)
+    figures.add(
+        f"{name}: attempts not faithful", unfaithful, "count", n=1, attempts=attempts, hypervisor=taken_away
+    )
+    figures.add(f"{name}: cells not faithful", spoilt, "count", n=1, cells=cells)
     figures.add(f"{name}: published tables", len(tables(out)), "count", n=1, tables=tables(out))
     for claim in findings["claims"]:
         print(f"  {claim['verdict']:>18}  {claim['statement']}")
     print(f"  {findings['headline']['text']}")
+
+
+def watched(out):
+    """What the fidelity monitor saw: the share of the CPU time that the hypervisor took,
+    of how many cells of a block no attempt is faithful, and of how many in all."""
+    stolen = computed = 0
+    last = {}
+    for line in runs.journal(out):
+        if line["line"] != "attempt" or not line.get("fidelity"):
+            continue
+        counters = line["fidelity"]["counters"]
+        stolen += counters.get("steal_seconds", 0)
+        computed += counters.get("cpu_seconds", 0)
+        last[line["experiment"], line["cell"], line["block"]] = bool(line["fidelity"]["reasons"])
+    return stolen / (stolen + computed) if computed else 0, sum(last.values()), len(last)
 
 
 def first_look():

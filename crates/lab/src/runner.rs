@@ -1,6 +1,7 @@
 //! A run under way: blocks of attempts, a look now and then, until the data
 //! suffice or the budget ends.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
@@ -23,8 +24,8 @@ const DEADLINE_FACTOR: f64 = 20.0;
 /// … but never less than this many seconds.
 const DEADLINE_LEAST: f64 = 60.0;
 
-/// An attempt beyond the fidelity monitor's bounds is tried again in its block,
-/// so many times in all: a passing disturbance must not cost the whole block.
+/// An attempt beyond the fidelity monitor's bounds is tried again at the end of its
+/// block, so many times in all: a passing disturbance must not cost the whole block.
 const TRIES: u32 = 3;
 
 /// A run under way.
@@ -94,18 +95,8 @@ impl<'a> Runner<'a> {
         }
         for block in first..budget {
             let turns = turns(plan, &before, block);
-            let order = plan.order(block);
-            for (place, &cell) in order.iter().enumerate() {
-                if self.book.given_up(cell) {
-                    continue;
-                }
-                if self.lab.is_interrupted() {
-                    return Ok(Ending::interrupted());
-                }
-                let turn = turns.get(&cell).copied().unwrap_or(0) + 1;
-                if self.cell(troupe, cell, block, turn, &order[place + 1..])? == Status::Interrupted {
-                    return Ok(Ending::interrupted());
-                }
+            if self.block(troupe, block, turns)? == Status::Interrupted {
+                return Ok(Ending::interrupted());
             }
             if let Some(ending) = self.look(block + 1)? {
                 return Ok(ending);
@@ -118,38 +109,57 @@ impl<'a> Runner<'a> {
         Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })
     }
 
-    /// One cell's turn in a block: a failed or unfaithful attempt is tried again.
-    fn cell(
+    /// The cells of one block in their order; then, in the same order, those that failed or
+    /// were doubted, so that what disturbed them has time to pass.
+    fn block(
         &mut self,
         troupe: &mut Troupe,
-        cell: CellId,
         block: usize,
-        turn: u32,
-        rest: &[CellId],
+        mut turns: BTreeMap<CellId, u32>,
     ) -> Result<Status, Fault> {
-        let mut ended = self.attempt(troupe, cell, block, turn, rest)?;
-        for again in 1..TRIES {
-            let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
-            // A failure mostly fails again: it has one more chance, a doubt two.
-            if !(doubtful || ended.status == Status::Failed && again == 1) {
-                break;
+        let order = self.lab.plan.order(block);
+        let mut round: Vec<CellId> = order.into_iter().filter(|cell| !self.book.given_up(*cell)).collect();
+        for earlier in 0..TRIES {
+            let mut troubled = Vec::new();
+            for (place, &cell) in round.iter().enumerate() {
+                if self.lab.is_interrupted() {
+                    return Ok(Status::Interrupted);
+                }
+                let turn = turns.entry(cell).or_default();
+                *turn += 1;
+                let rest: Vec<CellId> = round[place + 1..].iter().chain(&troubled).copied().collect();
+                let ended = self.attempt(troupe, cell, block, *turn, &rest)?;
+                if ended.status == Status::Interrupted {
+                    return Ok(Status::Interrupted);
+                }
+                let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
+                // A failure mostly fails again: it has one more chance, a doubt two.
+                let again = doubtful || ended.status == Status::Failed && earlier == 0;
+                if again && earlier + 1 < TRIES {
+                    troubled.push(cell);
+                } else {
+                    self.block_ended(cell, &ended);
+                }
             }
-            ended = self.attempt(troupe, cell, block, turn + again, rest)?;
+            round = troubled;
         }
-        if ended.status != Status::Interrupted
-            && self.book.block_ended(cell, ended.status == Status::Finished)
-        {
-            let planned = &self.lab.plan.experiments[cell.0];
-            self.progress.event(Event::Warning {
-                text: format!(
-                    "{} at {} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
-                    planned.name,
-                    describe(&planned.cells[cell.1].levels),
-                    ended.reason.as_deref().unwrap_or("no reason given")
-                ),
-            });
+        Ok(Status::Finished)
+    }
+
+    /// Notes how a cell's last attempt in a block ended, and tells if it is given up.
+    fn block_ended(&mut self, cell: CellId, ended: &Ended) {
+        if !self.book.block_ended(cell, ended.status == Status::Finished) {
+            return;
         }
-        Ok(ended.status)
+        let planned = &self.lab.plan.experiments[cell.0];
+        self.progress.event(Event::Warning {
+            text: format!(
+                "{} at {} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
+                planned.name,
+                describe(&planned.cells[cell.1].levels),
+                ended.reason.as_deref().unwrap_or("no reason given")
+            ),
+        });
     }
 
     fn attempt(

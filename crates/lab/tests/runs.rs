@@ -149,6 +149,16 @@ fn a_doubtful_attempt_is_tried_again_and_stays_on_record() {
     let attempts = ended(&stage, "does", "doubtful");
     assert_eq!(attempts.iter().map(|a| a.1).collect::<Vec<_>>(), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
     assert!(attempts.iter().all(|a| a.0 == Status::Finished));
+    let cells: Vec<_> = stage
+        .journal()
+        .into_iter()
+        .filter_map(|line| match line {
+            Line::Attempt { block: 0, cell, turn, status: Status::Finished, .. } => Some((turn, cell)),
+            _ => None,
+        })
+        .collect();
+    assert!(cells.is_sorted_by_key(|(turn, _)| *turn), "after all others of its block: {cells:?}");
+    assert!(cells.iter().filter(|(turn, _)| *turn == 1).count() > 1, "{cells:?}");
 }
 
 #[test]
