@@ -36,8 +36,9 @@ class Figures:
         promise = PROMISES.get(self.name, {}).get(metric, {})
         must = promise.get("must")
         reached = None if must is None else keeps(must, value if low is None else low, value if high is None else high)
-        # An end that is nowhere, of too few pairs, keeps no promise, and is not written down.
-        low, high = (end if end is None or math.isfinite(end) else None for end in (low, high))
+        # An interval without an end, of too few pairs, keeps no promise, and is not written down.
+        if high is not None and math.isinf(high):
+            low = high = None
         row = {
             "name": self.name, "metric": metric, "what": promise.get("what", what or metric), "unit": unit,
             "value": value, "low": low, "high": high, "n": n, "must": must, "reached": reached,
