@@ -21,7 +21,7 @@ use args::{Cli, Verb};
 
 /// Says why a command line cannot be read, or the help that was asked for, and ends the program.
 fn refuse(error: &clap::Error) -> ! {
-    let asked_for_json = std::env::args().take_while(|word| word != "--").any(|word| word == "--json");
+    let asked_for_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
     if error.use_stderr() {
         out::Out::new(asked_for_json).tell_refusal(&error.to_string(), error.exit_code());
     }

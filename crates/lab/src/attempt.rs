@@ -238,9 +238,10 @@ impl Cast<'_, '_> {
         }
     }
 
-    /// When one node dies its peers fail too, often before its own end is heard:
-    /// listen a little longer for a node that is gone, the cause of the rest.
+    /// When one node fails its peers fail too, often before it is heard itself: listen a
+    /// little longer for a node that is gone, or that tells why it went, the cause of the rest.
     fn first_cause(&mut self, seat: Seat, outcome: Outcome, busy: &mut BTreeSet<Seat>) -> Fault {
+        let first = failed(seat, outcome);
         let until = Instant::now() + GLANCE;
         while !busy.is_empty() && Instant::now() < until {
             match self.troupe.hear(until.saturating_duration_since(Instant::now())) {
@@ -248,13 +249,18 @@ impl Cast<'_, '_> {
                     busy.remove(&gone);
                     return Fault::attempt(why).at(format!("node {}", gone.1));
                 }
-                Some((other, Heard::Message(FromAgent::Done(_)))) => {
+                Some((other, Heard::Message(FromAgent::Done(outcome)))) => {
                     busy.remove(&other);
+                    let failure = matches!(outcome, Outcome::Failed { .. });
+                    let told = failed(other, outcome);
+                    if failure && blamed(&first) == Some(other.1) && blamed(&told).is_none() {
+                        return told;
+                    }
                 }
                 _ => {}
             }
         }
-        failed(seat, outcome)
+        first
     }
 
     /// Tells the busy ones to stop; who does not within the grace is dismissed.
@@ -274,6 +280,11 @@ impl Cast<'_, '_> {
             self.troupe.dismiss(seat);
         }
     }
+}
+
+/// The node that a fault speaks of, where another one tells it.
+fn blamed(fault: &Fault) -> Option<usize> {
+    fault.message.strip_prefix("node ")?.split(':').next()?.parse().ok()
 }
 
 fn failed(seat: Seat, outcome: Outcome) -> Fault {

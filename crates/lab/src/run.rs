@@ -117,10 +117,23 @@ fn raise<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<Troupe
     Ok(troupe)
 }
 
+/// What virtual time does not have of a real cluster: it has no use for the testbed's links.
+const VIRTUAL: [&str; 2] = [
+    "in virtual time computing takes what it takes on this machine's cores, caches and memory, over the node's speed",
+    "in virtual time a network is what its parameters say: no loss, no congestion control, no interrupts",
+];
+
 /// What of a real cluster the nodes do not have; nothing where none of it is measured.
 fn absences(lab: &Lab, troupe: &Troupe) -> Vec<String> {
-    let here = lab.plan.cells().any(|cell| !matches!(cell.scene.place, Place::Outside { .. }));
-    if here { troupe.absences() } else { Vec::new() }
+    let any = |place: fn(&Place) -> bool| lab.plan.cells().any(|cell| place(&cell.scene.place));
+    let mut absences = Vec::new();
+    if any(|place| matches!(place, Place::Virtual { .. })) {
+        absences.extend(VIRTUAL.map(String::from));
+    }
+    if any(|place| matches!(place, Place::Real { .. })) {
+        absences.extend(troupe.absences());
+    }
+    absences
 }
 
 /// How links will have to behave, the fastest first: a scale at which those are

@@ -165,26 +165,19 @@ fn what_is_broken_in_a_file_is_named_before_spark_is_asked() {
     let scratch: TempDir = tempfile::tempdir().expect("a folder");
     let _closed = Closed::alone();
     let pages = "<mediawiki><page><title>A</title><revision><text>b</text></revision></page><page>";
-    let broken: [(&dyn Workload, &str, &str, &[u8], &str); 4] = [
-        (&BAYES, "corpus", "cut.xml", pages.as_bytes(), "page 2"),
-        (&BAYES, "corpus", "cut.xml.bz2", b"BZh91AY&SY", "cannot be read on"),
-        (&PAGERANK, "graph", "links.txt", b"0 1\n1 x\n", "links.txt:2"),
-        (
-            &ALS,
-            "ratings",
-            "ratings.csv",
-            b"userId,movieId,rating,timestamp\n1,2,3.5,4\n1,2\n",
-            "ratings.csv:3",
-        ),
-    ];
-    for (workload, parameter, name, bytes, place) in broken {
+    let refused = |workload: &dyn Workload, parameter: &str, name: &str, bytes: &[u8], place: &str| {
         let path = scratch.path().join(name);
         fs::write(&path, bytes).expect("written");
         let params = on_spark().with(parameter, path.display().to_string());
         let fault = run(workload, &params, scratch.path()).expect_err("refused").to_string();
         assert!(fault.contains(name) && fault.contains(place), "{fault}");
         assert!(!scratch.path().join("spark").exists(), "no cluster was started for {name}");
-    }
+    };
+    let ratings = b"userId,movieId,rating,timestamp\n1,2,3.5,4\n1,2\n";
+    refused(&BAYES, "corpus", "cut.xml", pages.as_bytes(), "page 2");
+    refused(&BAYES, "corpus", "cut.xml.bz2", b"BZh91AY&SY", "cannot be read on");
+    refused(&PAGERANK, "graph", "links.txt", b"0 1\n1 x\n", "links.txt:2");
+    refused(&ALS, "ratings", "ratings.csv", ratings, "ratings.csv:3");
 }
 
 /// A standalone cluster as a user has it, of one worker with one core.

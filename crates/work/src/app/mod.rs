@@ -7,6 +7,7 @@
 //! | `account` | what every application tells of its answer and its nodes |
 //! | `words` | what master and slaves tell each other |
 //! | `exchange` | what slaves hand each other |
+//! | `input` | files that people name |
 //! | `mapreduce` | counting by key, within a memory limit |
 //! | `spill` | what a node's memory does not hold, on its disk |
 
@@ -15,6 +16,7 @@ pub mod als;
 mod application;
 pub mod bayes;
 pub mod exchange;
+mod input;
 pub mod mapreduce;
 pub mod pagerank;
 pub mod spill;

@@ -3,9 +3,11 @@
 //! heading.
 
 use crosstalk_core::Fault;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::rating::{NEW_USER, Rating};
+use crate::app::input;
 
 /// The heading.
 pub const HEADING: &str = "userId,movieId,rating,timestamp";
@@ -71,7 +73,12 @@ pub fn personal(path: &Path) -> Result<Vec<Rating>, Fault> {
 
 /// The whole of a file.
 pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    std::fs::read(path).map_err(|e| {
+    let whole = || -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        input::open(path)?.read_to_end(&mut text)?;
+        Ok(text)
+    };
+    whole().map_err(|e| {
         Fault::usage(format!("cannot be read: {e}"))
             .at(path.display().to_string())
             .remedy("name a file of ratings that the master's node can read")

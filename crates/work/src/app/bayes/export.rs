@@ -7,9 +7,10 @@
 use bzip2::read::MultiBzDecoder;
 use crosstalk_core::Fault;
 use memchr::memmem::Finder;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+use crate::app::input;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 256 << 10;
@@ -38,7 +39,7 @@ impl Pages {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let name = path.display().to_string();
-        let file = File::open(path)
+        let file = input::open(path)
             .map_err(|e| Fault::usage(format!("cannot open the corpus: {e}")).at(name.clone()))?;
         let packed = path.extension().is_some_and(|extension| extension == "bz2");
         let input: Box<dyn Read> = if packed { Box::new(MultiBzDecoder::new(file)) } else { Box::new(file) };

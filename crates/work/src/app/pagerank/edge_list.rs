@@ -7,11 +7,11 @@
 
 use crosstalk_core::Fault;
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use super::Edge;
+use crate::app::input;
 
 /// Text in a block, in bytes; no line may be longer.
 const BLOCK: usize = 1 << 20;
@@ -126,7 +126,7 @@ impl EdgeList {
 
 /// Opens a file; one that begins as gzip does is decompressed.
 fn open(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
-    let mut file = File::open(path)?;
+    let mut file = input::open(path)?;
     let mut magic = [0; 2];
     let gzip = file.read(&mut magic)? == 2 && magic == [0x1F, 0x8B];
     file.rewind()?;

@@ -161,7 +161,8 @@ impl Ready {
             "conf": self.conf(key, address, &folder)?,
             "keep": self.events()?,
             "executors": key.slaves,
-            "patience": PATIENCE,
+            // So that it can still say what it waited for.
+            "patience": PATIENCE.min(0.8 * until.left().as_secs_f64()),
         });
         let Led { driver, master, .. } = &mut led;
         driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
