@@ -14,7 +14,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         return File::open(path);
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file, and is read more than once"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file, and is read more than once"))
 }
 
 #[cfg(test)]
