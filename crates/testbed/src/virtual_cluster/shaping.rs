@@ -59,7 +59,7 @@ pub(super) fn not_held(rate: f64, held: f64, scale: Option<f64>) -> Fault {
     ));
     fault.remedy(match scale {
         Some(scale) => format!(
-            "scale rates and data down together: --scale {scale}, or {scale} times the scale that is given, runs \
+            "scale rates and data down together: --scale {scale} (or {scale} times the scale that is given) runs \
              links at {}, which it holds; give the program so much less to send",
             human(rate / scale, "bit/s")
         ),
@@ -83,7 +83,7 @@ mod tests {
         assert!(fault.message.contains("2.00 Gbit/s (20 %)"), "{fault}");
         let remedy = fault.remedy.expect("has one");
         assert!(
-            remedy.contains("--scale 20, or 20 times the scale that is given, runs links at 500 Mbit/s"),
+            remedy.contains("--scale 20 (or 20 times the scale that is given) runs links at 500 Mbit/s"),
             "{remedy}"
         );
         assert!(not_held(10e9, 2e9, None).remedy.expect("has one").contains("busy"));
