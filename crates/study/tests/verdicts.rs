@@ -12,19 +12,32 @@ use synthetic::{claim, is, made, number, with_options};
 
 /// A study of one command over fabrics and nodes with one claim.
 fn study(statement: &str) -> String {
+    of(&["job"], statement)
+}
+
+/// Experiments of the same kind, of which the claim's is the last.
+fn of(experiments: &[&str], statement: &str) -> String {
+    let job = |name: &&str| {
+        format!(
+            r#"
+        [experiment.{name}]
+        work.job = {{ kind = "command", argv = ["x"], nodes = "$nodes" }}
+        conditions.fabric = "$fabric"
+        factors = {{ fabric = ["ethernet-1g", "ethernet-10g"], nodes = [2, 4, 8] }}
+        "#
+        )
+    };
+    let (jobs, own) = (experiments.iter().map(job).collect::<String>(), experiments[experiments.len() - 1]);
     format!(
         r#"
         schema = "crosstalk.study/1"
         name = "synthetic"
         title = "Synthetic"
         looks = [12, 24]
-        [experiment.job]
-        work.job = {{ kind = "command", argv = ["x"], nodes = "$nodes" }}
-        conditions.fabric = "$fabric"
-        factors = {{ fabric = ["ethernet-1g", "ethernet-10g"], nodes = [2, 4, 8] }}
+        {jobs}
         [claim.it]
         statement = "It is so"
-        experiment = "job"
+        experiment = "{own}"
         {statement}
         "#
     )
@@ -185,33 +198,9 @@ fn a_correlation_gives_each_verdict() {
     assert_eq!(verdict(0.0), ClaimVerdict::Inconclusive);
 }
 
-/// Two experiments of the same job, whose claims compare them.
+/// A claim on `memory` that speaks of `graph`, too.
 fn two(statement: &str) -> String {
-    let job = |name: &str| {
-        format!(
-            r#"
-        [experiment.{name}]
-        work.job = {{ kind = "command", argv = ["{name}"], nodes = "$nodes" }}
-        conditions.fabric = "$fabric"
-        factors = {{ fabric = ["ethernet-1g", "ethernet-10g"], nodes = [2, 4, 8] }}
-        "#
-        )
-    };
-    let [graph, memory] = ["graph", "memory"].map(job);
-    format!(
-        r#"
-        schema = "crosstalk.study/1"
-        name = "synthetic"
-        title = "Synthetic"
-        looks = [12, 24]
-        {graph}
-        {memory}
-        [claim.it]
-        statement = "It is so"
-        experiment = "memory"
-        {statement}
-        "#
-    )
+    of(&["graph", "memory"], statement)
 }
 
 const OVER: &str = r#"ratio = { metric = "run_time", of = { fabric = "ethernet-1g" }, to = { fabric = "ethernet-10g" }, over = "graph" }
