@@ -28,7 +28,7 @@ def main():
     options = arguments()
     os.environ.setdefault("CROSSTALK_SPARK", str(ROOT / ".tools" / "venv-spark"))
     ours.build()
-    figures = Figures("kosmos_whole")
+    figures = Figures("kosmos_whole", part=set(options.runs) != set(RUNS))
     for name in options.runs:
         with tempfile.TemporaryDirectory() as directory:
             measure(figures, name, Path(options.keep or directory) / name)

@@ -39,7 +39,8 @@ def main():
     options = arguments()
     os.environ.setdefault("CROSSTALK_SPARK", str(ROOT / ".tools" / "venv-spark"))
     ours.build()
-    figures = Figures("native_vs_spark", slaves=2)
+    whole_bench = set(options.times) == set(SIZES) and set(options.experiments) == set(SIZES[1])
+    figures = Figures("native_vs_spark", part=not whole_bench, slaves=2)
     for times in options.times:
         for experiment, settings in SIZES[times].items():
             if experiment in options.experiments:

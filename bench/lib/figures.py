@@ -23,11 +23,14 @@ RESULTS = ROOT / "bench" / "results"
 
 
 class Figures:
-    """The figures of one bench; `conditions` are written beside each."""
+    """The figures of one bench; `conditions` are written beside each. Where only
+    `part` of them is asked for, the others stay in the file as they are, each with
+    the command it came from."""
 
-    def __init__(self, name, **conditions):
+    def __init__(self, name, part=False, **conditions):
         command = shlex.join([f"bench/{name}.py", *sys.argv[1:]])
         self.name, self.rows, self.conditions = name, [], {**conditions, "command": command}
+        self.others = json.loads(self.path().read_text()) if part and self.path().exists() else []
         #: Set where what measures failed, so that its figures do not tell all.
         self.failed = False
 
@@ -43,7 +46,7 @@ class Figures:
             "name": self.name, "metric": metric, "what": promise.get("what", what or metric), "unit": unit,
             "value": value, "low": low, "high": high, "n": n, "must": must, "reached": reached,
         }
-        self.rows.append({**row, **more, **self.conditions})
+        self.keep({**row, **more, **self.conditions})
         print(line(row), flush=True)
 
     def pairs(self, peer, metric, pairs, **more):
@@ -61,15 +64,23 @@ class Figures:
             "value": None, "low": None, "high": None, "n": 0, "must": promise.get("must"), "reached": None,
             "why": why,
         }
-        self.rows.append({**row, **self.conditions})
+        self.keep({**row, **self.conditions})
         print(f"{row['what']}: not measured here: {why}", flush=True)
 
+    def keep(self, row):
+        """Written down at once: a bench of hours that is cut off keeps what it has."""
+        self.rows.append(row)
+        measured = {known["metric"] for known in self.rows}
+        kept = [other for other in self.others if other["metric"] not in measured]
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        self.path().write_text(json.dumps(kept + self.rows, indent=1) + "\n")
+
+    def path(self):
+        return RESULTS / f"{self.name}.json"
+
     def finish(self):
-        """Writes the file and ends the bench, with 1 where a figure is not reached."""
-        path = RESULTS / f"{self.name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(self.rows, indent=1) + "\n")
-        print(f"written to {path.relative_to(ROOT)}")
+        """Ends the bench, with 1 where a figure is not reached."""
+        print(f"written to {self.path().relative_to(ROOT)}")
         sys.exit(1 if self.failed or any(row["reached"] is False for row in self.rows) else 0)
 
 

@@ -56,10 +56,20 @@ in DIR/node-N.out and DIR/node-N.err.")]
     Show(ShowArgs),
     /// Use one instrument, now.
     #[command(after_help = "Examples:
-  crosstalk probe latency                       between two virtual nodes of this machine
-  crosstalk probe latency --listen 10.0.0.2:7700    on one host …
-  crosstalk probe latency --to 10.0.0.2:7700        … and on the other")]
+  crosstalk probe latency     between two virtual nodes of this machine
+  crosstalk probe memory      of this machine")]
     Probe(ProbeArgs),
+    /// Add up an end-to-end latency from components: a catalogued interconnect, or a path of your own.
+    #[command(after_help = "Examples:
+  crosstalk path                          every interconnect, beside what is published
+  crosstalk path pcie-fabric              one, with its components
+  crosstalk path memory-to-nic 'cable 5 m' infiniband-switch 'cable 40 m' memory-to-nic
+  crosstalk path tia-942-ethernet --size '1500 B' --utilisation '70 %'
+  crosstalk path qpi --with qpi-hop='92 ns'    what you have measured, in a component's place
+
+`crosstalk list components` tells which there are; files of your own go into components/ and
+interconnects/ of a --catalogue.")]
+    Path(PathArgs),
     /// Analyse what a run has measured, again; never measures.
     #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
     Report(ReportArgs),
@@ -110,7 +120,7 @@ pub struct StudyArgs {
     /// Seed of the order and of generated inputs.
     #[arg(long, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// A directory with further `fabrics/`, `systems/` and `published/`.
+    /// A directory with further `fabrics/`, `systems/`, `components/`, `interconnects/` and `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,
     /// Your own program: on how many nodes.
@@ -183,6 +193,28 @@ pub struct PlanArgs {
 }
 
 #[derive(Args)]
+pub struct PathArgs {
+    /// An interconnect's name; or components from one end to the other, cables with their length.
+    #[arg(value_name = "NAME | HOP")]
+    pub path: Vec<String>,
+    /// Of a message, such as `64 B`: what follows its head takes time, too.
+    #[arg(long)]
+    pub size: Option<String>,
+    /// Of the links, such as `10 Gbit/s`; the interconnect's where not given.
+    #[arg(long, requires = "size")]
+    pub rate: Option<String>,
+    /// The share of the time that every port on the way is busy with other messages, such as `70 %`.
+    #[arg(long, value_name = "SHARE")]
+    pub utilisation: Option<String>,
+    /// Another time in a component's place: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
+    #[arg(long, value_name = "NAME=TIME")]
+    pub with: Vec<String>,
+    /// A directory with further `components/`, `interconnects/` and `published/`.
+    #[arg(long, value_name = "DIR")]
+    pub catalogue: Vec<PathBuf>,
+}
+
+#[derive(Args)]
 pub struct ListArgs {
     /// Only this catalogue.
     #[arg(value_enum)]
@@ -194,6 +226,8 @@ pub enum Catalogue {
     Studies,
     Fabrics,
     Systems,
+    Components,
+    Interconnects,
     Workloads,
     Published,
 }
@@ -216,24 +250,60 @@ pub struct ReportArgs {
 
 #[derive(Args)]
 pub struct ProbeArgs {
-    /// Which instrument.
-    #[arg(value_enum)]
+    #[command(subcommand)]
     pub kind: Probe,
+}
+
+/// The instruments.
+#[derive(Subcommand)]
+pub enum Probe {
+    /// Round trip and half round trip of single messages, against their size.
+    #[command(after_help = "Examples:
+  crosstalk probe latency --size '64 B,4 KiB' --poll
+  crosstalk probe latency --listen 10.0.0.2:7700    on one host …
+  crosstalk probe latency --to 10.0.0.2:7700        … and on the other")]
+    Latency(LatencyArgs),
+    /// A stream's rate.
+    #[command(after_help = "Example:\n  crosstalk probe bandwidth --transport udp --size '1400 B'")]
+    Bandwidth(WireArgs),
+    /// How long a load takes, against how much memory it is one of.
+    #[command(after_help = "Example:\n  crosstalk probe memory --set size='32 KiB,1 MiB,64 MiB'")]
+    Memory(MachineArgs),
+    /// How long a core takes to hand a cache line to another, for every pair.
+    #[command(after_help = "Example:\n  crosstalk probe cores --set cpus=0,1")]
+    Cores(MachineArgs),
+    /// What a system call, a timer, a wake-up and a taken core cost.
+    #[command(after_help = "Example:\n  crosstalk probe kernel")]
+    Kernel(MachineArgs),
+    /// How long the processor waits for each PCI Express device.
+    #[command(after_help = "Example:\n  crosstalk probe pcie --set device=0000:00:03.0")]
+    Pcie(MachineArgs),
+}
+
+#[derive(Args)]
+pub struct LatencyArgs {
+    /// Spin on the socket instead of sleeping in the kernel.
+    #[arg(long)]
+    pub poll: bool,
+    #[command(flatten)]
+    pub wire: WireArgs,
+}
+
+/// Between two ends.
+#[derive(Args)]
+pub struct WireArgs {
     /// Measure against a host that listens there.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["listen", "fabric"])]
     pub to: Option<String>,
     /// Serve the other end at this address until interrupted.
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// `tcp` or `udp`.
+    /// `tcp`, `udp`; between two ends on one host `unix` (a socket), `pipe` or `shared` (memory).
     #[arg(long, default_value = "tcp")]
     pub transport: String,
     /// Message sizes, such as `64 B` or `64 B,4 KiB`.
     #[arg(long, value_delimiter = ',')]
     pub size: Vec<String>,
-    /// Spin on the socket instead of sleeping in the kernel.
-    #[arg(long)]
-    pub poll: bool,
     /// Pin the ends to these CPUs, such as `0,1`.
     #[arg(long, value_delimiter = ',')]
     pub pin: Vec<usize>,
@@ -248,20 +318,10 @@ pub struct ProbeArgs {
     pub scale: Option<f64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Probe {
-    /// Round trip and half round trip of single messages.
-    Latency,
-    /// A stream's rate.
-    Bandwidth,
-}
-
-impl Probe {
-    /// The workload that it is.
-    pub fn workload(self) -> &'static str {
-        match self {
-            Probe::Latency => "latency",
-            Probe::Bandwidth => "bandwidth",
-        }
-    }
+/// Of this machine.
+#[derive(Args)]
+pub struct MachineArgs {
+    /// Change a parameter; `crosstalk show workloads/KIND` tells which there are.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
 }

@@ -23,6 +23,12 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
         for (path, name) in files(&dir.join("systems"), "toml")? {
             all.system(&name, &read(&path)?, &path.display().to_string())?;
         }
+        for (path, _) in files(&dir.join("components"), "toml")? {
+            all.components(&read(&path)?, &path.display().to_string())?;
+        }
+        for (path, name) in files(&dir.join("interconnects"), "toml")? {
+            all.interconnect(&name, &read(&path)?, &path.display().to_string())?;
+        }
         for (path, _) in files(&dir.join("published"), "csv")? {
             all.published_csv(&read(&path)?, &path.display().to_string())?;
         }

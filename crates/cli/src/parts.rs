@@ -32,7 +32,12 @@ pub fn facts() -> Provenance {
 /// What factors can be discovered on this host.
 pub fn discovered() -> BTreeMap<String, Vec<Value>> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
-    BTreeMap::from([("cores".to_string(), (1..=cores).map(Value::Int).collect())])
+    let devices =
+        crosstalk_host::pci::devices().into_iter().map(|device| Value::Text(device.address)).collect();
+    BTreeMap::from([
+        ("cores".to_string(), (1..=cores).map(Value::Int).collect()),
+        ("devices".to_string(), devices),
+    ])
 }
 
 /// The testbed asked for, or the one that suits: links to be shaped need the

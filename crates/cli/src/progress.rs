@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 use crosstalk_lab::progress::{Event, Progress};
+use crosstalk_study::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::out::Out;
@@ -84,7 +85,7 @@ impl Progress for Bar {
                     self.bar.println(line);
                 }
             }
-            Event::Look { blocks, why, .. } => self.bar.println(format!("after {blocks} blocks: {why}")),
+            Event::Look { blocks, why, .. } => self.bar.println(after(blocks, &why)),
             Event::Warning { text } => self.bar.println(format!("warning: {text}")),
         }
     }
@@ -110,8 +111,9 @@ impl Progress for Plain {
         match event {
             Event::Began { cells, blocks, seconds_to_look, seconds_to_end, .. } => {
                 eprintln!(
-                    "{cells} cell{}, at most {blocks} blocks; {}",
-                    if cells == 1 { "" } else { "s" },
+                    "{}, at most {}; {}",
+                    counted(cells, "cell"),
+                    counted(blocks, "block"),
                     left(seconds_to_look, seconds_to_end)
                 );
             }
@@ -130,11 +132,16 @@ impl Progress for Plain {
                     );
                 }
             }
-            Event::Look { blocks, why, .. } => eprintln!("after {blocks} blocks: {why}"),
+            Event::Look { blocks, why, .. } => eprintln!("{}", after(blocks, &why)),
             Event::Warning { text } => eprintln!("warning: {text}"),
             Event::Preparing { .. } | Event::Attempt { .. } => {}
         }
     }
+}
+
+/// What a look said.
+fn after(blocks: usize, why: &str) -> String {
+    format!("after {}: {why}", counted(blocks, "block"))
 }
 
 /// Failures told so far: a program that fails mostly fails again, in the same words.

@@ -1,6 +1,6 @@
 //! Readings of one instrument as people read them, grouped by what they speak of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
@@ -9,13 +9,75 @@ use crosstalk_stats::quantile::samples_needed;
 /// Percentiles shown of a distribution, each only from enough samples.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// A paragraph for each combination of labels, a line for each metric.
+/// Readings for people: a metric with numbers for many things as a table of them, or as a matrix;
+/// others a paragraph for each thing.
 pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
+    let of_pairs = |(reading, _): &&(Reading, u64)| reading.labels.contains_key("from");
+    let things =
+        |metric: &str| readings.iter().filter(|(r, _)| r.metric == metric && r.number().is_some()).count();
+    if readings.iter().any(|reading| of_pairs(&reading)) {
+        return matrix(readings, units);
+    }
+    match readings.first() {
+        Some((first, _)) if first.number().is_some() && things(&first.metric) > 1 => {
+            table(first, readings, units)
+        }
+        _ => paragraphs(readings, units),
+    }
+}
+
+/// The longest bar.
+const BAR: f64 = 32.0;
+
+/// One metric of many things, a line each with a bar.
+fn table(first: &Reading, readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
+    let unit = units.get(&first.metric).map_or("", String::as_str);
+    let rows: Vec<(String, f64)> = readings
+        .iter()
+        .filter(|(reading, _)| reading.metric == first.metric)
+        .filter_map(|(reading, _)| Some((about(reading), reading.number()?)))
+        .collect();
+    let widest = rows.iter().map(|(about, _)| about.chars().count()).max().unwrap_or(0);
+    let most = rows.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
+    let line = |(about, value): &(String, f64)| {
+        let bar = "█".repeat((value / most * BAR).round().max(0.0) as usize);
+        format!("  {about:<widest$}  {:>8}  {bar}", human(*value, unit)).trim_end().to_string()
+    };
+    let head = first.metric.replace('_', " ");
+    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The first metric of pairs, a row for each first and a column for each second.
+fn matrix(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
+    let metric = readings.first().map_or("", |(reading, _)| reading.metric.as_str());
+    let unit = units.get(metric).map_or("", String::as_str);
+    let label = |reading: &Reading, name: &str| reading.labels.get(name).cloned().unwrap_or_default();
+    let cells: BTreeMap<(usize, usize), f64> = readings
+        .iter()
+        .filter(|(reading, _)| reading.metric == metric)
+        .filter_map(|(r, _)| {
+            Some(((label(r, "from").parse().ok()?, label(r, "to").parse().ok()?), r.number()?))
+        })
+        .collect();
+    let ends: BTreeSet<usize> = cells.keys().flat_map(|(from, to)| [*from, *to]).collect();
+    let head: String = ends.iter().map(|to| format!("{to:>9}")).collect();
+    let mut lines = vec![metric.replace('_', " "), format!("{:>5}{head}", "")];
+    for from in &ends {
+        let row = ends.iter().map(|to| cells.get(&(*from, *to)).or_else(|| cells.get(&(*to, *from))));
+        let row: String =
+            row.map(|cell| format!("{:>9}", cell.map_or("·".into(), |v| human(*v, unit)))).collect();
+        lines.push(format!("{from:>5}{row}"));
+    }
+    lines.join("\n")
+}
+
+/// A paragraph for each combination of labels, a line for each metric.
+fn paragraphs(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut heading = String::new();
     for (reading, n) in readings {
         let about = about(reading);
-        if about != heading {
+        if about != heading && !about.is_empty() {
             lines.push(about.clone());
             heading = about;
         }
@@ -30,11 +92,13 @@ pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> St
     lines.join("\n")
 }
 
-/// What a reading speaks of: `tcp, 64 B, blocking`.
+/// What a reading speaks of: `tcp, 64 B, blocking`; `4.00 KiB, node 0`.
 fn about(reading: &Reading) -> String {
     let label = |name: &str| reading.labels.get(name).cloned();
     let size = label("size").and_then(|s| s.parse().ok()).map(|s: u64| human(Bytes(s).0 as f64, "B"));
-    let parts: Vec<String> = [label("transport"), size, label("mode")].into_iter().flatten().collect();
+    let node = label("node").map(|node| format!("node {node}"));
+    let parts = [label("transport"), size, label("mode"), node, label("device"), label("kind")];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }
 
@@ -63,6 +127,31 @@ mod tests {
     use super::*;
     use crosstalk_core::histogram::Histogram;
     use crosstalk_core::record::Origin;
+
+    fn units() -> BTreeMap<String, String> {
+        BTreeMap::from([("time".to_string(), "s".to_string())])
+    }
+
+    #[test]
+    fn one_number_of_many_things_is_a_table_with_bars() {
+        let reading =
+            |size: u64, time| (Reading::value("time", time, Origin::Measured).label("size", size), 9);
+        let text = text(&[reading(64, 1e-9), reading(4096, 2e-9)], &units());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "time");
+        let bar = |line: &str| line.matches('█').count();
+        assert!(lines[1].starts_with("  64 B") && bar(lines[2]) == 2 * bar(lines[1]), "{text}");
+    }
+
+    #[test]
+    fn pairs_are_a_matrix_that_is_the_same_both_ways() {
+        let reading = |from: u64, to: u64, time| {
+            (Reading::value("time", time, Origin::Measured).label("from", from).label("to", to), 9)
+        };
+        let text = text(&[reading(0, 1, 1e-9), reading(0, 10, 2e-9), reading(1, 10, 3e-9)], &units());
+        assert_eq!(text.matches("2.00 ns").count(), 2, "{text}");
+        assert!(text.lines().nth(1).is_some_and(|head| head.trim_end().ends_with("10")), "{text}");
+    }
 
     #[test]
     fn a_percentile_needs_its_samples() {

@@ -203,6 +203,20 @@ fn a_name_that_several_entries_bear_says_so_and_each_can_be_shown() {
 }
 
 #[test]
+fn a_workload_tells_what_its_parameters_mean() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = stdout(&crosstalk(dir.path(), &["show", "pagerank"]));
+    let row = shown.lines().find(|line| line.starts_with("edge_factor")).expect("a row");
+    assert_eq!(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).count(), 3, "{shown}");
+    assert!(shown.contains("worker_memory"), "those of the engines, too: {shown}");
+    let told = stdout(&crosstalk(dir.path(), &["show", "pagerank", "--json"]));
+    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+    let first = &told["entry"]["parameters"][0];
+    assert_eq!(first["name"], "slaves");
+    assert!(first["default"] == "1" && first["meaning"].as_str().is_some_and(|m| !m.is_empty()), "{first}");
+}
+
+#[test]
 fn a_copy_of_what_show_prints_of_a_fabric_is_a_fabric_of_ones_own() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "ethernet-10g"]));

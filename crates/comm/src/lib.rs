@@ -33,6 +33,7 @@ mod meter;
 mod monitor;
 mod poll;
 mod rank;
+pub mod ring;
 
 pub use clock::Account;
 pub use collectives::Op;

@@ -115,6 +115,14 @@ impl Reading {
         }
     }
 
+    /// The number, where it is one.
+    pub fn number(&self) -> Option<f64> {
+        match &self.observation {
+            Observation::Value(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// A distribution.
     pub fn histogram(metric: &str, histogram: Histogram, origin: Origin) -> Self {
         Reading {

@@ -8,6 +8,7 @@ use crate::Fault;
 use crate::fidelity::Fidelity;
 use crate::message::Part;
 use crate::need::Need;
+use crate::parameter::Parameters;
 use crate::record::{Metric, Reading};
 use crate::value::{Params, Value};
 
@@ -88,8 +89,8 @@ pub trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
     /// One line for people.
     fn title(&self) -> &'static str;
-    /// The names of the parameters it takes.
-    fn parameters(&self) -> &'static [&'static str];
+    /// The parameters it takes.
+    fn parameters(&self) -> Parameters;
     /// What it needs of each machine, with parameters that [`Workload::deploy`] accepts.
     fn needs(&self, params: &Params) -> Vec<Need>;
     /// Checks the parameters, and says what they ask for.

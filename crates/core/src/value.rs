@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::Fault;
+use crate::parameter::Parameters;
 use crate::units::{Bytes, Seconds};
 
 /// One value as a person writes it in a study file.
@@ -121,9 +122,9 @@ impl Params {
     }
 
     /// Refuses parameters that `known` does not list.
-    pub fn only(&self, known: &[&str]) -> Result<(), Fault> {
-        match self.0.keys().find(|k| !known.contains(&k.as_str())) {
-            Some(key) => Err(crate::name::unknown("parameter", key, known.iter().copied())),
+    pub fn only(&self, known: Parameters) -> Result<(), Fault> {
+        match self.0.keys().find(|k| !known.contains(k)) {
+            Some(key) => Err(crate::name::unknown("parameter", key, known.names())),
             None => Ok(()),
         }
     }
@@ -229,6 +230,7 @@ fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameter::Parameter;
 
     #[test]
     fn words_become_the_values_they_read_as() {
@@ -252,7 +254,9 @@ mod tests {
     #[test]
     fn an_unknown_parameter_names_the_nearest() {
         let params = Params::default().with("slavs", 4);
-        let fault = params.only(&["slaves", "iterations"]).expect_err("refused");
+        const KNOWN: Parameters =
+            Parameters(&[&[Parameter::new("slaves", "1", ""), Parameter::new("iterations", "3", "")]]);
+        let fault = params.only(KNOWN).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `slaves`?"));
     }
 }

@@ -1,4 +1,4 @@
-//! One Linux machine: facts, namespaces, links, clocks, the undo ledger.
+//! One Linux machine: facts, namespaces, links, clocks, memory, PCI devices, the undo ledger.
 //!
 //! Everything here speaks to the kernel directly (system calls, netlink, `/proc`):
 //! no `ip`, `tc`, `ethtool` or `unshare` has to be installed. This is one of the
@@ -13,8 +13,11 @@ pub mod ledger;
 pub mod limits;
 pub mod namespace;
 pub mod netlink;
+pub mod nudge;
 pub mod pace;
 pub mod packet;
+pub mod pages;
+pub mod pci;
 pub mod process;
 pub mod refusal;
 pub mod sysctl;

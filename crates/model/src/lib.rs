@@ -1,6 +1,7 @@
 //! What messages cost, without a machine: virtual time, the LogGOPS rules of a
-//! link and of a disk, collective algorithms as steps, a small simulator of those steps, and
-//! the fitting of a fabric's parameters to measured times.
+//! link and of a disk, collective algorithms as steps, a small simulator of those steps,
+//! the fitting of a fabric's parameters to measured times, and the latency of a path from
+//! its components.
 //!
 //! Pure: no clock, no operating system, the same answer every time.
 #![forbid(unsafe_code)]
@@ -9,6 +10,7 @@ pub mod collective;
 pub mod disk;
 pub mod fit;
 pub mod loggops;
+pub mod path;
 pub mod simulate;
 pub mod time;
 

@@ -1,6 +1,7 @@
 //! What only renderings need of numbers: ticks, counts, durations and dates.
 //! Numbers themselves read as [`crosstalk_study::number`] writes them.
 
+use crosstalk_study::counted;
 use crosstalk_study::number::number;
 
 /// A round number beside an axis: `1 Gbit/s`, not `1.00 Gbit/s`.
@@ -21,10 +22,8 @@ pub fn tick(value: f64, unit: &str) -> String {
 pub fn behind(n: usize, published: bool) -> String {
     match (n, published) {
         (0, _) => String::new(),
-        (1, true) => "1 source".into(),
-        (n, true) => format!("{n} sources"),
-        (1, false) => "1 block".into(),
-        (n, false) => format!("{n} blocks"),
+        (n, true) => counted(n, "source"),
+        (n, false) => counted(n, "block"),
     }
 }
 

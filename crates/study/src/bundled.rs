@@ -21,6 +21,22 @@ const FABRICS: &[File] = &[
 ];
 const SYSTEMS: &[File] =
     &[file!("systems/kosmos.toml"), file!("systems/microblade.toml"), file!("systems/moonshot.toml")];
+const COMPONENTS: &[File] = &[
+    file!("components/dpdk.toml"),
+    file!("components/lines.toml"),
+    file!("components/server.toml"),
+    file!("components/switches.toml"),
+];
+const INTERCONNECTS: &[File] = &[
+    file!("interconnects/ethernet-10g.toml"),
+    file!("interconnects/ethernet-10g-dpdk.toml"),
+    file!("interconnects/infiniband-fdr-x4.toml"),
+    file!("interconnects/pcie-3.0-x16.toml"),
+    file!("interconnects/pcie-fabric.toml"),
+    file!("interconnects/qpi.toml"),
+    file!("interconnects/tia-942-ethernet.toml"),
+    file!("interconnects/tia-942-infiniband.toml"),
+];
 const PUBLISHED: &[File] = &[file!("published/published.csv")];
 
 /// The bundled studies: name → text.
@@ -39,6 +55,12 @@ pub(crate) fn catalogues() -> Result<Catalogues, Fault> {
     for (path, text) in SYSTEMS {
         catalogues.system(path, text, path)?;
     }
+    for (path, text) in COMPONENTS {
+        catalogues.components(text, path)?;
+    }
+    for (path, text) in INTERCONNECTS {
+        catalogues.interconnect(path, text, path)?;
+    }
     for (path, text) in PUBLISHED {
         catalogues.published_csv(text, path)?;
     }
@@ -55,9 +77,9 @@ pub fn bundled_studies() -> &'static [(&'static str, &'static str)] {
     STUDIES
 }
 
-/// The bundled fabrics and systems: path in the repository and text, to show and to copy.
+/// The bundled fabrics, systems and interconnects: path in the repository and text, to show and to copy.
 pub fn bundled_catalogue_files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FABRICS.iter().chain(SYSTEMS).copied()
+    FABRICS.iter().chain(SYSTEMS).chain(INTERCONNECTS).copied()
 }
 
 #[cfg(test)]
@@ -74,6 +96,36 @@ mod tests {
         }
         assert!(catalogues.find_system("kosmos-srio").is_ok());
         assert!(catalogues.find_system("microblade").is_ok());
+    }
+
+    #[test]
+    fn every_bundled_interconnect_leads_through_known_components_to_known_figures() {
+        let catalogues = catalogues().expect("reads");
+        for interconnect in catalogues.interconnects() {
+            let name = &interconnect.name;
+            catalogues.along(&interconnect.path).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            if let Some(id) = &interconnect.published {
+                assert!(catalogues.published_span(id).is_some(), "{name}: nothing is published as {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_component_of_the_publication_is_as_it_published_it() {
+        let catalogues = catalogues().expect("reads");
+        for (name, component) in catalogues.all_components() {
+            let text = &component.source.text;
+            let (_, id) =
+                text.rsplit_once("published as ").unwrap_or_else(|| panic!("{name} names no figure"));
+            let (low, high) =
+                catalogues.published_span(id).unwrap_or_else(|| panic!("{name}: nothing is {id}"));
+            assert!((component.low.0 - low).abs() < 1e-15, "{name}: {low} is published");
+            let open = component.high.is_none();
+            assert!(
+                open || high.is_some_and(|high| (component.high.map_or(0.0, |s| s.0) - high).abs() < 1e-15),
+                "{name}"
+            );
+        }
     }
 
     #[test]

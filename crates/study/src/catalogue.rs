@@ -9,8 +9,10 @@ use crate::read::read;
 use crate::written::Written;
 use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
+use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
 use crosstalk_core::name::unknown;
 use crosstalk_core::system::{Network, System};
+use crosstalk_core::units::Seconds;
 use std::collections::BTreeMap;
 
 /// What studies can name beside the registered parts of scenes. A later entry
@@ -19,6 +21,8 @@ use std::collections::BTreeMap;
 pub struct Catalogues {
     fabrics: BTreeMap<String, Fabric>,
     systems: BTreeMap<String, System>,
+    components: BTreeMap<String, Component>,
+    interconnects: BTreeMap<String, Interconnect>,
     published: BTreeMap<String, PublishedValue>,
 }
 
@@ -28,7 +32,8 @@ impl Catalogues {
         Catalogues::default()
     }
 
-    /// What comes with the program: `fabrics/`, `systems/` and `published/` of the repository.
+    /// What comes with the program: `fabrics/`, `systems/`, `components/`, `interconnects/` and
+    /// `published/` of the repository.
     pub fn bundled() -> Self {
         bundled::catalogues().expect("the bundled files are read by a test")
     }
@@ -83,6 +88,59 @@ impl Catalogues {
         Ok(())
     }
 
+    /// Adds the components in `text`, read at `place`.
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn components(&mut self, text: &str, place: &str) -> Result<(), Fault> {
+        let file: Components = read(text, place)?;
+        for (name, component) in &file.component {
+            let at = Written::of(text, place).at(&format!("component.{name}"));
+            if name.contains(char::is_whitespace) {
+                return Err(Fault::usage(format!(
+                    "expected a component's name without blanks, found `{name}`"
+                ))
+                .at(at));
+            }
+            if component.high.is_some_and(|high| high < component.low) {
+                return Err(Fault::usage("expected `high` to be no less than `low`").at(at));
+            }
+        }
+        self.components.extend(file.component);
+        Ok(())
+    }
+
+    /// Puts other times into the place of a component's own.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
+    pub fn replace_component(&mut self, name: &str, low: Seconds, high: Seconds) -> Result<(), Fault> {
+        if let Some(component) = self.components.get_mut(name) {
+            (component.low, component.high) = (low, Some(high));
+            return Ok(());
+        }
+        Err(unknown("component", name, self.components.keys().map(String::as_str)))
+    }
+
+    /// Adds the interconnect in `text`, read at `place`; `name` stands where the file gives none.
+    /// Its components are looked for when it is asked for ([`Catalogues::along`]).
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn interconnect(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+        let mut interconnect: Interconnect = read(text, place)?;
+        if interconnect.name.is_empty() {
+            interconnect.name = stem(name).to_string();
+        }
+        let at = |key: &str| Written::of(text, place).at(key);
+        file_name("interconnect", &interconnect.name).map_err(|fault| fault.at(at("name")))?;
+        if interconnect.path.is_empty() {
+            return Err(Fault::usage("a path leads through at least one component").at(at("path")));
+        }
+        self.interconnects.insert(interconnect.name.clone(), interconnect);
+        Ok(())
+    }
+
     /// Adds the published values in `text`, read at `place`.
     ///
     /// # Errors
@@ -128,6 +186,42 @@ impl Catalogues {
             .collect()
     }
 
+    /// The interconnect of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
+    pub fn find_interconnect(&self, name: &str) -> Result<&Interconnect, Fault> {
+        let known = self.interconnects.keys().map(String::as_str);
+        self.interconnects.get(name).ok_or_else(|| unknown("interconnect", name, known))
+    }
+
+    /// The components that a path leads through, hop by hop.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name; or where a cable has no length, or something else has one.
+    pub fn along<'a>(&'a self, path: &'a [Hop]) -> Result<Vec<(&'a Hop, &'a Component)>, Fault> {
+        path.iter()
+            .map(|hop| {
+                let known = self.components.keys().map(String::as_str);
+                let component = self
+                    .components
+                    .get(&hop.component)
+                    .ok_or_else(|| unknown("component", &hop.component, known))?;
+                hop.fits(component).map(|()| (hop, component))
+            })
+            .collect()
+    }
+
+    /// What is published under that id, or under it with `/low` and `/high`: at least and at most, in
+    /// base units.
+    pub fn published_span(&self, id: &str) -> Option<(f64, Option<f64>)> {
+        let value = |id: String| Some(self.published(&id)?.in_base_unit()?.0);
+        if let Some(exact) = value(id.to_string()) {
+            return Some((exact, Some(exact)));
+        }
+        Some((value(format!("{id}/low"))?, value(format!("{id}/high"))))
+    }
+
     /// The published value of that id.
     pub fn published(&self, id: &str) -> Option<&PublishedValue> {
         self.published.get(id)
@@ -165,6 +259,16 @@ impl Catalogues {
     /// Every system, by name.
     pub fn systems(&self) -> impl Iterator<Item = &System> {
         self.systems.values()
+    }
+
+    /// Every component, by name.
+    pub fn all_components(&self) -> impl Iterator<Item = (&str, &Component)> {
+        self.components.iter().map(|(name, component)| (name.as_str(), component))
+    }
+
+    /// Every interconnect, by name.
+    pub fn interconnects(&self) -> impl Iterator<Item = &Interconnect> {
+        self.interconnects.values()
     }
 
     /// Every published value, by id.

@@ -16,7 +16,7 @@ const PARAMETER: &str = "engine";
 pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: bool) -> Result<(), Fault> {
     let able = |experiment: &Experiment| {
         experiment.work.values().all(|spec| {
-            registry.workload(&spec.kind).is_ok_and(|workload| workload.parameters().contains(&PARAMETER))
+            registry.workload(&spec.kind).is_ok_and(|workload| workload.parameters().contains(PARAMETER))
         })
     };
     let able: Vec<String> =

@@ -29,7 +29,7 @@ mod factor;
 mod read;
 mod substitute;
 
-pub use analyse::{Decision, GIVE_UP_AFTER, analyse, decide, next_block};
+pub use analyse::{Decision, GIVE_UP_AFTER, analyse, counted, decide, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;
@@ -39,5 +39,8 @@ pub use parse::parse;
 pub use plan::PlanOptions;
 pub use plan::make::plan;
 pub use resolve::{resolve, setting};
-pub use schema::{fabric_schema, findings_schema, journal_schema, study_schema, system_schema};
+pub use schema::{
+    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
+    system_schema,
+};
 pub use write::to_toml;

@@ -11,6 +11,7 @@ use crate::plan::{PlanOptions, place};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
+use crosstalk_core::parameter::Parameters;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
 use serde::Deserialize;
@@ -211,9 +212,10 @@ fn everything(study: &Study, registry: &Registry) -> Vec<Target> {
         }
         for (part, spec) in &experiment.work {
             // A workload that is not known is refused elsewhere, with its line.
-            let accepted = registry.workload(&spec.kind).map_or(&[][..], |workload| workload.parameters());
+            let accepted =
+                registry.workload(&spec.kind).map_or(Parameters(&[]), |workload| workload.parameters());
             let written = spec.params.0.keys().map(String::as_str);
-            let known: BTreeSet<&str> = written.chain(accepted.iter().copied()).collect();
+            let known: BTreeSet<&str> = written.chain(accepted.names().map(|name: &str| name)).collect();
             let fed = |param: &str| spec.params.get(param).is_some_and(|v| !factors_in(v).is_empty());
             for param in known.into_iter().filter(|param| !fed(param)) {
                 all.push(Target::Param { experiment: name.clone(), part: part.clone(), param: param.into() });

@@ -37,6 +37,21 @@ fn the_readmes_first_example() {
 }
 
 #[test]
+fn a_budget_that_can_decide_nothing_says_so() {
+    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
+    let mut study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    // One question at two-sided 5 %: all blocks on one side have 2^-n, so that 6 can and 5 cannot.
+    study.looks = vec![5];
+    let warnings = plan_of(&study).expect("plans").warnings;
+    assert!(
+        warnings[0].starts_with("5 blocks can decide nothing") && warnings[0].contains("--looks 6"),
+        "{warnings:?}"
+    );
+    study.looks = vec![6];
+    assert_eq!(plan_of(&study).expect("plans").warnings, Vec::<String>::new());
+}
+
+#[test]
 fn rates_are_scaled_down_together() {
     let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g", "none"])];
     let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");

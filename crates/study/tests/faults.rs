@@ -346,3 +346,33 @@ fn what_is_compared_must_make_a_difference() {
     let (taken, fixed) = ("system = \"$system\"", "system = \"microblade\"");
     expect(taken, fixed, 10, "nothing takes factor `system`", "\"$system\"");
 }
+
+#[test]
+fn claims_that_no_data_could_decide() {
+    let sides = "of = { system = \"kosmos-srio\" }, to = { system = \"microblade\" }";
+    let same = "of = { system = \"microblade\" }, to = { system = \"microblade\" }";
+    expect(sides, same, 15, "are the same cells", "name the level on each side");
+    expect(
+        "where = { size = 64 }",
+        "where = { system = \"microblade\" }",
+        15,
+        "another level than",
+        "leave `system` out",
+    );
+    let ratio = format!("ratio = {{ metric = \"bandwidth\", {sides} }}");
+    let order = |levels: &str| {
+        format!("order = {{ metric = \"bandwidth\", factor = \"size\", ascending = {levels} }}")
+    };
+    expect(&ratio, &order("[64]"), 15, "at least 2 levels, found 1", "");
+    expect(&ratio, &order("[64, 64]"), 15, "named twice", "");
+    expect(
+        &ratio,
+        "peak = { metric = \"bandwidth\", along = \"size\", among = [] }",
+        15,
+        "at least 1 level",
+        "",
+    );
+    let correlated = STUDY.replacen(&ratio, "correlation = { x = \"bandwidth\", y = \"bandwidth\" }", 1);
+    let fault = planned(&correlated.replacen("> 1", "> 2", 1)).expect_err("refused").to_string();
+    assert!(fault.starts_with("my.toml:17: ") && fault.contains("between -1 and 1"), "{fault}");
+}

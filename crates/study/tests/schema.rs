@@ -1,7 +1,10 @@
 //! The published JSON Schemas are those of the types. `CROSSTALK_REWRITE=1`
 //! writes the files anew.
 
-use crosstalk_study::{fabric_schema, findings_schema, journal_schema, study_schema, system_schema};
+use crosstalk_study::{
+    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
+    system_schema,
+};
 use std::path::PathBuf;
 
 #[test]
@@ -10,6 +13,8 @@ fn the_published_schemas_are_up_to_date() {
         ("study", study_schema()),
         ("fabric", fabric_schema()),
         ("system", system_schema()),
+        ("component", component_schema()),
+        ("interconnect", interconnect_schema()),
         ("findings", findings_schema()),
         ("journal", journal_schema()),
     ];

@@ -4,6 +4,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
+use crosstalk_core::parameter::Parameters;
 use crosstalk_core::scene::{Deployment, Prepared, Workload};
 use crosstalk_core::value::Params;
 
@@ -16,8 +17,8 @@ pub struct Declared<C> {
     pub name: &'static str,
     /// One line for people.
     pub title: &'static str,
-    /// The names of its parameters.
-    pub parameters: &'static [&'static str],
+    /// Its parameters.
+    pub parameters: Parameters,
     /// Reads and checks the parameters.
     pub read: fn(&Params) -> Result<C, Fault>,
     /// What they ask for.
@@ -37,7 +38,7 @@ impl<C> Workload for Declared<C> {
         self.title
     }
 
-    fn parameters(&self) -> &'static [&'static str] {
+    fn parameters(&self) -> Parameters {
         self.parameters
     }
 

@@ -23,6 +23,10 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(probe::stream::STREAM),
         Box::new(probe::latency::LATENCY),
         Box::new(probe::bandwidth::BANDWIDTH),
+        Box::new(probe::memory::MEMORY),
+        Box::new(probe::cores::CORES),
+        Box::new(probe::kernel::KERNEL),
+        Box::new(probe::pcie::PCIE),
         Box::new(tool::command::Command),
     ]
 }

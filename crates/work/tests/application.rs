@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use cluster::{emulation, play};
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
@@ -24,7 +25,7 @@ struct Sum {
 const SUM: Declared<Sum> = Declared {
     name: "sum",
     title: "the sum of the slaves' numbers",
-    parameters: &["slaves", "expected"],
+    parameters: Parameters(&[&[Parameter::new("slaves", "", ""), Parameter::new("expected", "", "")]]),
     read: |params| {
         let slaves = params.count("slaves", 3, 1)?;
         Ok(Sum { slaves, expected: params.count("expected", slaves * (slaves + 1) / 2, 1)? })

@@ -22,6 +22,8 @@ pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
         (Catalogue::Studies, "studies"),
         (Catalogue::Fabrics, "fabrics"),
         (Catalogue::Systems, "systems"),
+        (Catalogue::Interconnects, "interconnects"),
+        (Catalogue::Components, "components"),
         (Catalogue::Workloads, "workloads"),
         (Catalogue::Published, "published"),
     ];
@@ -93,6 +95,14 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .named_systems()
             .into_iter()
             .map(|(name, system, _)| Entry { name, title: system.title.clone() })
+            .collect(),
+        Catalogue::Interconnects => catalogues
+            .interconnects()
+            .map(|i| Entry { name: i.name.clone(), title: i.title.clone() })
+            .collect(),
+        Catalogue::Components => catalogues
+            .all_components()
+            .map(|(name, c)| Entry { name: name.into(), title: c.title.clone() })
             .collect(),
         Catalogue::Workloads => parts::registry()
             .workloads

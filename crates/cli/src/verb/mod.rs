@@ -4,6 +4,7 @@ pub mod agent;
 pub mod clean;
 pub mod doctor;
 pub mod list;
+pub mod path;
 pub mod plan;
 pub mod probe;
 pub mod report;

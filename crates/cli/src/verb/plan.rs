@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_core::value::describe;
+use crosstalk_study::counted;
 use serde_json::json;
 
 use crate::args::PlanArgs;
@@ -56,7 +57,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
 /// When the data are looked at, and how long that takes, in seconds: the least and the most.
 fn looks(looks: &[usize], least: f64, most: f64) -> String {
     match looks {
-        [only] => format!("One look, after {only} blocks: about {}.", duration(most)),
+        [only] => format!("One look, after {}: about {}.", counted(*only, "block"), duration(most)),
         many => format!(
             "Looks after {} blocks: between {} and {}.",
             many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

@@ -9,44 +9,97 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Reading;
-use crosstalk_core::testbed::Link;
+use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{BitRate, Seconds};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
-use crosstalk_testbed::{Launcher, Virtual};
+use crosstalk_testbed::{Launcher, Local, Virtual};
 use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, serve};
 use serde_json::json;
 
-use crate::args::{Probe, ProbeArgs};
+use crate::args::{MachineArgs, Probe, ProbeArgs, WireArgs};
 use crate::out::Out;
-use crate::{catalogue, parts, signal};
+use crate::{catalogue, parts, readings, signal};
 
 /// A probe's other end serves this long at most: a forgotten one ends by itself.
 const SERVE: Seconds = Seconds(24.0 * 3600.0);
 /// What starting up and answering may take beside the measuring itself.
 const SLACK: f64 = 30.0;
 
-pub fn main(args: ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
+/// Readings, each with how many observations it stands for.
+type Readings = Vec<(Reading, u64)>;
+
+/// What is measured: a workload with its parameters.
+struct Asked {
+    kind: &'static str,
+    params: Params,
+}
+
+pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
+    match &args.kind {
+        Probe::Latency(latency) => {
+            let mode = if latency.poll { "polling" } else { "blocking" };
+            between(
+                &latency.wire,
+                Asked { kind: "latency", params: wired(&latency.wire)?.with("mode", mode) },
+                out,
+            )
+        }
+        Probe::Bandwidth(wire) => between(wire, Asked { kind: "bandwidth", params: wired(wire)? }, out),
+        Probe::Memory(machine) => own_machine("memory", machine, out),
+        Probe::Cores(machine) => own_machine("cores", machine, out),
+        Probe::Kernel(machine) => own_machine("kernel", machine, out),
+        Probe::Pcie(machine) => own_machine("pcie", machine, out),
+    }
+}
+
+/// An instrument with two ends.
+fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
-    if let Some(address) = &args.listen {
+    if let Some(address) = &wire.listen {
         let listener = listen(resolve(address, "--listen")?)?;
         out.say(&format!("serving at {address} until interrupted"));
         let until = Until::new(SERVE, &interrupted);
         serve(&listener, Times::Forever, &until, &mut |fault| eprintln!("crosstalk: {fault}"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let params = params(&args)?;
-    let seconds = seconds(&args, &params)? * 4.0 + SLACK;
-    let readings = match &args.to {
+    let limit = limit(&asked)?;
+    let found = match &wire.to {
         Some(address) => {
-            let until = Until::new(Seconds(seconds), &interrupted);
-            measure(args.kind, resolve(address, "--to")?, &params, &until)?
+            let until = Until::new(Seconds(limit.as_secs_f64()), &interrupted);
+            measure(&asked, resolve(address, "--to")?, &until)?
         }
-        None => between_virtual_nodes(&args, &params, Duration::from_secs_f64(seconds), &interrupted)?,
+        None => {
+            let bed = Virtual::new(Launcher::current()).until(&interrupted);
+            scene(&asked, place(wire)?, &bed, limit, &interrupted)?
+        }
     };
-    out.say(&crate::readings::text(&readings, &units(&args, &params)?));
-    let readings: Vec<_> = readings.iter().map(|(r, n)| json!({ "reading": r, "n": n })).collect();
-    out.tell(&json!({ "result": "probe", "readings": readings }));
+    tell(&asked, &found, out)
+}
+
+/// An instrument that measures the machine it runs on.
+fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
+    let mut params = Params::default();
+    for text in &machine.set {
+        let (name, value) = crosstalk_study::setting(text)?;
+        params = params.with(&name, value);
+    }
+    let asked = Asked { kind, params };
+    let limit = limit(&asked)?;
+    let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
+    let found = scene(&asked, here, &Local::new(Launcher::current()), limit, &interrupted)?;
+    tell(&asked, &found, out)
+}
+
+fn tell(asked: &Asked, found: &Readings, out: &Out) -> Result<ExitCode, Fault> {
+    let units = units(asked)?;
+    out.say(&readings::text(found, &units));
+    let found: Vec<_> = found
+        .iter()
+        .map(|(reading, n)| json!({ "reading": reading, "n": n, "unit": units.get(&reading.metric) }))
+        .collect();
+    out.tell(&json!({ "result": "probe", "readings": found }));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -58,78 +111,67 @@ fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
     })
 }
 
-fn params(args: &ProbeArgs) -> Result<Params, Fault> {
+fn wired(wire: &WireArgs) -> Result<Params, Fault> {
     let mut params =
-        Params::default().with("transport", args.transport.as_str()).with("duration", args.time.as_str());
-    if !args.size.is_empty() {
-        params = params.with("size", Value::List(args.size.iter().map(|s| Value::from_word(s)).collect()));
+        Params::default().with("transport", wire.transport.as_str()).with("duration", wire.time.as_str());
+    if !wire.size.is_empty() {
+        params = params.with("size", Value::List(wire.size.iter().map(|s| Value::from_word(s)).collect()));
     }
-    if !args.pin.is_empty() {
-        params = params.with("pin", Value::List(args.pin.iter().map(|c| Value::Int(*c as i64)).collect()));
-    }
-    if args.kind == Probe::Latency {
-        params = params.with("mode", if args.poll { "polling" } else { "blocking" });
-    } else if args.poll {
-        return Err(Fault::usage("a stream is not polled").at("--poll"));
+    if !wire.pin.is_empty() {
+        params = params.with("pin", Value::List(wire.pin.iter().map(|c| Value::Int(*c as i64)).collect()));
     }
     Ok(params)
 }
 
-/// How long the measuring itself takes.
-fn seconds(args: &ProbeArgs, params: &Params) -> Result<f64, Fault> {
-    Ok(match args.kind {
-        Probe::Latency => latency::Spec::from_params(params)?.seconds(),
-        Probe::Bandwidth => bandwidth::Spec::from_params(params)?.seconds(),
+/// How long it may take in all: what is asked for is checked on the way.
+fn limit(asked: &Asked) -> Result<Duration, Fault> {
+    let effort = parts::registry().workload(asked.kind)?.deploy(&asked.params)?.effort;
+    Ok(Duration::from_secs_f64(effort.seconds(1, 1.0) * 4.0 + SLACK))
+}
+
+fn measure(asked: &Asked, target: SocketAddr, until: &Until) -> Result<Readings, Fault> {
+    Ok(if asked.kind == "latency" {
+        let spec = latency::Spec::from_params(&asked.params)?;
+        latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
+    } else {
+        let spec = bandwidth::Spec::from_params(&asked.params)?;
+        bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
     })
 }
 
-fn measure(
-    kind: Probe,
-    target: SocketAddr,
-    params: &Params,
-    until: &Until,
-) -> Result<Vec<(Reading, u64)>, Fault> {
-    Ok(match kind {
-        Probe::Latency => {
-            let spec = latency::Spec::from_params(params)?;
-            latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
-        }
-        Probe::Bandwidth => {
-            let spec = bandwidth::Spec::from_params(params)?;
-            bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
-        }
-    })
-}
-
-fn between_virtual_nodes(
-    args: &ProbeArgs,
-    params: &Params,
-    deadline: Duration,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<Vec<(Reading, u64)>, Fault> {
-    let scale = scale(args)?;
-    let link = match args.fabric.as_str() {
+/// Two virtual nodes on a link of the fabric that is asked for.
+fn place(wire: &WireArgs) -> Result<Place, Fault> {
+    let scale = scale(wire)?;
+    let link = match wire.fabric.as_str() {
         "none" => Link::Unshaped,
         name => Link::Rate(BitRate(catalogue::catalogues(&[])?.find_fabric(name)?.rate.0 / scale)),
     };
+    Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })
+}
+
+/// What is asked for, performed once.
+fn scene(
+    asked: &Asked,
+    place: Place,
+    bed: &dyn Testbed,
+    limit: Duration,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Readings, Fault> {
+    let work = Work { kind: asked.kind.into(), params: asked.params.clone() };
     let scene = Scene {
-        work: BTreeMap::from([(
-            "probe".into(),
-            Work { kind: args.kind.workload().into(), params: params.clone() },
-        )]),
-        place: Place::Real { fabric: args.fabric.clone(), link, scale, nodes: 2 },
+        work: BTreeMap::from([("probe".into(), work)]),
+        place,
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    let bed = Virtual::new(Launcher::current()).until(interrupted);
-    crosstalk_lab::once(&parts::registry(), &bed, &scene, deadline, interrupted)
+    crosstalk_lab::once(&parts::registry(), bed, &scene, limit, interrupted)
 }
 
 /// What the fabric's rate is divided by.
-fn scale(args: &ProbeArgs) -> Result<f64, Fault> {
-    match args.scale {
+fn scale(wire: &WireArgs) -> Result<f64, Fault> {
+    match wire.scale {
         None => Ok(1.0),
-        Some(_) if args.fabric == "none" => Err(Fault::usage("there is no rate to scale down")
+        Some(_) if wire.fabric == "none" => Err(Fault::usage("there is no rate to scale down")
             .at("--scale")
             .remedy("name a --fabric as well")),
         Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
@@ -140,7 +182,7 @@ fn scale(args: &ProbeArgs) -> Result<f64, Fault> {
 }
 
 /// Metric → unit, as the workload declares them.
-fn units(args: &ProbeArgs, params: &Params) -> Result<BTreeMap<String, String>, Fault> {
-    let deployment = parts::registry().workload(args.kind.workload())?.deploy(params)?;
+fn units(asked: &Asked) -> Result<BTreeMap<String, String>, Fault> {
+    let deployment = parts::registry().workload(asked.kind)?.deploy(&asked.params)?;
     Ok(deployment.metrics.into_iter().map(|m| (m.name, m.unit)).collect())
 }

@@ -1,9 +1,12 @@
 //! `crosstalk show NAME`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
+use crosstalk_core::interconnect::{Component, Components};
 use crosstalk_core::name::unknown;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::registry::Registry;
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
@@ -29,6 +32,12 @@ const SYSTEM: &str = "\
 # A system: nodes on boards, and networks by name, each with its fabric within and across boards.
 # `speed` is a core's relative to one of this machine. For one of your own, save this as
 # my/systems/NAME.toml, change it, and run with --catalogue my.
+";
+
+/// What stands above a component.
+const COMPONENT: &str = "\
+# A component of paths. For one of your own, save this as my/components/FILE.toml, change it, and
+# run with --catalogue my.
 ";
 
 /// An entry of a catalogue.
@@ -67,7 +76,7 @@ fn find(asked: &str) -> Result<Vec<Shown>, Fault> {
         let value = crosstalk_study::study_schema();
         return Ok(vec![Shown { kind: "schema", folder: "", text: pretty(&value), value }]);
     }
-    let folders = ["studies", "fabrics", "systems", "workloads", "published"];
+    let folders = ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
     let within = asked.split_once('/').filter(|(folder, _)| folders.contains(folder));
     let name = within.map_or(asked, |(_, name)| name);
     let mut found = named(name, &catalogues, &registry)?;
@@ -94,10 +103,22 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
         let text = SYSTEM.to_string() + &file("systems", &system.name, system)?;
         found.push(Shown { kind: "system", folder: "systems", text, value: json!(system) });
     }
+    if let Ok(interconnect) = catalogues.find_interconnect(name) {
+        let text = file("interconnects", name, interconnect)?;
+        found.push(Shown { kind: "interconnect", folder: "interconnects", text, value: json!(interconnect) });
+    }
+    if let Some((_, component)) = catalogues.all_components().find(|(known, _)| *known == name) {
+        let text = COMPONENT.to_string() + &component_text(name, component)?;
+        found.push(Shown { kind: "component", folder: "components", text, value: json!(component) });
+    }
     if let Ok(workload) = registry.workload(name) {
-        let parameters = workload.parameters();
-        let text = format!("{name}: {}\nparameters: {}", workload.title(), parameters.join(", "));
-        let value = json!({ "title": workload.title(), "parameters": parameters });
+        let (title, parameters) = (workload.title(), workload.parameters());
+        let text = format!("{name}: {title}\n\n{}", table(parameters));
+        let rows: Vec<Value> = parameters
+            .iter()
+            .map(|p| json!({ "name": p.name, "default": p.default, "meaning": p.meaning }))
+            .collect();
+        let value = json!({ "title": title, "parameters": rows });
         found.push(Shown { kind: "workload", folder: "workloads", text, value });
     }
     if let Some(published) = catalogues.published(name) {
@@ -114,17 +135,35 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
     Ok(found)
 }
 
+/// Parameters for people, a row each.
+fn table(parameters: Parameters) -> String {
+    let width =
+        |of: fn(&Parameter) -> &str| parameters.iter().map(|p| of(p).chars().count()).max().unwrap_or(0);
+    let (name, default) = (width(|p| p.name), width(|p| p.default).max("default".len()));
+    let row = |a: &str, b: &str, c: &str| format!("{a:name$}  {b:default$}  {c}");
+    let rows = parameters.iter().map(|p| row(p.name, p.default, p.meaning));
+    std::iter::once(row("", "default", "")).chain(rows).map(|row| row.trim_end().to_string() + "\n").collect()
+}
+
 /// What can be shown but for published figures, which are many; each name once.
 fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<String> {
     let studies = crosstalk_study::bundled_studies().iter().map(|s| s.0.to_string());
     let mut names: Vec<String> = studies
         .chain(catalogues.fabrics().map(|f| f.name.clone()))
         .chain(catalogues.systems().map(|s| s.name.clone()))
+        .chain(catalogues.interconnects().map(|i| i.name.clone()))
+        .chain(catalogues.all_components().map(|(name, _)| name.to_string()))
         .chain(registry.workloads.iter().map(|w| w.name().to_string()))
         .collect();
     names.sort();
     names.dedup();
     names
+}
+
+/// A component as it stands in a file.
+fn component_text(name: &str, component: &Component) -> Result<String, Fault> {
+    let file = Components { component: BTreeMap::from([(name.to_string(), component.clone())]) };
+    toml::to_string(&file).map_err(|e| Fault::environment(format!("cannot write TOML: {e}")))
 }
 
 /// The file of a bundled entry as it was written, with its comments; else the entry as TOML.

@@ -12,6 +12,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
@@ -53,8 +54,11 @@ impl Workload for Actor {
     fn title(&self) -> &'static str {
         "plays what it is told"
     }
-    fn parameters(&self) -> &'static [&'static str] {
-        &["nodes", "time", "does", "on"]
+    fn parameters(&self) -> Parameters {
+        const fn named(name: &'static str) -> Parameter {
+            Parameter::new(name, "", "")
+        }
+        Parameters(&[const { &[named("nodes"), named("time"), named("does"), named("on")] }])
     }
     fn needs(&self, _: &Params) -> Vec<Need> {
         Vec::new()

@@ -135,8 +135,12 @@ fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
     let flat = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
         () if tries == 0 => "was not run".to_string(),
-        () if unfaithful > 0 => format!("is not faithful in {unfaithful} of {tries} blocks"),
-        () if counted < tries => format!("did not finish in {} of {tries} blocks", tries - counted),
+        () if unfaithful > 0 => {
+            format!("is not faithful in {unfaithful} of {}", super::counted(tries, "block"))
+        }
+        () if counted < tries => {
+            format!("did not finish in {} of {}", tries - counted, super::counted(tries, "block"))
+        }
         () if values.len() < counted => {
             format!("has no usable `{metric}` in {} of {counted} blocks", counted - values.len())
         }

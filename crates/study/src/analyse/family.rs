@@ -107,8 +107,7 @@ enum Slot {
 }
 
 fn in_family(stated: &Stated) -> bool {
-    let claim = stated.claim;
-    claim.primary && claim.calibration.is_none() && claim.not_comparable.is_none()
+    stated.claim.is_primary_evidence()
 }
 
 /// Finds the question that answers a claim, or asks it.

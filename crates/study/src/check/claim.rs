@@ -1,8 +1,10 @@
 //! A claim against the experiments it speaks of.
 
+use crate::analyse::counted;
 use crate::file::{Claim, Experiment, Study};
 use crate::predicate::{Predicate, margin};
 use crosstalk_core::Fault;
+use crosstalk_core::value::{Levels, Value};
 
 pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
     let path = format!("claim.{name}");
@@ -14,7 +16,9 @@ pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Faul
     if let Some(text) = &claim.margin {
         margin(text).map_err(|fault| fault.at(study.written.at(&format!("{path}.margin"))))?;
     }
-    decidable(claim).map_err(|fault| fault.at(study.written.at(&path)))
+    decidable(claim).map_err(|fault| fault.at(study.written.at(&path)))?;
+    let open = |key: &str, fault: Fault| fault.at(study.written.at(&format!("{path}.{key}")));
+    possible(claim).map_err(|(key, fault)| open(key, fault))
 }
 
 /// The kinds of statement, and whether the claim is of each.
@@ -82,6 +86,67 @@ fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> R
         }
     }
     Ok(())
+}
+
+/// There are data that make it true and data that make it false; else the key that is wrong.
+fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
+    if let Some(ratio) = &claim.ratio {
+        sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("ratio", fault))?;
+    }
+    if let Some(correlation) = &claim.correlation {
+        if let Some(ratio) = &correlation.ratio {
+            sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("correlation.ratio", fault))?;
+        }
+        let bound = claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
+        if let Some(Predicate { bound, .. }) = bound.filter(|expected| expected.bound.abs() >= 1.0) {
+            let fault =
+                Fault::usage(format!("a rank correlation lies between -1 and 1, and {bound} does not"));
+            return Err(("expect", fault.remedy("write for example expect = \"> 0\"")));
+        }
+    }
+    if let Some(order) = &claim.order {
+        distinct(&order.ascending, 2).map_err(|fault| ("order.ascending", fault))?;
+    }
+    match &claim.peak {
+        Some(peak) => distinct(&peak.among, 1).map_err(|fault| ("peak.among", fault)),
+        None => Ok(()),
+    }
+}
+
+/// Two sides that can differ, neither of which says otherwise than the claim's `where`.
+fn sides(of: &Levels, to: &Levels, at: &Levels) -> Result<(), Fault> {
+    if of == to {
+        return Err(Fault::usage("`of` and `to` are the same cells, whose ratio is always 1")
+            .remedy("name the level on each side in which they differ"));
+    }
+    let clash = |side: &Levels| {
+        at.iter()
+            .find(|(factor, level)| side.get(*factor).is_some_and(|l| l != *level))
+            .map(|(f, _)| f.clone())
+    };
+    match clash(of).or_else(|| clash(to)) {
+        Some(factor) => {
+            Err(Fault::usage(format!("`where` gives factor `{factor}` another level than the ratio"))
+                .remedy(format!("leave `{factor}` out of `where`")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// At least so many levels, each named once.
+fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
+    if levels.len() < least {
+        return Err(Fault::usage(format!(
+            "expected at least {}, found {}",
+            counted(least, "level"),
+            levels.len()
+        )));
+    }
+    let twice = levels.iter().enumerate().find(|(place, level)| levels[..*place].contains(level));
+    match twice {
+        Some((_, level)) => Err(Fault::usage(format!("level `{level}` is named twice"))),
+        None => Ok(()),
+    }
 }
 
 /// Data can refute it: it says what is expected, or what was published and how near it must come.

@@ -57,6 +57,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether it is evidence that the study stands on: judged together with all others like it.
+    pub fn is_primary_evidence(&self) -> bool {
+        self.primary && self.calibration.is_none() && self.not_comparable.is_none()
+    }
+
     /// The experiments that it speaks of, its own first, each with the key that names it.
     pub fn experiments(&self) -> impl Iterator<Item = (String, &str)> {
         let own = std::iter::once(("experiment".to_string(), self.experiment.as_str()));

@@ -2,6 +2,7 @@
 
 use super::scene::Maker;
 use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
+use crate::analyse::{ALPHA, counted};
 use crate::catalogue::Catalogues;
 use crate::check::check;
 use crate::factor::EQUAL;
@@ -13,6 +14,9 @@ use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
+use crosstalk_stats::family::{first_deciding_look, level};
+use crosstalk_stats::looks::Looks;
+use crosstalk_stats::paired::blocks_needed;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes a study concrete: every cell with its scene, checked against the
@@ -48,6 +52,7 @@ pub fn plan(
     if cut && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
+    warnings.extend(too_few(&study, &experiments, &looks));
     Ok(Plan {
         study: study.name.clone(),
         seed: study.seed,
@@ -175,6 +180,27 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String
         }
     }
     remarks
+}
+
+/// What is said of a budget in which nothing could be decided, however clear the data.
+fn too_few(study: &Study, experiments: &[PlannedExperiment], looks: &[usize]) -> Option<String> {
+    let run = |name: &str| experiments.iter().any(|e| e.name == name && !e.cells.is_empty());
+    let claims = study.claim.values();
+    let claims =
+        claims.filter(|c| c.is_primary_evidence() && c.experiments().all(|(_, name)| run(name))).count();
+    let compared = study.experiment.iter().any(|(name, e)| e.compare.is_some() && run(name));
+    // At least so many: comparisons may come to them.
+    let questions = claims.max(usize::from(compared));
+    let planned = Looks::new(looks, ALPHA)?;
+    if questions == 0 || first_deciding_look(&planned, questions).is_some() {
+        return None;
+    }
+    let needed = blocks_needed(level(ALPHA, questions, 0));
+    Some(format!(
+        "{} can decide nothing, even if all agree: {} or more need one look after at least {needed} (try: --looks {needed})",
+        counted(planned.budget(), "block"),
+        counted(questions, "question"),
+    ))
 }
 
 /// A metric's name has one meaning in a study.

@@ -80,8 +80,8 @@ impl Maker<'_> {
             let params = spec.params.0.iter().map(|(name, value)| (name.clone(), substitute(value, levels)));
             let params = Params(params.collect());
             let known = workload.parameters();
-            if let Some(name) = params.0.keys().find(|name| !known.contains(&name.as_str())) {
-                let fault = unknown(&format!("parameter of `{}`:", spec.kind), name, known.iter().copied());
+            if let Some(name) = params.0.keys().find(|name| !known.contains(name)) {
+                let fault = unknown(&format!("parameter of `{}`:", spec.kind), name, known.names());
                 return Err(fault.at(self.at(&format!("{path}.{name}"))));
             }
             let deployment = workload.deploy(&params).map_err(|fault| self.parameter(fault, &path))?;

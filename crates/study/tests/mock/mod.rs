@@ -5,17 +5,25 @@
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Condition, Deployment, Effort, Observer, Prepared, Timing, Watch, Workload};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::Catalogues;
 
+/// Parameters of which nothing is known but the names.
+macro_rules! named {
+    ($($name:literal),*) => {
+        Parameters(&[&[$(Parameter::new($name, "", "")),*]])
+    };
+}
+
 /// A workload that takes any of its parameters and reports its metrics.
 pub struct Mock {
     pub name: &'static str,
     pub timing: Timing,
-    pub parameters: &'static [&'static str],
+    pub parameters: Parameters,
     /// Nodes beside those that the parameter `slaves` or `nodes` asks for.
     pub nodes: usize,
     pub metrics: &'static [(&'static str, &'static str, Better)],
@@ -28,7 +36,7 @@ impl Workload for Mock {
     fn title(&self) -> &'static str {
         "a mock"
     }
-    fn parameters(&self) -> &'static [&'static str] {
+    fn parameters(&self) -> Parameters {
         self.parameters
     }
     fn needs(&self, _: &Params) -> Vec<Need> {
@@ -104,112 +112,112 @@ const MOCKS: [Mock; 16] = [
     Mock {
         name: "stream",
         timing: Virtual,
-        parameters: &["size"],
+        parameters: named!["size"],
         nodes: 2,
         metrics: &[("bandwidth", "bit/s", Higher)],
     },
     Mock {
         name: "pagerank",
         timing: Either,
-        parameters: &["slaves", "scale", "iterations", "seed", "engine"],
+        parameters: named!["slaves", "scale", "iterations", "seed", "engine"],
         nodes: 1,
         metrics: APPLICATION,
     },
     Mock {
         name: "als",
         timing: Either,
-        parameters: &["slaves", "scale", "ratings", "seed", "engine"],
+        parameters: named!["slaves", "scale", "ratings", "seed", "engine"],
         nodes: 1,
         metrics: APPLICATION,
     },
     Mock {
         name: "bayes",
         timing: Either,
-        parameters: &["slaves", "documents", "corpus", "seed", "engine"],
+        parameters: named!["slaves", "documents", "corpus", "seed", "engine"],
         nodes: 1,
         metrics: APPLICATION,
     },
     Mock {
         name: "command",
         timing: Real,
-        parameters: &["argv", "nodes", "env"],
+        parameters: named!["argv", "nodes", "env"],
         nodes: 0,
         metrics: &[("run_time", "s", Lower), ("time_compute", "s", Lower), ("time_wait", "s", Lower)],
     },
     Mock {
         name: "path",
         timing: Real,
-        parameters: &["technology"],
+        parameters: named!["technology"],
         nodes: 1,
         metrics: &[("end_to_end", "s", Lower)],
     },
     Mock {
         name: "pcie",
         timing: Real,
-        parameters: &["device"],
+        parameters: named!["device"],
         nodes: 1,
         metrics: &[("access_time", "s", Lower)],
     },
     Mock {
         name: "ping",
         timing: Real,
-        parameters: &["transport", "wait", "size"],
+        parameters: named!["transport", "wait", "size"],
         nodes: 2,
         metrics: &[("one_way", "s", Lower)],
     },
     Mock {
         name: "users",
         timing: Real,
-        parameters: &["users", "mix", "groups"],
+        parameters: named!["users", "mix", "groups"],
         nodes: 1,
         metrics: &[("jobs_per_minute", "jobs/min", Higher)],
     },
     Mock {
         name: "mpi-function",
         timing: Real,
-        parameters: &["function", "size", "nodes"],
+        parameters: named!["function", "size", "nodes"],
         nodes: 0,
         metrics: &[("call_time", "s", Lower)],
     },
     Mock {
         name: "hpl",
         timing: Real,
-        parameters: &["n", "block", "nodes"],
+        parameters: named!["n", "block", "nodes"],
         nodes: 0,
         metrics: &[("flops", "flop/s", Higher)],
     },
     Mock {
         name: "npb",
         timing: Real,
-        parameters: &["kernel", "class", "nodes"],
+        parameters: named!["kernel", "class", "nodes"],
         nodes: 0,
         metrics: &[("run_time", "s", Lower), ("time_communicating", "s", Neither)],
     },
     Mock {
         name: "files",
         timing: Real,
-        parameters: &["operation", "nodes"],
+        parameters: named!["operation", "nodes"],
         nodes: 0,
         metrics: &[("operation_time", "s", Lower)],
     },
     Mock {
         name: "primes",
         timing: Real,
-        parameters: &["threads", "limit"],
+        parameters: named!["threads", "limit"],
         nodes: 1,
         metrics: &[("run_time", "s", Lower)],
     },
     Mock {
         name: "oltp",
         timing: Real,
-        parameters: &["threads", "duration"],
+        parameters: named!["threads", "duration"],
         nodes: 1,
         metrics: &[("requests", "requests", Higher)],
     },
     Mock {
         name: "boinc",
         timing: Real,
-        parameters: &["ncpus", "start"],
+        parameters: named!["ncpus", "start"],
         nodes: 1,
         metrics: &[("donated_time", "s", Higher)],
     },

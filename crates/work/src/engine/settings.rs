@@ -2,6 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
+use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
 use std::io;
@@ -9,7 +10,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
 /// The parameters by which an application's engine is chosen and set up.
-pub const PARAMETERS: [&str; 4] = ["engine", "worker_cores", "worker_memory", "passes"];
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "engine",
+        "native",
+        "`native`, `spark`, or the address of your own cluster's master, spark://HOST:PORT",
+    ),
+    Parameter::new(
+        "worker_cores",
+        "this machine's over the slaves",
+        "cores an executor of Spark computes on",
+    ),
+    Parameter::new("worker_memory", "an eighth of this machine's over the nodes", "an executor's heap"),
+    Parameter::new("passes", "8", "the most passes until Spark's Java is taken for warm"),
+];
 
 /// How the address of a master begins.
 const SCHEME: &str = "spark://";
@@ -91,7 +105,9 @@ impl Engine {
         if own.is_none() && params.choice("engine", &["native", "spark"])? == "native" {
             // Where engines are compared, one is native beside what sets up the other.
             let chosen = params.get("engine").is_some();
-            return match PARAMETERS[1..].iter().find(|name| !chosen && params.get(name).is_some()) {
+            let mut set_up =
+                PARAMETERS.iter().map(|parameter| parameter.name).filter(|name| *name != "engine");
+            return match set_up.find(|name| !chosen && params.get(name).is_some()) {
                 None => Ok(Engine::Native),
                 Some(name) => Err(parameter(name, "it sets up Spark, and no engine is asked for".into())
                     .remedy(format!("leave out `{name}`, or ask for engine = \"spark\" (--engine spark)"))),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::{Params, Value};
 
@@ -13,6 +14,20 @@ pub const LARGEST_DATAGRAM: u64 = 65_507;
 /// The largest message over TCP that is taken: it is held in memory.
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
 
+/// What carries the messages, as a parameter.
+pub const TRANSPORT: Parameter = Parameter::new(
+    "transport",
+    "tcp",
+    "`tcp`, `udp`; between two ends on one host `unix` (a socket), `pipe`, `shared` (memory)",
+);
+
+/// Where both ends run, as a parameter.
+pub const PIN: Parameter =
+    Parameter::new("pin", "none", "processors of the measuring and of the serving end, \"0,1\"");
+
+/// Where a probe of one machine runs, as a parameter.
+pub const PIN_ONE: Parameter = Parameter::new("pin", "none", "a processor to run on");
+
 /// What carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -21,31 +36,44 @@ pub enum Transport {
     Tcp,
     /// UDP datagrams, one a message.
     Udp,
+    /// A Unix socket, between two ends on one host.
+    Unix,
+    /// A pipe each way, between two ends on one host.
+    Pipe,
+    /// Rings in shared memory, between two ends on one host.
+    Shared,
 }
 
 impl Transport {
+    /// Every one; what is not said is the first.
+    const ALL: [Transport; 5] =
+        [Transport::Tcp, Transport::Udp, Transport::Unix, Transport::Pipe, Transport::Shared];
+
     /// As it is written in a study.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
             Transport::Udp => "udp",
+            Transport::Unix => "unix",
+            Transport::Pipe => "pipe",
+            Transport::Shared => "shared",
         }
     }
 
     /// The parameter `transport`.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        Ok(match params.choice("transport", &["tcp", "udp"])? {
-            "udp" => Transport::Udp,
-            _ => Transport::Tcp,
-        })
+        let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
+        Ok(Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Tcp))
+    }
+
+    /// Whether messages may be lost on the way, or come twice.
+    pub fn loses(self) -> bool {
+        self == Transport::Udp
     }
 
     /// Refuses a message that this transport cannot carry.
     pub fn carries(self, size: Bytes) -> Result<(), Fault> {
-        let largest = match self {
-            Transport::Tcp => LARGEST_MESSAGE,
-            Transport::Udp => LARGEST_DATAGRAM,
-        };
+        let largest = if self == Transport::Udp { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
         if size.0 <= largest {
             return Ok(());
         }
@@ -57,7 +85,7 @@ impl Transport {
         .at("parameter `size`");
         Err(match self {
             Transport::Udp => fault.remedy("take a smaller size, or transport = \"tcp\""),
-            Transport::Tcp => fault.remedy("take a smaller size"),
+            _ => fault.remedy("take a smaller size"),
         })
     }
 }
@@ -98,6 +126,16 @@ pub fn pins(params: &Params) -> Result<[Option<usize>; 2], Fault> {
         [measuring] => Ok([Some(measuring), None]),
         [measuring, serving] => Ok([Some(measuring), Some(serving)]),
         _ => Err(wrong(value)),
+    }
+}
+
+/// The parameter `pin` of a probe of one machine.
+pub fn one_pin(params: &Params) -> Result<Option<usize>, Fault> {
+    match pins(params)? {
+        [one, None] => Ok(one),
+        _ => Err(Fault::usage("expected one processor")
+            .at("parameter `pin`")
+            .remedy("write for example pin = 0")),
     }
 }
 

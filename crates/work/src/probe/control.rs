@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use super::greeting::await_greeting;
+use super::greeting::{await_greeting, greet};
+use super::meeting::Spot;
 use super::{bandwidth, latency};
 use crate::peer::socket::{accept, broken, connect, gone, udp_beside};
 use crate::peer::{Line, Until};
 
 /// The version of this conversation; both ends refuse another one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// How much longer than it said a session may take, in seconds.
 pub const GRACE: f64 = 10.0;
@@ -43,12 +44,23 @@ pub enum Ask {
 pub enum Answer {
     /// The version, and the name of this end's clock where it has one.
     Hello { version: u32, clock: Option<String> },
-    /// Connect, say the token, and begin. `udp`: the port of the datagrams.
-    Ready { token: u64, udp: Option<u16> },
+    /// Connect, say the token, and begin.
+    Ready(Ready),
     /// What came.
     Counted(bandwidth::Counted),
     /// It will not do, and why.
     Refused { reason: String },
+}
+
+/// What the measuring end connects to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// What it has to say, so that nobody else is taken for it.
+    pub token: u64,
+    /// The port of the datagrams.
+    pub udp: Option<u16>,
+    /// Where two ends on one host meet.
+    pub spot: Option<Spot>,
 }
 
 /// Greets a serving end. Returns the conversation, and the name of its clock.
@@ -84,10 +96,10 @@ pub fn answer(line: &mut Line, until: &Until) -> Result<Answer, Fault> {
 }
 
 /// Asks for a session; what the serving end is ready with.
-pub fn ready(line: &mut Line, ask: &Ask, until: &Until) -> Result<(u64, Option<u16>), Fault> {
+pub fn ready(line: &mut Line, ask: &Ask, until: &Until) -> Result<Ready, Fault> {
     line.say(ask)?;
     match answer(line, until)? {
-        Answer::Ready { token, udp } => Ok((token, udp)),
+        Answer::Ready(ready) => Ok(ready),
         other => Err(unexpected(line.peer(), &other)),
     }
 }
@@ -108,9 +120,20 @@ pub fn expect_datagrams(
     let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
     let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
     let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
-    line.say(&Answer::Ready { token, udp: Some(port) })?;
+    line.say(&Answer::Ready(Ready { token, udp: Some(port), spot: None }))?;
     await_greeting(&socket, peer.ip(), token, until)?;
     Ok(socket)
+}
+
+/// The measuring end's UDP socket, to a serving end that is ready.
+pub fn datagrams_to(
+    target: SocketAddr,
+    line: &Line,
+    ready: &Ready,
+    until: &Until,
+) -> Result<UdpSocket, Fault> {
+    let port = ready.udp.ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))?;
+    greet(line.local()?.ip(), SocketAddr::new(target.ip(), port), ready.token, until)
 }
 
 /// The limit of a session that is to take `seconds`.

@@ -1,19 +1,29 @@
-//! Instruments that measure one thing about the path between two hosts, in
-//! real time: [`latency`] and [`bandwidth`]; and in virtual time: [`stream`].
+//! Instruments that measure one thing.
 //!
-//! One end *serves* ([`serve`]) and does as it is told; the other *measures*
+//! Of the path between two hosts, in real time: [`latency`] and [`bandwidth`]; and
+//! in virtual time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`]
+//! and [`pcie`].
+//!
+//! Between two hosts one end *serves* ([`serve`]) and does as it is told; the other *measures*
 //! and holds the results. They meet on one TCP port: a control connection says
 //! what to do, messages travel on sockets of their own. The two
 //! ends can be nodes of a scene (node 1 serves, node 0 measures), two hosts
 //! given by address, or both on this host ([`here`]).
 
+mod alone;
 mod arguments;
 pub mod bandwidth;
 mod clock;
 mod control;
+pub mod cores;
 mod greeting;
+pub mod kernel;
 pub mod latency;
+mod medium;
+mod meeting;
+pub mod memory;
 mod node;
+pub mod pcie;
 mod pin;
 mod server;
 mod settle;
@@ -21,4 +31,9 @@ pub mod stream;
 
 pub use crate::peer::{Until, listen};
 pub use arguments::Transport;
-pub use server::{Times, here, serve};
+pub use server::{Door, Times, here, serve};
+
+use crosstalk_core::record::Reading;
+
+/// Readings, each with how many observations it stands for.
+type Readings = Vec<(Reading, u64)>;

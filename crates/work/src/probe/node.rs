@@ -1,22 +1,21 @@
 //! A probe as a workload of two nodes: node 1 serves, node 0 measures.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
-use crosstalk_core::record::{Metric, Reading};
+use crosstalk_core::record::Metric;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
-use super::server::{Times, serve};
+use super::Readings;
+use super::server::{Door, Times, serve};
 use crate::peer::Until;
 use crate::peer::socket::listen;
-
-/// Readings, each with how many observations it stands for.
-type Readings = Vec<(Reading, u64)>;
 
 /// What node 0 does once it knows where node 1 listens.
 type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send>;
@@ -44,7 +43,7 @@ pub fn prepare(
         (1, 2) => {
             let address =
                 part.addresses.get(1).copied().ok_or_else(|| Fault::attempt("node 1 has no address"))?;
-            Node::Serves { listener: listen((address, 0).into())?, deadline }
+            Node::Serves { listener: listen((address, 0).into())?, scratch: part.scratch.clone(), deadline }
         }
         (node, nodes) => {
             return Err(Fault::usage(format!("a probe runs on two nodes, found node {node} of {nodes}")));
@@ -56,7 +55,7 @@ pub fn prepare(
 /// One of the two nodes, ready.
 enum Node {
     Measures { measure: Measure, deadline: Seconds },
-    Serves { listener: TcpListener, deadline: Seconds },
+    Serves { listener: TcpListener, scratch: PathBuf, deadline: Seconds },
 }
 
 impl Prepared for Node {
@@ -74,9 +73,10 @@ impl Prepared for Node {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         match *self {
-            Node::Serves { listener, deadline } => {
+            Node::Serves { listener, scratch, deadline } => {
                 let until = Until::new(deadline, cancelled);
-                until.blame(serve(&listener, Times::Once, &until, &mut |_| ()))?;
+                let door = Door { listener: &listener, scratch: Some(&scratch) };
+                until.blame(serve(door, Times::Once, &until, &mut |_| ()))?;
             }
             Node::Measures { measure, deadline } => {
                 let target = endpoints

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -27,21 +28,37 @@ pub enum Times {
     Forever,
 }
 
-/// Serves measuring ends that connect to `listener`. With [`Times::Forever`] a
+/// Where measuring ends come in.
+#[derive(Debug, Clone, Copy)]
+pub struct Door<'a> {
+    /// Where they connect.
+    pub listener: &'a TcpListener,
+    /// A folder that ends on this host see, too, where their networks are not one.
+    pub scratch: Option<&'a Path>,
+}
+
+impl<'a> From<&'a TcpListener> for Door<'a> {
+    fn from(listener: &'a TcpListener) -> Self {
+        Door { listener, scratch: None }
+    }
+}
+
+/// Serves measuring ends that come in at `door`. With [`Times::Forever`] a
 /// conversation that fails is told to `failed`, and the next is awaited.
-pub fn serve(
-    listener: &TcpListener,
+pub fn serve<'a>(
+    door: impl Into<Door<'a>>,
     times: Times,
     until: &Until,
     failed: &mut dyn FnMut(Fault),
 ) -> Result<(), Fault> {
+    let door = door.into();
     loop {
-        let (stream, peer) = accept(listener, until)?;
+        let (stream, peer) = accept(door.listener, until)?;
         let mut line = Line::new(stream)?;
         if !greeted(&mut line, until) {
             continue;
         }
-        match (converse(&mut line, listener, until).map_err(|f| f.at(peer.to_string())), times) {
+        match (converse(&mut line, door, until).map_err(|f| f.at(peer.to_string())), times) {
             (outcome, Times::Once) => return outcome,
             (Err(fault), _) if fault.kind == FaultKind::Interrupted || until.is_over() => return Err(fault),
             (Err(fault), Times::Forever) => failed(fault),
@@ -61,11 +78,11 @@ fn greeted(line: &mut Line, until: &Until) -> bool {
 }
 
 /// Does what is asked until the measuring end hangs up.
-fn converse(line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
+fn converse(line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
     while let Some(ask) = line.hear(until)? {
         let outcome = match ask {
-            Ask::Echo(session) => latency::echo(&session, line, listener, until),
-            Ask::Count(session) => bandwidth::count(&session, line, listener, until),
+            Ask::Echo(session) => latency::echo(&session, line, door, until),
+            Ask::Count(session) => bandwidth::count(&session, line, door, until),
             Ask::Hello { .. } | Ask::Finished => Ok(()),
         };
         if let Err(fault) = outcome {

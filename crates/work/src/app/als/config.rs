@@ -1,28 +1,27 @@
 //! What a study says about an ALS run.
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, Value, parameter};
 use std::path::PathBuf;
 
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The names of the parameters.
-pub const PARAMETERS: &[&str] = &[
-    "slaves",
-    "scale",
-    "ratings",
-    "personal",
-    "rank",
-    "lambda",
-    "iterations",
-    "recommend",
-    "seed",
-    "output",
-    engine::PARAMETERS[0],
-    engine::PARAMETERS[1],
-    engine::PARAMETERS[2],
-    engine::PARAMETERS[3],
+/// The parameters.
+pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
+
+const OWN: &[Parameter] = &[
+    Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),
+    Parameter::new("scale", "1", "of the generated ratings: 100,004 times that, 0.1 to 1000"),
+    Parameter::new("ratings", "generated", "a file as MovieLens's ratings.csv instead, on the master's node"),
+    Parameter::new("personal", "generated", "a file with the new user's ratings"),
+    Parameter::new("rank", "[8, 12]", "numbers in a factor vector: one, or a list"),
+    Parameter::new("lambda", "[0.1, 10]", "weight of the regularisation: one, or a list"),
+    Parameter::new("iterations", "[10, 20]", "of each model: one, or a list"),
+    Parameter::new("recommend", "50", "films recommended to the new user"),
+    Parameter::new("seed", "1", "of the generated ratings, and of what models start from"),
+    Parameter::new("output", "none", "a directory for the best model and the recommendations"),
 ];
 
 /// The largest scale: 100 million ratings.

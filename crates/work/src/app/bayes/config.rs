@@ -1,6 +1,7 @@
 //! What a study says about a run.
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
@@ -13,32 +14,38 @@ use crate::app::mapreduce::budget;
 use crate::app::mapreduce::record::Tally;
 use crate::engine::{Engine, settings as engine};
 
-/// The names of the parameters.
-pub const PARAMETERS: &[&str] = &[
-    "slaves",
-    "documents",
-    "document_words",
-    "vocabulary",
-    "categories",
-    "topical",
-    "mislabelled",
-    "seed",
-    "corpus",
-    "remove_labels",
-    "ngrams",
-    "min_support",
-    "max_df",
-    "test_percent",
-    "split_seed",
-    "alpha",
-    "norm",
-    "memory_limit",
-    "scratch",
-    "output",
-    engine::PARAMETERS[0],
-    engine::PARAMETERS[1],
-    engine::PARAMETERS[2],
-    engine::PARAMETERS[3],
+/// The parameters.
+pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
+
+const OWN: &[Parameter] = &[
+    Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),
+    Parameter::new("documents", "2000", "articles of the generated corpus"),
+    Parameter::new("document_words", "400", "words of a generated article"),
+    Parameter::new("vocabulary", "50000", "different words of the generated corpus"),
+    Parameter::new("categories", "25", "of the generated corpus"),
+    Parameter::new("topical", "0.3", "probability that a word of a generated article is about its topic"),
+    Parameter::new("mislabelled", "0.1", "share of the generated articles that get another topic's category"),
+    Parameter::new("seed", "1", "of the generated corpus"),
+    Parameter::new(
+        "corpus",
+        "generated",
+        "a MediaWiki export instead, on the master's node; bz2 if its name ends so",
+    ),
+    Parameter::new("remove_labels", "false", "whether category links are taken out of the text"),
+    Parameter::new("ngrams", "2", "1: words; 2: pairs of neighbours, too"),
+    Parameter::new("min_support", "2", "a word or pair must occur so often in all"),
+    Parameter::new("max_df", "99", "and in no more than this percentage of the articles"),
+    Parameter::new("test_percent", "20", "of the articles are held back"),
+    Parameter::new("split_seed", "1", "chooses which"),
+    Parameter::new("alpha", "1", "smoothing"),
+    Parameter::new("norm", "false", "whether each label's weights are made to add up to 1"),
+    Parameter::new(
+        "memory_limit",
+        "the node's memory; in real time 1 GiB",
+        "for each slave, at least 256 KiB; what is beyond is spilled",
+    ),
+    Parameter::new("scratch", "the system's temporary directory", "where slaves spill to"),
+    Parameter::new("output", "none", "a directory for the decisions, a file a slave"),
 ];
 
 /// Those that shape generated corpora.

@@ -1,6 +1,7 @@
 //! What a study says about a PageRank run.
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
@@ -9,21 +10,19 @@ use super::rmat::Rmat;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The names of the parameters.
-pub const PARAMETERS: &[&str] = &[
-    "slaves",
-    "scale",
-    "edge_factor",
-    "graph",
-    "iterations",
-    "reset",
-    "variant",
-    "seed",
-    "output",
-    engine::PARAMETERS[0],
-    engine::PARAMETERS[1],
-    engine::PARAMETERS[2],
-    engine::PARAMETERS[3],
+/// The parameters.
+pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
+
+const OWN: &[Parameter] = &[
+    Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),
+    Parameter::new("scale", "16", "of the generated graph: 2^scale ids, up to 28"),
+    Parameter::new("edge_factor", "16", "edges of the generated graph for each id"),
+    Parameter::new("graph", "generated", "an edge list instead: a file on every node, plain or gzip"),
+    Parameter::new("iterations", "3", "of the recurrence"),
+    Parameter::new("reset", "0.15", "probability of starting anew somewhere"),
+    Parameter::new("variant", "graphx", "`graphx`, or `graphx-normalised`: ranks scaled once at the end"),
+    Parameter::new("seed", "1", "of the generated graph"),
+    Parameter::new("output", "none", "a directory for the ranks, a file a slave"),
 ];
 
 /// The largest scale: vertex ids must stay within [`LARGEST_ID`].

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -13,8 +13,10 @@ use crate::peer::socket::passing;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, GRACE, expect, expect_datagrams, limit, token};
+use crate::probe::control::{Answer, GRACE, expect_datagrams, limit, token};
+use crate::probe::medium::{Medium, over};
 use crate::probe::pin::pin;
+use crate::probe::server::Door;
 
 /// How long no datagram comes after the last was sent: then none will.
 const QUIET: Duration = Duration::from_millis(100);
@@ -38,33 +40,29 @@ pub struct Counted {
 }
 
 /// Serves one session of the probe.
-pub fn count(session: &Session, line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
+pub fn count(session: &Session, line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
     session.transport.carries(Bytes(session.size))?;
     let until = limit(session.seconds, until);
     let _pinned = pin(session.pin)?;
     let overhead = clock::overhead();
     let token = token();
     let mut tally = Tally::new(session)?;
-    match session.transport {
-        Transport::Tcp => {
-            line.say(&Answer::Ready { token, udp: None })?;
-            stream(expect(listener, token, &until)?, session, &mut tally, &until)?;
-        }
-        Transport::Udp => {
-            let socket = expect_datagrams(listener, line, token, &until)?;
-            datagrams(&socket, session, token, &mut tally, line, &until)?;
-        }
+    if session.transport == Transport::Udp {
+        let socket = expect_datagrams(door.listener, line, token, &until)?;
+        datagrams(&socket, session, token, &mut tally, line, &until)?;
+    } else {
+        let medium = Medium::serve(session.transport, door, line, token, Some(TICK), &until)?;
+        over!(medium, end => stream(end, session, &mut tally, &until)?);
     }
     line.say(&Answer::Counted(tally.counted(overhead)))
 }
 
-/// Counts a TCP stream until its end.
-fn stream(mut socket: TcpStream, session: &Session, tally: &mut Tally, until: &Until) -> Result<(), Fault> {
+/// Counts a stream until its end.
+fn stream(mut end: impl Read, session: &Session, tally: &mut Tally, until: &Until) -> Result<(), Fault> {
     let failed = |e: io::Error| Fault::attempt(format!("the connection failed: {e}"));
-    socket.set_read_timeout(Some(TICK)).map_err(failed)?;
     let mut buffer = vec![0; (session.size as usize).max(LEAST_BUFFER)];
     loop {
-        match socket.read(&mut buffer) {
+        match end.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => tally.add(n),
             Err(e) if passing(&e) => until.check("the next bytes")?,

@@ -1,4 +1,4 @@
-//! How many bits a second get through, over TCP or UDP, for writes of a size.
+//! How many bits a second get through, over any transport, for writes of a size.
 //!
 //! The measuring end sends, the serving end counts. What was *received* is the
 //! truth: what was written may still lie in a buffer or be lost. The first
@@ -33,7 +33,7 @@ use crate::Declared;
 /// The probe as a workload.
 pub const BANDWIDTH: Declared<Spec> = Declared {
     name: "bandwidth",
-    title: "Bits a second over TCP or UDP, for writes of a size",
+    title: "Bits a second, over any transport, for writes of a size",
     parameters: spec::PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),

@@ -66,10 +66,8 @@ impl Outcome {
         let at = settling.at;
         let warm_up = at as f64 * interval;
         let early: u64 = whole[..at].iter().sum();
-        let lost = match spec.transport {
-            Transport::Tcp => None,
-            Transport::Udp => Some(1.0 - (counted.receives as f64 / sent.writes.max(1) as f64).min(1.0)),
-        };
+        let received = || counted.receives as f64 / sent.writes.max(1) as f64;
+        let lost = spec.transport.loses().then(|| 1.0 - received().min(1.0));
         Ok(Outcome {
             size,
             transport: spec.transport,

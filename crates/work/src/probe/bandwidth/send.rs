@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::peer::socket::{broken, gone, passing};
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, Ask, answer, data, open, ready, unexpected};
-use crate::probe::greeting::greet;
+use crate::probe::control::{Answer, Ask, answer, datagrams_to, open, ready, unexpected};
+use crate::probe::medium::{Medium, over};
 use crate::probe::pin::pin;
 
 /// A connection that takes no byte for so long leads to nobody.
@@ -57,19 +57,14 @@ fn session(
     spec: &Spec,
     until: &Until,
 ) -> Result<(Sent, Counted), Fault> {
-    let (token, port) = ready(line, &Ask::Count(spec.session(size)), until)?;
-    let sent = match spec.transport {
-        Transport::Tcp => {
-            let socket = data(target, token, until)?;
-            stream(&socket, size, Budget::new(spec, until), line, until)?
-            // Dropped here: the end of the stream tells the serving end to stop counting.
-        }
-        Transport::Udp => {
-            let port = port.ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))?;
-            let there = SocketAddr::new(target.ip(), port);
-            let socket = greet(line.local()?.ip(), there, token, until)?;
-            datagrams(&socket, size, spec.rate, Budget::new(spec, until), line, until)?
-        }
+    let ready = ready(line, &Ask::Count(spec.session(size)), until)?;
+    let sent = if spec.transport == Transport::Udp {
+        let socket = datagrams_to(target, line, &ready, until)?;
+        datagrams(&socket, size, spec.rate, Budget::new(spec, until), line, until)?
+    } else {
+        let medium = Medium::meet(spec.transport, target, &ready, Some(TICK), until)?;
+        over!(medium, end => stream(end, size, Budget::new(spec, until), line, until)?)
+        // Dropped there: the end of the stream tells the serving end to stop counting.
     };
     line.say(&Ask::Finished)?;
     match answer(line, until)? {
@@ -94,22 +89,21 @@ impl Budget {
     }
 }
 
-/// Writes of `size` bytes into a TCP connection.
+/// Writes of `size` bytes into a stream.
 fn stream(
-    mut socket: &TcpStream,
+    mut end: impl Write,
     size: Bytes,
     budget: Budget,
     line: &Line,
     until: &Until,
 ) -> Result<Sent, Fault> {
     let failed = |e: io::Error| broken(line.peer(), &e);
-    socket.set_write_timeout(Some(TICK)).map_err(failed)?;
     let payload = vec![0x5a; size.0 as usize];
     let mut sent = Sent::default();
     let (mut now, mut moved) = (budget.begin, budget.begin);
     while now < budget.end && sent.bytes < budget.bytes && !until.cancelled() {
         let write = size.0.min(budget.bytes - sent.bytes) as usize;
-        let written = socket.write(&payload[..write]);
+        let written = end.write(&payload[..write]);
         now = clock::now();
         match written {
             Ok(n) => {
@@ -124,7 +118,6 @@ fn stream(
     }
     until.check("the measurement to end")?;
     sent.seconds = (now - budget.begin) as f64 * 1e-9;
-    socket.shutdown(Shutdown::Write).map_err(failed)?;
     Ok(sent)
 }
 

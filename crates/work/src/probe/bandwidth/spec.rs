@@ -3,13 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{BitRate, Bytes, Seconds};
 use crosstalk_core::value::{Params, Value};
 
-use crate::probe::arguments::{Transport, duration, pins, positive, sizes};
+use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
 
 /// The parameters of the probe.
-pub const PARAMETERS: &[&str] = &["transport", "size", "duration", "bytes", "rate", "interval", "pin"];
+pub const PARAMETERS: Parameters = Parameters(&[&[
+    TRANSPORT,
+    Parameter::new("size", "1400 B over UDP, else 64 KiB", "of a write: one, or a list"),
+    Parameter::new("duration", "2 s", "of each size, at most"),
+    Parameter::new("bytes", "no limit", "sent at most"),
+    Parameter::new("rate", "what the socket takes", "of datagrams, in bits a second (UDP)"),
+    Parameter::new("interval", "10 ms", "of the series"),
+    PIN,
+]]);
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,17 +40,12 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// From a workload's parameters: `transport` (`tcp`, `udp`), `size` (64 KiB over
-    /// TCP, 1,400 B over UDP; one or a list), `duration` (2 s), `bytes`, `rate`
-    /// (UDP only), `interval` (10 ms), `pin` (`none`; `"0,1"`).
+    /// From a workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
-        let default = match transport {
-            Transport::Tcp => Bytes(65_536),
-            // Fits an Ethernet frame, so that one datagram is one packet.
-            Transport::Udp => Bytes(1400),
-        };
+        // A datagram that fits an Ethernet frame is one packet.
+        let default = if transport == Transport::Udp { Bytes(1400) } else { Bytes(65_536) };
         let sizes = sizes(params, default)?;
         sizes.iter().try_for_each(|size| transport.carries(*size))?;
         let bytes = params.get("bytes").map(|_| params.size("bytes", Bytes(1))).transpose()?;
@@ -82,8 +86,8 @@ impl Spec {
 fn rate(params: &Params, transport: Transport) -> Result<Option<BitRate>, Fault> {
     let rate = match params.get("rate") {
         None => return Ok(None),
-        Some(_) if transport == Transport::Tcp => {
-            return Err(Fault::usage("TCP finds its rate by itself")
+        Some(_) if transport != Transport::Udp => {
+            return Err(Fault::usage(format!("`{}` finds its rate by itself", transport.name()))
                 .at("parameter `rate`")
                 .remedy("leave `rate` out, or take transport = \"udp\""));
         }

@@ -1,7 +1,5 @@
 //! The serving end: sends back what comes.
 
-use std::net::TcpListener;
-
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
@@ -11,30 +9,26 @@ use crate::peer::socket::broken;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, GRACE, expect, expect_datagrams, limit, token};
+use crate::probe::control::{GRACE, expect_datagrams, limit, token};
+use crate::probe::medium::{Medium, over};
 use crate::probe::pin::pin;
-use crate::probe::server::closed;
+use crate::probe::server::{Door, closed};
 
 /// Serves one session of the probe.
-pub fn echo(session: &Session, line: &mut Line, listener: &TcpListener, until: &Until) -> Result<(), Fault> {
+pub fn echo(session: &Session, line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
     session.transport.carries(Bytes(session.size))?;
     let until = limit(session.seconds, until);
     let _pinned = pin(session.pin)?;
     let token = token();
     let peer = line.peer();
-    match session.transport {
-        Transport::Tcp => {
-            line.say(&Answer::Ready { token, udp: None })?;
-            let socket = expect(listener, token, &until)?;
-            let wire = Stream::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
-            reflect(wire, session, line, &until)
-        }
-        Transport::Udp => {
-            let socket = expect_datagrams(listener, line, token, &until)?;
-            let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
-            reflect(wire, session, line, &until)
-        }
+    if session.transport == Transport::Udp {
+        let socket = expect_datagrams(door.listener, line, token, &until)?;
+        let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
+        return reflect(wire, session, line, &until);
     }
+    let nap = session.mode.nap(TICK);
+    let medium = Medium::serve(session.transport, door, line, token, nap, &until)?;
+    over!(medium, stream => reflect(Stream::new(stream, session.mode), session, line, &until))
 }
 
 /// Sends every message back, until the measuring end has something else to say.

@@ -1,4 +1,4 @@
-//! How long a message takes there and back, over TCP or UDP, against its size.
+//! How long a message takes there and back, over any transport, against its size.
 //!
 //! A *ping-pong*: the measuring end sends one message, the serving end sends it
 //! back, and only then comes the next. What is timed is the **round trip**, by
@@ -36,7 +36,7 @@ use crate::Declared;
 /// The probe as a workload.
 pub const LATENCY: Declared<Spec> = Declared {
     name: "latency",
-    title: "Round trip of a message over TCP or UDP, against its size",
+    title: "Round trip of a message, over any transport, against its size",
     parameters: spec::PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),

@@ -96,7 +96,7 @@ impl Outcome {
             let name = PERCENTILES.iter().find(|(known, _)| known == q).map(|(_, name)| *name);
             readings.extend(name.map(|name| value(name, *v, n)));
         }
-        if self.transport == Transport::Udp {
+        if self.transport.loses() {
             readings.push(value("lost", self.lost as f64 / self.sent.max(1) as f64, self.sent));
         }
         let (warm_up, n) = value("warm_up", self.warm_up as f64, 1);

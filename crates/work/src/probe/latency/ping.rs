@@ -13,8 +13,8 @@ use crate::peer::socket::{broken, gone};
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Ask, answer, data, open, ready};
-use crate::probe::greeting::greet;
+use crate::probe::control::{Ask, answer, datagrams_to, open, ready};
+use crate::probe::medium::{Medium, over};
 use crate::probe::pin::pin;
 
 /// Room for so many messages a second of measuring: more than a core can do.
@@ -73,21 +73,15 @@ fn session(
     spec: &Spec,
     until: &Until,
 ) -> Result<Samples, Fault> {
-    let failed = |e: std::io::Error| broken(target, &e);
-    let (token, port) = ready(line, &Ask::Echo(session.clone()), until)?;
+    let ready = ready(line, &Ask::Echo(session.clone()), until)?;
     let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
-    let samples = match session.transport {
-        Transport::Tcp => {
-            let wire = Stream::new(data(target, token, until)?, session.mode, nap).map_err(failed)?;
-            ping_pong(wire, line, session, spec, until)
-        }
-        Transport::Udp => {
-            let port = port.ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))?;
-            let there = SocketAddr::new(target.ip(), port);
-            let socket = greet(line.local()?.ip(), there, token, until)?;
-            let wire = Datagrams::new(socket, session.mode, nap).map_err(failed)?;
-            ping_pong(wire, line, session, spec, until)
-        }
+    let samples = if session.transport == Transport::Udp {
+        let socket = datagrams_to(target, line, &ready, until)?;
+        let wire = Datagrams::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
+        ping_pong(wire, line, session, spec, until)
+    } else {
+        let medium = Medium::meet(session.transport, target, &ready, session.mode.nap(nap), until)?;
+        over!(medium, stream => ping_pong(Stream::new(stream, session.mode), line, session, spec, until))
     }?;
     line.say(&Ask::Finished)?;
     Ok(samples)
@@ -172,12 +166,12 @@ fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Until
         // It has nothing to say in mid-run but that it will not go on.
         answer(line, until)?;
     }
-    match session.transport {
-        Transport::Udp => Ok(()),
-        Transport::Tcp => Err(Fault::attempt("the other end does not answer, though the connection stands")
-            .at(line.peer().to_string())
-            .remedy("see whether it is stopped or overloaded, or allow a longer `patience`")),
+    if session.transport.loses() {
+        return Ok(());
     }
+    Err(Fault::attempt("the other end does not answer, though the connection stands")
+        .at(line.peer().to_string())
+        .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"))
 }
 
 /// The time of arrival that a reply carries.

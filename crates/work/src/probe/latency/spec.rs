@@ -1,15 +1,32 @@
 //! What to measure, as parameters say it and as the serving end is told.
 
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::Params;
 
-use crate::probe::arguments::{Transport, duration, pins, positive, sizes};
+use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
 
 /// The parameters of the probe.
-pub const PARAMETERS: &[&str] = &["transport", "size", "mode", "pin", "duration", "patience"];
+pub const PARAMETERS: Parameters = Parameters(&[&[
+    TRANSPORT,
+    Parameter::new("size", "64 B", "of a message: one, or a list"),
+    Parameter::new(
+        "mode",
+        "blocking",
+        "`blocking`: an end sleeps until a message is there; `polling`: it never sleeps",
+    ),
+    PIN,
+    Parameter::new("duration", "1 s", "of each size"),
+    Parameter::new(
+        "patience",
+        "200 ms over UDP, else 5 s",
+        "after which a reply counts as lost, or the other end as gone",
+    ),
+]]);
 
 /// How an end waits for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +39,11 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// How long a wait lasts that sleeps for `nap` at most; `None`: it does not sleep.
+    pub fn nap(self, nap: Duration) -> Option<Duration> {
+        (self == Mode::Blocking).then_some(nap)
+    }
+
     /// As it is written in a study.
     pub fn name(self) -> &'static str {
         match self {
@@ -44,15 +66,13 @@ pub struct Spec {
     pub pin: [Option<usize>; 2],
     /// How long each size is measured.
     pub duration: Seconds,
-    /// How long to wait for a reply: over UDP it then counts as lost, over TCP
-    /// the other end counts as gone.
+    /// How long to wait for a reply: over UDP it then counts as lost, else the
+    /// other end counts as gone.
     pub patience: Seconds,
 }
 
 impl Spec {
-    /// From a workload's parameters: `transport` (`tcp`, `udp`), `size` (64 B; one
-    /// or a list), `mode` (`blocking`, `polling`), `pin` (`none`; `"0,1"`),
-    /// `duration` (1 s), `patience` (200 ms over UDP, 5 s over TCP).
+    /// From a workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
@@ -62,10 +82,7 @@ impl Spec {
             "polling" => Mode::Polling,
             _ => Mode::Blocking,
         };
-        let patience = match transport {
-            Transport::Tcp => Seconds(5.0),
-            Transport::Udp => Seconds(0.2),
-        };
+        let patience = if transport.loses() { Seconds(0.2) } else { Seconds(5.0) };
         Ok(Spec {
             transport,
             sizes,

@@ -1,4 +1,4 @@
-//! One message's way out and in, over TCP or UDP, sleeping or spinning.
+//! One message's way out and in, over a stream or in datagrams, sleeping or spinning.
 //!
 //! A message carries its number in its first eight bytes (fewer where it is
 //! shorter), so that a late reply is not taken for another's, and, where both
@@ -6,7 +6,7 @@
 //! in the next eight. Little-endian.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -45,12 +45,12 @@ pub enum Arrival {
     Closed,
 }
 
-/// A socket that messages travel on.
+/// What messages travel on.
 pub trait Wire {
     /// Sends a whole message; gives up at `deadline` (nanoseconds of the probes'
     /// clock) where the other end does not take it.
     fn put(&mut self, message: &[u8], deadline: u64) -> io::Result<()>;
-    /// Waits a while for a message of at most `into.len()` bytes: over TCP for
+    /// Waits a while for a message of at most `into.len()` bytes: over a stream for
     /// exactly as many, keeping what came of it for the next call.
     fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival>;
 }
@@ -72,28 +72,25 @@ fn wait(mode: Mode, mut receive: impl FnMut() -> io::Result<usize>) -> io::Resul
     Ok(None)
 }
 
-/// Messages as stretches of a TCP connection.
-pub struct Stream {
-    socket: TcpStream,
+/// Messages as stretches of a stream of bytes.
+pub struct Stream<S> {
+    stream: S,
     mode: Mode,
     filled: usize,
 }
 
-impl Stream {
-    /// Over `socket`; asleep, a wait lasts at most `nap`.
-    pub fn new(socket: TcpStream, mode: Mode, nap: Duration) -> io::Result<Self> {
-        socket.set_nonblocking(mode == Mode::Polling)?;
-        socket.set_read_timeout(Some(nap))?;
-        socket.set_write_timeout(Some(nap))?;
-        Ok(Stream { socket, mode, filled: 0 })
+impl<S> Stream<S> {
+    /// Over a stream whose reading and writing end after a while (asleep) or at once (polling).
+    pub fn new(stream: S, mode: Mode) -> Self {
+        Stream { stream, mode, filled: 0 }
     }
 }
 
-impl Wire for Stream {
+impl<S: Read + Write> Wire for Stream<S> {
     #[inline]
     fn put(&mut self, mut message: &[u8], deadline: u64) -> io::Result<()> {
         while !message.is_empty() {
-            match self.socket.write(message) {
+            match self.stream.write(message) {
                 Ok(n) => message = &message[n..],
                 Err(e) if passing(&e) && clock::now() < deadline => {}
                 Err(e) => return Err(e),
@@ -105,8 +102,8 @@ impl Wire for Stream {
     #[inline]
     fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival> {
         while self.filled < into.len() {
-            let (socket, rest) = (&mut self.socket, &mut into[self.filled..]);
-            match wait(self.mode, || socket.read(rest))? {
+            let (stream, rest) = (&mut self.stream, &mut into[self.filled..]);
+            match wait(self.mode, || stream.read(rest))? {
                 Some(0) => return Ok(Arrival::Closed),
                 Some(n) => self.filled += n,
                 None => return Ok(Arrival::NotYet),

@@ -11,6 +11,7 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
@@ -32,7 +33,10 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const TAG: u32 = 0;
 
-const PARAMETERS: &[&str] = &["size", "count"];
+const PARAMETERS: Parameters = Parameters(&[&[
+    Parameter::new("size", "4 KiB", "of a message"),
+    Parameter::new("count", "15 to 5,000, up to 8 MiB", "messages that are timed"),
+]]);
 
 /// The probe.
 pub const STREAM: Declared<Load> = Declared {

@@ -6,10 +6,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, Value};
 
 /// The parameters of the workload.
-pub const PARAMETERS: &[&str] = &["argv", "nodes", "env", "log"];
+pub const PARAMETERS: Parameters = Parameters(&[&[
+    Parameter::new("argv", "", "the program and its arguments, a list; no shell is asked"),
+    Parameter::new("nodes", "1", "on how many nodes it runs at once"),
+    Parameter::new("env", "none", "pairs of a variable's name and its value"),
+    Parameter::new("log", "none", "a directory for what each node's program writes"),
+]]);
 
 /// The parameter `argv`: the program and its arguments. A text is a program
 /// without arguments; nothing is split at blanks, and no shell is asked.

@@ -33,6 +33,7 @@ mod part;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
+use crosstalk_core::parameter::Parameters;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
@@ -60,7 +61,7 @@ impl Workload for Command {
         "Your own program, on every node at once"
     }
 
-    fn parameters(&self) -> &'static [&'static str] {
+    fn parameters(&self) -> Parameters {
         PARAMETERS
     }
 

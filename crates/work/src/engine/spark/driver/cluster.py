@@ -185,6 +185,9 @@ def settings(master, said):
         # A pass of `bayes` has more generated classes than Spark keeps by itself:
         # every pass would compile them anew, and none would ever be warm.
         "spark.sql.codegen.cache.maxEntries": "2000",
+        # A table that is sent everywhere is waited for as long as the attempt may take,
+        # and not for five minutes, in which large inputs are not even counted.
+        "spark.sql.broadcastTimeout": "-1",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": os.path.join(scratch, "warehouse"),
         # One file, plain, to be read while it grows.

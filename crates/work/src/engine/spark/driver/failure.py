@@ -40,15 +40,17 @@ def reason(exception):
 
 
 def of_java(exception):
-    """The first line that the deepest cause says, with its class where that says
-    nothing or does not tell by itself what is meant."""
+    """The first line that the deepest cause says which says anything, with its class
+    where that does not tell by itself what is meant."""
+    message = ""
     try:
-        while exception.getCause() is not None:
+        while exception is not None:
+            said = first_line(exception.getMessage() or "")
+            if said or not message:
+                message, name = said, exception.getClass().getSimpleName()
             exception = exception.getCause()
-        message, name = exception.getMessage(), exception.getClass().getSimpleName()
     except (Py4JError, ConnectionError):
         return "Spark's driver JVM has ended"
-    message = first_line(message or "")
     return message if name == "SparkException" and message else f"{name}: {message}".rstrip(": ")
 
 

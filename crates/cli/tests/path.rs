@@ -1,0 +1,104 @@
+//! `crosstalk path`: what latencies are made of.
+
+mod common;
+
+use common::{crosstalk, stderr, stdout};
+use serde_json::Value;
+
+fn path(args: &[&str]) -> String {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = crosstalk(dir.path(), &[&["path"], args].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn told(args: &[&str]) -> Value {
+    let text = path(&[args, &["--json"]].concat());
+    serde_json::from_str(text.lines().last().expect("a line")).expect("JSON")
+}
+
+#[test]
+fn the_published_example_comes_out_and_what_it_leaves_open_is_said() {
+    let shown = path(&["pcie-fabric"]);
+    assert!(shown.starts_with("PCI Express fabric: 720 ns to 1.10 µs\n"), "{shown}");
+    assert!(shown.contains("  cable, 5.00 m") && shown.contains("130 ns to 150 ns"), "{shown}");
+    assert!(shown.contains("the components explain its lower end"), "{shown}");
+    assert!(shown.contains("leave 400 ns (26.7 %) of its upper end unexplained"), "{shown}");
+    let told = told(&["pcie-fabric"]);
+    assert_eq!(told["origin"], "computed");
+    assert!((told["seconds"]["low"].as_f64().expect("a time") - 720e-9).abs() < 1e-15, "{told}");
+    assert_eq!(told["hops"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
+fn the_stages_of_a_packet_on_dpdk_leave_as_much_open_as_the_publication() {
+    let told = told(&["ethernet-10g-dpdk"]);
+    let (sum, all) = (&told["seconds"]["low"], &told["published"]["low"]);
+    let open = 1.0 - sum.as_f64().expect("a time") / all.as_f64().expect("a time");
+    assert!((open - 0.62).abs() < 0.005, "{open}: 62 % are not separated in print");
+}
+
+#[test]
+fn every_interconnect_stands_beside_what_is_published() {
+    let shown = path(&[]);
+    let row = |name: &str| shown.lines().find(|line| line.split(' ').next() == Some(name)).expect("a row");
+    assert!(row("qpi").ends_with("30.0 ns to 35.0 ns"), "{shown}");
+    assert!(row("ethernet-10g").contains("780 ns and up") && row("ethernet-10g").ends_with("2.03 µs and up"));
+    assert!(row("tia-942-ethernet").ends_with('–'), "{shown}");
+}
+
+#[test]
+fn a_path_of_ones_own_with_a_time_of_ones_own() {
+    let words = ["memory-to-nic", "cable 40 m", "memory-to-nic"];
+    assert!(path(&words).starts_with("the path: 740 ns to 1.10 µs"));
+    let with = ["--with", "memory-to-nic=0.2 us..300 ns"];
+    let shown = path(&[&words[..], &with].concat());
+    assert!(shown.starts_with("the path: 600 ns to 800 ns") && shown.contains("(given)"), "{shown}");
+}
+
+#[test]
+fn size_and_other_messages_add_what_their_formulas_say() {
+    // 1,250 B at 10 Gbit/s take 1 µs; five cut-through switches at 50 % add half of that each.
+    let told = told(&["tia-942-ethernet", "--size", "1250 B", "--utilisation", "50 %"]);
+    assert_eq!(told["origin"], "predicted");
+    let seconds = |key: &str| told[key].as_f64().expect("a time");
+    assert!(
+        (seconds("serialising") - 1e-6).abs() < 1e-15 && (seconds("queueing") - 2.5e-6).abs() < 1e-15,
+        "{told}"
+    );
+}
+
+#[test]
+fn what_cannot_be_added_up_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (args, says) in [
+        (&["pcie-fabrik"] as &[&str], "did you mean `pcie-fabric`?"),
+        (&["cable"], "write for example \"cable 5 m\""),
+        (&["qpi-hop", "cabel 5 m"], "did you mean `cable`?"),
+        (&["qpi-hop 5 m"], "is no cable"),
+        (&["qpi-hop", "--size", "64 B"], "--rate '10 Gbit/s'"),
+        (&["qpi", "--utilisation", "70 %"], "--size '1500 B'"),
+        (&["qpi", "--size", "64 B", "--utilisation", "100 %"], "below 100 %"),
+        (&["qpi", "--size", "64 B", "--rate", "0 bit/s"], "above zero"),
+        (&["qpi", "--with", "qpi-hop"], "NAME=TIME"),
+        (&["qpi", "--with", "qpi-hop=3 ns..2 ns"], "NAME=LOW..HIGH"),
+        (&["qpi", "--with", "qip-hop=3 ns"], "did you mean `qpi-hop`?"),
+    ] {
+        let output = crosstalk(dir.path(), &[&["path"], args].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_component_shown_is_a_component_of_ones_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = stdout(&crosstalk(dir.path(), &["show", "infiniband-switch"]));
+    std::fs::create_dir_all(dir.path().join("my/components")).expect("a folder");
+    let faster = shown.replace("1e-7", "9e-8");
+    assert_ne!(shown, faster, "{shown}");
+    std::fs::write(dir.path().join("my/components/mine.toml"), faster).expect("writes");
+    let output = crosstalk(dir.path(), &["path", "infiniband-fdr-x4", "--catalogue", "my"]);
+    assert!(stdout(&output).starts_with("InfiniBand FDR x4: 680 ns"), "{}", stdout(&output));
+}

@@ -1,0 +1,172 @@
+//! What carries bytes in order between the two ends: made by both in the same
+//! words, and then read and written as any stream.
+
+use rustix::io::ioctl_fionbio;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use crosstalk_comm::ring::{Ring, Side, memory};
+use crosstalk_core::Fault;
+use crosstalk_host::nudge::Nudged;
+
+use super::arguments::Transport;
+use super::control::{Answer, Ready, data, expect};
+use super::meeting::{Meeting, give, meet, take};
+use super::server::Door;
+use crate::peer::socket::broken;
+use crate::peer::{Line, Until};
+
+/// A stream of bytes each way. Reading and writing sleep no longer than the nap it was
+/// made with; without one they never sleep.
+#[derive(Debug)]
+pub enum Medium {
+    /// A TCP connection without Nagle's delay.
+    Tcp(TcpStream),
+    /// A Unix socket.
+    Unix(UnixStream),
+    /// A pipe each way.
+    Pipe(Pipe),
+    /// Rings in memory that both ends see.
+    Shared(Ring),
+}
+
+/// `$body` with `$stream` being the stream that a medium is, compiled for each.
+macro_rules! over {
+    ($medium:expr, $stream:ident => $body:expr) => {
+        match $medium {
+            $crate::probe::medium::Medium::Tcp($stream) => $body,
+            $crate::probe::medium::Medium::Unix($stream) => $body,
+            $crate::probe::medium::Medium::Pipe($stream) => $body,
+            $crate::probe::medium::Medium::Shared($stream) => $body,
+        }
+    };
+}
+pub(crate) use over;
+
+impl Medium {
+    /// The serving end's: says that it is ready, and waits for the measuring end.
+    pub fn serve(
+        transport: Transport,
+        door: Door,
+        line: &mut Line,
+        token: u64,
+        nap: Option<Duration>,
+        until: &Until,
+    ) -> Result<Self, Fault> {
+        if transport == Transport::Tcp {
+            line.say(&Answer::Ready(Ready { token, udp: None, spot: None }))?;
+            return Medium::tcp(expect(door.listener, token, until)?, nap)
+                .map_err(|e| broken(line.peer(), &e));
+        }
+        let meeting = Meeting::open(door.scratch, token)?;
+        line.say(&Answer::Ready(Ready { token, udp: None, spot: Some(meeting.spot.clone()) }))?;
+        let stream = meeting.accept(token, until)?;
+        let failed = |e: io::Error| Fault::environment(format!("cannot make a {}: {e}", transport.name()));
+        match transport {
+            Transport::Pipe => {
+                let made = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()));
+                let (here, there) = (made()?, made()?);
+                give(&stream, [there.0.as_fd(), here.1.as_fd()])?;
+                Pipe::new(here.0.into(), there.1.into(), nap).map(Medium::Pipe).map_err(failed)
+            }
+            Transport::Shared => {
+                let memory = memory().map_err(failed)?;
+                // Two are handed over whatever the medium is.
+                give(&stream, [memory.as_fd(), memory.as_fd()])?;
+                Ring::map(&memory, Side::First, nap).map(Medium::Shared).map_err(failed)
+            }
+            _ => Medium::unix(stream, nap).map_err(failed),
+        }
+    }
+
+    /// The measuring end's, to a serving end that is ready.
+    pub fn meet(
+        transport: Transport,
+        target: SocketAddr,
+        ready: &Ready,
+        nap: Option<Duration>,
+        until: &Until,
+    ) -> Result<Self, Fault> {
+        let failed = |e: io::Error| broken(target, &e);
+        if transport == Transport::Tcp {
+            return Medium::tcp(data(target, ready.token, until)?, nap).map_err(failed);
+        }
+        let spot =
+            ready.spot.as_ref().ok_or_else(|| Fault::attempt("the other end did not say where to meet"))?;
+        let stream = meet(spot, ready.token)?;
+        match transport {
+            Transport::Pipe => {
+                let [input, output] = take(&stream, until)?;
+                Pipe::new(input.into(), output.into(), nap).map(Medium::Pipe).map_err(failed)
+            }
+            Transport::Shared => {
+                let [memory, _] = take(&stream, until)?;
+                Ring::map(&memory, Side::Second, nap).map(Medium::Shared).map_err(failed)
+            }
+            _ => Medium::unix(stream, nap).map_err(failed),
+        }
+    }
+
+    fn tcp(socket: TcpStream, nap: Option<Duration>) -> io::Result<Self> {
+        socket.set_nonblocking(nap.is_none())?;
+        socket.set_read_timeout(nap)?;
+        socket.set_write_timeout(nap)?;
+        Ok(Medium::Tcp(socket))
+    }
+
+    fn unix(socket: UnixStream, nap: Option<Duration>) -> io::Result<Self> {
+        socket.set_nonblocking(nap.is_none())?;
+        socket.set_read_timeout(nap)?;
+        socket.set_write_timeout(nap)?;
+        Ok(Medium::Unix(socket))
+    }
+}
+
+/// A pipe each way.
+#[derive(Debug)]
+pub struct Pipe {
+    input: File,
+    output: File,
+    /// Pipes have no deadlines of their own.
+    nudged: Option<Nudged>,
+}
+
+impl Pipe {
+    fn new(input: File, output: File, nap: Option<Duration>) -> io::Result<Self> {
+        for end in [&input, &output] {
+            ioctl_fionbio(end, nap.is_none())?;
+        }
+        Ok(Pipe { input, output, nudged: nap.map(Nudged::begin) })
+    }
+}
+
+impl Read for Pipe {
+    #[inline]
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let input = &mut self.input;
+        match &self.nudged {
+            Some(nudged) => nudged.while_waiting(|| input.read(into)),
+            None => input.read(into),
+        }
+    }
+}
+
+impl Write for Pipe {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let output = &mut self.output;
+        match &self.nudged {
+            Some(nudged) => nudged.while_waiting(|| output.write(bytes)),
+            None => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
