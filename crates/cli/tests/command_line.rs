@@ -248,3 +248,27 @@ fn lists_fit_a_narrow_terminal() {
     assert!(text.contains("published: "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
 }
+
+#[test]
+fn an_instrument_measures_this_machine_now() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sizes = "size=8 KiB,64 KiB";
+    let asked = ["probe", "memory", "--set", sizes, "--set", "node=0", "--set", "duration=5 ms"];
+    let shown = crosstalk(dir.path(), &asked);
+    let text = stdout(&shown);
+    assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
+    assert!(text.starts_with("load time\n") && text.contains("64.0 KiB, node 0"), "{text}");
+    let told = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
+    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(told["readings"][0]["unit"], "s");
+    for (args, says) in [
+        (&["probe", "memory", "--set", "sise=1"] as &[&str], "did you mean `size`?"),
+        (&["probe", "cores", "--set", "cpus=0,0"], "two different processors"),
+        (&["probe", "pcie", "--set", "mapped=true"], "to one that you name"),
+        (&["probe", "bandwidth", "--poll"], "--poll"),
+    ] {
+        let refused = crosstalk(dir.path(), args);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&refused).contains(says), "{args:?}: {}", stderr(&refused));
+    }
+}

@@ -25,15 +25,17 @@ fn on_this_host(params: &Params) -> Result<Vec<Outcome>, Fault> {
 }
 
 #[test]
-fn what_is_written_to_tcp_is_received() {
-    for size in [1, 1000, 65_536, 1 << 20] {
-        let params = short("tcp").with("size", size).with("bytes", 300_001);
-        let outcome = &on_this_host(&params).expect("measures")[0];
-        // A byte a write takes longer than there is time.
-        let expected = if size == 1 { outcome.received } else { Bytes(300_001) };
-        assert_eq!(outcome.received, expected);
-        assert_eq!(outcome.lost, None);
-        assert!(outcome.bandwidth > 0.0 && outcome.bandwidth.is_finite());
+fn what_is_written_to_a_stream_is_received() {
+    for transport in ["tcp", "unix", "pipe", "shared"] {
+        for size in [1, 1000, 65_536, 1 << 20] {
+            let params = short(transport).with("size", size).with("bytes", 300_001);
+            let outcome = &on_this_host(&params).expect("measures")[0];
+            // A byte a write may take longer than there is time.
+            let expected = if size == 1 { outcome.received } else { Bytes(300_001) };
+            assert_eq!(outcome.received, expected, "{transport} {size}");
+            assert_eq!(outcome.lost, None);
+            assert!(outcome.bandwidth > 0.0 && outcome.bandwidth.is_finite());
+        }
     }
 }
 
@@ -87,7 +89,7 @@ fn a_refused_connection_is_a_fault_with_a_remedy() {
 
 #[test]
 fn cancelled_both_ends_end_soon() {
-    for transport in ["tcp", "udp"] {
+    for transport in ["tcp", "udp", "unix", "pipe", "shared"] {
         let long = Params::default().with("transport", transport).with("duration", "1 min");
         let (outcomes, took) = scene::cancelled(&BANDWIDTH, &long, Duration::from_millis(200));
         assert!(took < Duration::from_secs(2), "{transport} took {took:?}");

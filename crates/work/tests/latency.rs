@@ -28,7 +28,7 @@ fn on_this_host(params: &Params) -> Result<Vec<Outcome>, Fault> {
 
 #[test]
 fn every_transport_and_mode_and_size_measures() {
-    for transport in ["tcp", "udp"] {
+    for transport in ["tcp", "udp", "unix", "pipe", "shared"] {
         for mode in ["blocking", "polling"] {
             for size in [1, 7, 8, 16, 64, 1400, 60_000] {
                 let params = short(transport).with("mode", mode).with("size", size);
@@ -49,9 +49,22 @@ fn every_transport_and_mode_and_size_measures() {
 
 #[test]
 fn a_message_larger_than_the_buffers_comes_back() {
-    for mode in ["blocking", "polling"] {
-        let params = short("tcp").with("size", "16 MiB").with("mode", mode);
-        assert!(on_this_host(&params).expect("measures")[0].round_trip.count() > 0);
+    for transport in ["tcp", "unix", "pipe", "shared"] {
+        for mode in ["blocking", "polling"] {
+            let params = short(transport).with("size", "16 MiB").with("mode", mode);
+            let outcome = &on_this_host(&params).expect("measures")[0];
+            assert!(outcome.round_trip.count() > 0, "{transport} {mode}");
+        }
+    }
+}
+
+#[test]
+fn two_nodes_with_networks_of_their_own_meet_on_their_host() {
+    for transport in ["unix", "pipe", "shared"] {
+        let readings =
+            scene::finished(scene::play(&LATENCY, &short(transport), 2, 20.0, &AtomicBool::new(false)));
+        let one_way = readings.iter().find(|r| r.metric == "one_way").expect("one clock");
+        assert_eq!(one_way.labels["transport"], transport);
     }
 }
 
@@ -127,7 +140,7 @@ fn impostor_with(
     params: &Params,
     upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send,
 ) -> Result<Vec<Outcome>, Fault> {
-    impostor_of(1, params, |listener, control| {
+    impostor_of(2, params, |listener, control| {
         read_line(control);
         upon(listener, control);
     })

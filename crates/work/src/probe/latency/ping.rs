@@ -18,7 +18,7 @@ use crate::probe::medium::{Medium, over};
 use crate::probe::pin::pin;
 
 /// Room for so many messages a second of measuring: more than a core can do.
-const MESSAGES_A_SECOND: f64 = 1e6;
+const MESSAGES_A_SECOND: f64 = 5e6;
 
 /// At most so many messages are kept of one size (16 bytes each).
 const MOST_MESSAGES: usize = 8 << 20;
