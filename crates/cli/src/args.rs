@@ -298,7 +298,7 @@ pub struct WireArgs {
     /// Serve the other end at this address until interrupted.
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<String>,
-    /// `tcp`, `udp`; between two ends on one host `unix` (a socket), `pipe` or `shared` (memory).
+    /// `tcp`, `io-uring` (TCP through it), `udp`; between two ends on one host `unix` (a socket), `pipe` or `shared` (memory).
     #[arg(long, default_value = "tcp")]
     pub transport: String,
     /// Message sizes, such as `64 B` or `64 B,4 KiB`.

@@ -34,6 +34,7 @@ mod monitor;
 mod poll;
 mod rank;
 pub mod ring;
+pub mod uring;
 
 pub use clock::Account;
 pub use collectives::Op;

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crosstalk_comm::uring;
 use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::{Params, Value};
@@ -18,7 +20,7 @@ pub const LARGEST_MESSAGE: u64 = 1 << 30;
 pub const TRANSPORT: Parameter = Parameter::new(
     "transport",
     "tcp",
-    "`tcp`, `udp`; between two ends on one host `unix` (a socket), `pipe`, `shared` (memory)",
+    "`tcp`, `io-uring` (TCP through it), `udp`; between two ends on one host `unix` (a socket), `pipe`, `shared` (memory)",
 );
 
 /// Where both ends run, as a parameter.
@@ -34,6 +36,8 @@ pub const PIN_ONE: Parameter = Parameter::new("pin", "none", "a processor to run
 pub enum Transport {
     /// A TCP connection without Nagle's delay.
     Tcp,
+    /// The same through io_uring.
+    IoUring,
     /// UDP datagrams, one a message.
     Udp,
     /// A Unix socket, between two ends on one host.
@@ -46,13 +50,20 @@ pub enum Transport {
 
 impl Transport {
     /// Every one; what is not said is the first.
-    const ALL: [Transport; 5] =
-        [Transport::Tcp, Transport::Udp, Transport::Unix, Transport::Pipe, Transport::Shared];
+    const ALL: [Transport; 6] = [
+        Transport::Tcp,
+        Transport::IoUring,
+        Transport::Udp,
+        Transport::Unix,
+        Transport::Pipe,
+        Transport::Shared,
+    ];
 
     /// As it is written in a study.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
+            Transport::IoUring => "io-uring",
             Transport::Udp => "udp",
             Transport::Unix => "unix",
             Transport::Pipe => "pipe",
@@ -64,6 +75,22 @@ impl Transport {
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
         Ok(Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Tcp))
+    }
+
+    /// What it needs of each machine.
+    pub fn need(self) -> Need {
+        let name = self.name();
+        if self != Transport::IoUring {
+            return Need::found(name, "the kernel's");
+        }
+        match uring::available() {
+            Ok(()) => Need::found(name, "the kernel's"),
+            Err(e) => Need::missing(
+                name,
+                format!("messages through io_uring cannot be timed: {e}"),
+                "sysctl kernel.io_uring_disabled=0; in a container, allow io_uring_setup(2)",
+            ),
+        }
     }
 
     /// Whether messages may be lost on the way, or come twice.

@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crosstalk_comm::ring::{Ring, Side, memory};
+use crosstalk_comm::uring::Uring;
 use crosstalk_core::Fault;
 use crosstalk_host::nudge::Nudged;
 
@@ -23,10 +24,11 @@ use crate::peer::{Line, Until};
 
 /// A stream of bytes each way. Reading and writing sleep no longer than the nap it was
 /// made with; without one they never sleep.
-#[derive(Debug)]
 pub enum Medium {
     /// A TCP connection without Nagle's delay.
     Tcp(TcpStream),
+    /// The same through io_uring.
+    Uring(Box<Uring>),
     /// A Unix socket.
     Unix(UnixStream),
     /// A pipe each way.
@@ -40,6 +42,7 @@ macro_rules! over {
     ($medium:expr, $stream:ident => $body:expr) => {
         match $medium {
             $crate::probe::medium::Medium::Tcp($stream) => $body,
+            $crate::probe::medium::Medium::Uring($stream) => $body,
             $crate::probe::medium::Medium::Unix($stream) => $body,
             $crate::probe::medium::Medium::Pipe($stream) => $body,
             $crate::probe::medium::Medium::Shared($stream) => $body,
@@ -93,8 +96,8 @@ impl Medium {
         until: &Until,
     ) -> Result<Self, Fault> {
         let failed = |e: io::Error| broken(target, &e);
-        if transport == Transport::Tcp {
-            return Medium::tcp(data(target, ready.token, until)?, nap).map_err(failed);
+        if Medium::is_tcp(transport) {
+            return Medium::tcp(transport, data(target, ready.token, until)?, nap).map_err(failed);
         }
         let spot =
             ready.spot.as_ref().ok_or_else(|| Fault::attempt("the other end did not say where to meet"))?;
@@ -112,7 +115,14 @@ impl Medium {
         }
     }
 
-    fn tcp(socket: TcpStream, nap: Option<Duration>) -> io::Result<Self> {
+    fn is_tcp(transport: Transport) -> bool {
+        matches!(transport, Transport::Tcp | Transport::IoUring)
+    }
+
+    fn tcp(transport: Transport, socket: TcpStream, nap: Option<Duration>) -> io::Result<Self> {
+        if transport == Transport::IoUring {
+            return Ok(Medium::Uring(Box::new(Uring::new(socket, nap)?)));
+        }
         socket.set_nonblocking(nap.is_none())?;
         socket.set_read_timeout(nap)?;
         socket.set_write_timeout(nap)?;

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
@@ -23,11 +22,6 @@ type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + S
 /// Two nodes, timed by the wall clock, for about so many `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
     Deployment { nodes: 2, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
-}
-
-/// What it takes to measure a network from a program.
-pub fn needs() -> Vec<Need> {
-    vec![Need::found("TCP and UDP sockets", "the kernel's")]
 }
 
 /// Gets a node ready for its part: node 0 will `measure`, once it knows where

@@ -40,7 +40,7 @@ pub const LATENCY: Declared<Spec> = Declared {
     parameters: spec::PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),
-    needs: |_| node::needs(),
+    needs: |spec| vec![spec.transport.need()],
     prepare: |spec, part| {
         node::prepare(part, move |target, until| {
             Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
