@@ -263,6 +263,12 @@ pub enum Probe {
   crosstalk probe latency --listen 10.0.0.2:7700    on one host …
   crosstalk probe latency --to 10.0.0.2:7700        … and on the other")]
     Latency(LatencyArgs),
+    /// Round trip of messages while others are on their way, against how many a second; without a
+    /// rate the saturation is found.
+    #[command(after_help = "Examples:
+  crosstalk probe load
+  crosstalk probe load --transport udp --rate 1000,20000,50000")]
+    Load(LoadArgs),
     /// A stream's rate.
     #[command(after_help = "Example:\n  crosstalk probe bandwidth --transport udp --size '1400 B'")]
     Bandwidth(WireArgs),
@@ -283,6 +289,18 @@ pub enum Probe {
 #[derive(Args)]
 pub struct LatencyArgs {
     /// Spin on the socket instead of sleeping in the kernel.
+    #[arg(long)]
+    pub poll: bool,
+    #[command(flatten)]
+    pub wire: WireArgs,
+}
+
+#[derive(Args)]
+pub struct LoadArgs {
+    /// Messages a second, such as `1000,20000`; shares of the saturation where not given.
+    #[arg(long, value_delimiter = ',')]
+    pub rate: Vec<f64>,
+    /// Let the serving end spin instead of sleeping in the kernel.
     #[arg(long)]
     pub poll: bool,
     #[command(flatten)]

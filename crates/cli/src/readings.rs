@@ -97,7 +97,8 @@ fn about(reading: &Reading) -> String {
     let label = |name: &str| reading.labels.get(name).cloned();
     let size = label("size").and_then(|s| s.parse().ok()).map(|s: u64| human(Bytes(s).0 as f64, "B"));
     let node = label("node").map(|node| format!("node {node}"));
-    let parts = [label("transport"), size, label("mode"), node, label("device"), label("kind")];
+    let offered = label("offered").map(|rate| format!("{rate} /s offered"));
+    let parts = [label("transport"), size, label("mode"), offered, node, label("device"), label("kind")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }

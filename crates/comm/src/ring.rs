@@ -47,6 +47,7 @@ pub struct Ring {
     reading: Direction,
     writing: Direction,
     nap: Option<Duration>,
+    other_sleeps: bool,
 }
 
 // SAFETY: the mapping stays where it is, whichever thread uses it; all that the ends
@@ -82,13 +83,18 @@ pub fn memory() -> io::Result<OwnedFd> {
 
 impl Ring {
     /// One end of the ring in `memory`. With a `nap`, reading and writing sleep so
-    /// long at most; without, they never sleep, and wake nobody: both ends have one
-    /// or neither has. Both end with [`ErrorKind::WouldBlock`] where nothing could be
-    /// done.
+    /// long at most; without, they never sleep. Both end with
+    /// [`ErrorKind::WouldBlock`] where nothing could be done. Where the other end
+    /// sleeps, this one has to look for it and wake it.
     ///
     /// # Errors
     /// What the kernel says (mmap(2)), or a file that is no ring's.
-    pub fn map(memory: impl AsFd, side: Side, nap: Option<Duration>) -> io::Result<Self> {
+    pub fn map(
+        memory: impl AsFd,
+        side: Side,
+        nap: Option<Duration>,
+        other_sleeps: bool,
+    ) -> io::Result<Self> {
         let file = memory.as_fd();
         if File::from(file.try_clone_to_owned()?).metadata()?.len() != SIZE as u64 {
             return Err(io::Error::new(ErrorKind::InvalidData, "this is not the memory of a ring"));
@@ -106,7 +112,7 @@ impl Ring {
             |n: usize| Direction { counters: n * COUNTERS, bytes: 2 * COUNTERS + n * CAPACITY, own: 0 };
         let (first, second) = (direction(0), direction(1));
         let (writing, reading) = if side == Side::First { (first, second) } else { (second, first) };
-        Ok(Ring { base: base.cast(), reading, writing, nap })
+        Ok(Ring { base: base.cast(), reading, writing, nap, other_sleeps })
     }
 
     fn word(&self, direction: Direction, offset: usize) -> &AtomicU32 {
@@ -207,7 +213,7 @@ impl Read for Ring {
         }
         self.reading.own = self.reading.own.wrapping_add(length as u64);
         self.counter(self.reading, HEAD).store(self.reading.own, Ordering::Release);
-        if self.nap.is_some() {
+        if self.other_sleeps {
             notify(self.pair(self.reading, EMPTIED));
         }
         Ok(length)
@@ -239,7 +245,7 @@ impl Write for Ring {
         }
         self.writing.own = self.writing.own.wrapping_add(length as u64);
         self.counter(self.writing, TAIL).store(self.writing.own, Ordering::Release);
-        if self.nap.is_some() {
+        if self.other_sleeps {
             notify(self.pair(self.writing, FILLED));
         }
         Ok(length)
@@ -270,7 +276,7 @@ mod tests {
 
     fn pair(nap: Option<Duration>) -> (Ring, Ring) {
         let memory = memory().expect("makes one");
-        let end = |side| Ring::map(&memory, side, nap).expect("maps");
+        let end = |side| Ring::map(&memory, side, nap, nap.is_some()).expect("maps");
         (end(Side::First), end(Side::Second))
     }
 
@@ -307,7 +313,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_ring_is_refused() {
         let file = tempfile_of(100);
-        assert!(Ring::map(&file, Side::First, None).is_err());
+        assert!(Ring::map(&file, Side::First, None, false).is_err());
     }
 
     fn tempfile_of(length: u64) -> File {

@@ -22,6 +22,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(app::pagerank::PAGERANK),
         Box::new(probe::stream::STREAM),
         Box::new(probe::latency::LATENCY),
+        Box::new(probe::load::LOAD),
         Box::new(probe::bandwidth::BANDWIDTH),
         Box::new(probe::memory::MEMORY),
         Box::new(probe::cores::CORES),

@@ -14,7 +14,7 @@ use crosstalk_core::units::{BitRate, Seconds};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_testbed::{Launcher, Local, Virtual};
-use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, serve};
+use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, load, serve};
 use serde_json::json;
 
 use crate::args::{MachineArgs, Probe, ProbeArgs, WireArgs};
@@ -44,6 +44,14 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
                 Asked { kind: "latency", params: wired(&latency.wire)?.with("mode", mode) },
                 out,
             )
+        }
+        Probe::Load(load) => {
+            let mode = if load.poll { "polling" } else { "blocking" };
+            let mut params = wired(&load.wire)?.with("mode", mode);
+            if !load.rate.is_empty() {
+                params = params.with("rate", Value::List(load.rate.iter().map(|r| Value::Float(*r)).collect()));
+            }
+            between(&load.wire, Asked { kind: "load", params }, out)
         }
         Probe::Bandwidth(wire) => between(wire, Asked { kind: "bandwidth", params: wired(wire)? }, out),
         Probe::Memory(machine) => own_machine("memory", machine, out),
@@ -114,8 +122,12 @@ fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
 fn wired(wire: &WireArgs) -> Result<Params, Fault> {
     let mut params =
         Params::default().with("transport", wire.transport.as_str()).with("duration", wire.time.as_str());
-    if !wire.size.is_empty() {
-        params = params.with("size", Value::List(wire.size.iter().map(|s| Value::from_word(s)).collect()));
+    match &wire.size[..] {
+        [] => {}
+        [one] => params = params.with("size", Value::from_word(one)),
+        many => {
+            params = params.with("size", Value::List(many.iter().map(|s| Value::from_word(s)).collect()));
+        }
     }
     if !wire.pin.is_empty() {
         params = params.with("pin", Value::List(wire.pin.iter().map(|c| Value::Int(*c as i64)).collect()));
@@ -130,12 +142,17 @@ fn limit(asked: &Asked) -> Result<Duration, Fault> {
 }
 
 fn measure(asked: &Asked, target: SocketAddr, until: &Until) -> Result<Readings, Fault> {
-    Ok(if asked.kind == "latency" {
-        let spec = latency::Spec::from_params(&asked.params)?;
-        latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
-    } else {
-        let spec = bandwidth::Spec::from_params(&asked.params)?;
-        bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
+    let params = &asked.params;
+    Ok(match asked.kind {
+        "latency" => {
+            let spec = latency::Spec::from_params(params)?;
+            latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
+        }
+        "load" => load::measure(target, &load::Spec::from_params(params)?, until)?,
+        _ => {
+            let spec = bandwidth::Spec::from_params(params)?;
+            bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
+        }
     })
 }
 

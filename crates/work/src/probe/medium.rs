@@ -22,6 +22,22 @@ use super::server::Door;
 use crate::peer::socket::broken;
 use crate::peer::{Line, Until};
 
+/// How an end of a medium waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// How long reading and writing sleep at most; `None`: they never sleep.
+    pub nap: Option<Duration>,
+    /// Whether the other end sleeps, and may have to be woken.
+    pub other_sleeps: bool,
+}
+
+impl Waiting {
+    /// As the other end does.
+    pub fn alike(nap: Option<Duration>) -> Self {
+        Waiting { nap, other_sleeps: nap.is_some() }
+    }
+}
+
 /// A stream of bytes each way. Reading and writing sleep no longer than the nap it was
 /// made with; without one they never sleep.
 pub enum Medium {
@@ -58,13 +74,14 @@ impl Medium {
         door: Door,
         line: &mut Line,
         token: u64,
-        nap: Option<Duration>,
+        waiting: Waiting,
         until: &Until,
     ) -> Result<Self, Fault> {
-        if transport == Transport::Tcp {
+        let nap = waiting.nap;
+        if Medium::is_tcp(transport) {
             line.say(&Answer::Ready(Ready { token, udp: None, spot: None }))?;
-            return Medium::tcp(expect(door.listener, token, until)?, nap)
-                .map_err(|e| broken(line.peer(), &e));
+            let socket = expect(door.listener, token, until)?;
+            return Medium::tcp(transport, socket, nap).map_err(|e| broken(line.peer(), &e));
         }
         let meeting = Meeting::open(door.scratch, token)?;
         line.say(&Answer::Ready(Ready { token, udp: None, spot: Some(meeting.spot.clone()) }))?;
@@ -81,7 +98,7 @@ impl Medium {
                 let memory = memory().map_err(failed)?;
                 // Two are handed over whatever the medium is.
                 give(&stream, [memory.as_fd(), memory.as_fd()])?;
-                Ring::map(&memory, Side::First, nap).map(Medium::Shared).map_err(failed)
+                Ring::map(&memory, Side::First, nap, waiting.other_sleeps).map(Medium::Shared).map_err(failed)
             }
             _ => Medium::unix(stream, nap).map_err(failed),
         }
@@ -92,9 +109,10 @@ impl Medium {
         transport: Transport,
         target: SocketAddr,
         ready: &Ready,
-        nap: Option<Duration>,
+        waiting: Waiting,
         until: &Until,
     ) -> Result<Self, Fault> {
+        let nap = waiting.nap;
         let failed = |e: io::Error| broken(target, &e);
         if Medium::is_tcp(transport) {
             return Medium::tcp(transport, data(target, ready.token, until)?, nap).map_err(failed);
@@ -109,7 +127,7 @@ impl Medium {
             }
             Transport::Shared => {
                 let [memory, _] = take(&stream, until)?;
-                Ring::map(&memory, Side::Second, nap).map(Medium::Shared).map_err(failed)
+                Ring::map(&memory, Side::Second, nap, waiting.other_sleeps).map(Medium::Shared).map_err(failed)
             }
             _ => Medium::unix(stream, nap).map_err(failed),
         }

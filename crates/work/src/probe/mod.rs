@@ -1,6 +1,6 @@
 //! Instruments that measure one thing.
 //!
-//! Of the path between two hosts, in real time: [`latency`] and [`bandwidth`]; and
+//! Of the path between two hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; and
 //! in virtual time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`]
 //! and [`pcie`].
 //!
@@ -19,6 +19,7 @@ pub mod cores;
 mod greeting;
 pub mod kernel;
 pub mod latency;
+pub mod load;
 mod medium;
 mod meeting;
 pub mod memory;

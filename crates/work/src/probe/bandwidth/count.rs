@@ -14,7 +14,7 @@ use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
 use crate::probe::control::{Answer, GRACE, expect_datagrams, limit, token};
-use crate::probe::medium::{Medium, over};
+use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
 use crate::probe::server::Door;
 
@@ -51,7 +51,7 @@ pub fn count(session: &Session, line: &mut Line, door: Door, until: &Until) -> R
         let socket = expect_datagrams(door.listener, line, token, &until)?;
         datagrams(&socket, session, token, &mut tally, line, &until)?;
     } else {
-        let medium = Medium::serve(session.transport, door, line, token, Some(TICK), &until)?;
+        let medium = Medium::serve(session.transport, door, line, token, Waiting::alike(Some(TICK)), &until)?;
         over!(medium, end => stream(end, session, &mut tally, &until)?);
     }
     line.say(&Answer::Counted(tally.counted(overhead)))

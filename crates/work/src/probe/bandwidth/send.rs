@@ -17,7 +17,7 @@ use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
 use crate::probe::control::{Answer, Ask, answer, datagrams_to, open, ready, unexpected};
-use crate::probe::medium::{Medium, over};
+use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
 
 /// A connection that takes no byte for so long leads to nobody.
@@ -62,7 +62,7 @@ fn session(
         let socket = datagrams_to(target, line, &ready, until)?;
         datagrams(&socket, size, spec.rate, Budget::new(spec, until), line, until)?
     } else {
-        let medium = Medium::meet(spec.transport, target, &ready, Some(TICK), until)?;
+        let medium = Medium::meet(spec.transport, target, &ready, Waiting::alike(Some(TICK)), until)?;
         over!(medium, end => stream(end, size, Budget::new(spec, until), line, until)?)
         // Dropped there: the end of the stream tells the serving end to stop counting.
     };

@@ -10,7 +10,7 @@ use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
 use crate::probe::control::{GRACE, expect_datagrams, limit, token};
-use crate::probe::medium::{Medium, over};
+use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
 use crate::probe::server::{Door, closed};
 
@@ -26,8 +26,9 @@ pub fn echo(session: &Session, line: &mut Line, door: Door, until: &Until) -> Re
         let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
         return reflect(wire, session, line, &until);
     }
-    let nap = session.mode.nap(TICK);
-    let medium = Medium::serve(session.transport, door, line, token, nap, &until)?;
+    // The measuring end may sleep, and is looked for, where this one does.
+    let waiting = Waiting::alike(session.mode.nap(TICK));
+    let medium = Medium::serve(session.transport, door, line, token, waiting, &until)?;
     over!(medium, stream => reflect(Stream::new(stream, session.mode), session, line, &until))
 }
 

@@ -27,6 +27,7 @@ pub use echo::echo;
 pub use outcome::Outcome;
 pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
+pub(super) use wire::{number, numbered};
 
 use crosstalk_core::record::{Better, Metric};
 

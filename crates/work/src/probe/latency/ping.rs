@@ -14,7 +14,7 @@ use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
 use crate::probe::control::{Ask, answer, datagrams_to, open, ready};
-use crate::probe::medium::{Medium, over};
+use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
 
 /// Room for so many messages a second of measuring: more than a core can do.
@@ -80,7 +80,8 @@ fn session(
         let wire = Datagrams::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
         ping_pong(wire, line, session, spec, until)
     } else {
-        let medium = Medium::meet(session.transport, target, &ready, session.mode.nap(nap), until)?;
+        let waiting = Waiting::alike(session.mode.nap(nap));
+        let medium = Medium::meet(session.transport, target, &ready, waiting, until)?;
         over!(medium, stream => ping_pong(Stream::new(stream, session.mode), line, session, spec, until))
     }?;
     line.say(&Ask::Finished)?;

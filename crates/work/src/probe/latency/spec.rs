@@ -39,6 +39,14 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The parameter `mode`.
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        Ok(match params.choice("mode", &["blocking", "polling"])? {
+            "polling" => Mode::Polling,
+            _ => Mode::Blocking,
+        })
+    }
+
     /// How long a wait lasts that sleeps for `nap` at most; `None`: it does not sleep.
     pub fn nap(self, nap: Duration) -> Option<Duration> {
         (self == Mode::Blocking).then_some(nap)
@@ -78,10 +86,7 @@ impl Spec {
         let transport = Transport::from_params(params)?;
         let sizes = sizes(params, Bytes(64))?;
         sizes.iter().try_for_each(|size| transport.carries(*size))?;
-        let mode = match params.choice("mode", &["blocking", "polling"])? {
-            "polling" => Mode::Polling,
-            _ => Mode::Blocking,
-        };
+        let mode = Mode::from_params(params)?;
         let patience = if transport.loses() { Seconds(0.2) } else { Seconds(5.0) };
         Ok(Spec {
             transport,

@@ -28,6 +28,11 @@ pub fn number(message: &mut [u8], number: u64) {
     message[..digits].copy_from_slice(&number.to_le_bytes()[..digits]);
 }
 
+/// The number that a message of at least eight bytes carries.
+pub fn numbered(message: &[u8]) -> u64 {
+    message.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes))
+}
+
 /// Whether a reply carries this number.
 pub fn is_number(reply: &[u8], number: u64) -> bool {
     let digits = reply.len().min(8);

@@ -1,0 +1,330 @@
+//! Messages that go out when they are due, and what came back.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::UdpSocket;
+
+use crosstalk_core::Fault;
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::units::{Bytes, Seconds};
+
+use crate::peer::socket::{broken, gone, passing};
+use crate::peer::{Line, Until};
+use crate::probe::clock;
+use crate::probe::latency::{number, numbered};
+
+/// What messages travel on, without ever sleeping.
+pub trait Duplex {
+    /// Takes as much of a message as it can; of datagrams all or nothing.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Brings what is there: of datagrams one.
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize>;
+    /// Whether an end without bytes is the end of the connection.
+    fn ends(&self) -> bool;
+}
+
+/// A stream of bytes.
+pub struct Stream<S>(pub S);
+
+impl<S: Read + Write> Duplex for Stream<S> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+
+    fn ends(&self) -> bool {
+        true
+    }
+}
+
+/// UDP datagrams to and from one peer.
+pub struct Datagrams(UdpSocket);
+
+impl Datagrams {
+    /// Over a connected socket.
+    pub fn new(socket: UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Datagrams(socket))
+    }
+}
+
+impl Duplex for Datagrams {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.send(bytes) {
+            // An earlier datagram met no socket: this one may.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => Ok(bytes.len()),
+            sent => sent,
+        }
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.recv(into) {
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
+            received => received,
+        }
+    }
+
+    fn ends(&self) -> bool {
+        false
+    }
+}
+
+/// What was seen of one rate. Times in histograms are nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// From when a message was due until its reply was here.
+    pub latency: Histogram,
+    /// From when a message was due until it was sent.
+    pub sent_late: Histogram,
+    /// Messages due.
+    pub sent: u64,
+    /// Between the first that was due and the last, in nanoseconds.
+    pub due: u64,
+    /// From the first that was due to the last reply.
+    pub took: u64,
+}
+
+/// Of so many messages one may be missing without the service being behind.
+const MISSING: f64 = 0.001;
+/// How much longer than it was offered a rate may take: as a share, and in nanoseconds.
+const BEHIND: (f64, u64) = (0.01, 2_000_000);
+
+impl Seen {
+    /// Replies a second.
+    pub fn achieved(&self) -> f64 {
+        self.latency.count() as f64 / (self.took.max(self.due).max(1) as f64 * 1e-9)
+    }
+
+    /// The share that was not answered.
+    pub fn lost(&self) -> f64 {
+        1.0 - self.latency.count() as f64 / self.sent.max(1) as f64
+    }
+
+    /// Whether the replies came as fast as the messages were due.
+    pub fn kept_up(&self) -> bool {
+        let slack = BEHIND.1.max((self.due as f64 * BEHIND.0) as u64);
+        self.lost() <= MISSING && self.took <= self.due + slack
+    }
+}
+
+/// How often to look whether to go on.
+const LOOKS: u32 = 4096;
+
+/// A connection with what is on its way over it.
+pub struct Lane<'a, W> {
+    wire: W,
+    line: &'a Line,
+    message: Vec<u8>,
+    /// Bytes of the last message that have not been taken.
+    left: usize,
+    /// Messages begun: the number of the next one.
+    sent: u64,
+    /// Messages answered.
+    answered: u64,
+    /// Replies, whole or in part.
+    replies: Vec<u8>,
+    filled: usize,
+}
+
+impl<'a, W: Duplex> Lane<'a, W> {
+    /// For messages of `size` bytes, beside the conversation over `line`.
+    pub fn new(wire: W, size: Bytes, line: &'a Line) -> Self {
+        let size = size.0 as usize;
+        let replies = vec![0; size.max(64 << 10)];
+        Lane { wire, line, message: vec![0; size], left: 0, sent: 0, answered: 0, replies, filled: 0 }
+    }
+
+    /// Sends one message at each time of `schedule` and takes in the replies, until all are
+    /// here or `patience` has passed since the last was due. Then waits until nothing is on
+    /// its way any more, so that the next schedule finds the service idle.
+    pub fn offer(&mut self, schedule: &[u64], patience: Seconds, until: &Until) -> Result<Seen, Fault> {
+        let mut seen = Seen {
+            latency: Histogram::default(),
+            sent_late: Histogram::default(),
+            sent: schedule.len() as u64,
+            due: schedule.last().copied().unwrap_or(0),
+            took: 0,
+        };
+        let patience = (patience.0 * 1e9) as u64;
+        let first = self.sent;
+        let begin = clock::now();
+        let end = seen.due + patience;
+        let mut turns = 0_u32;
+        loop {
+            let now = clock::now() - begin;
+            let due = schedule.get((self.sent - first) as usize).filter(|due| **due <= now);
+            if self.send(due.is_some())? && let Some(due) = due {
+                seen.sent_late.record(now - due);
+            }
+            self.receive(|number| {
+                let due = number.checked_sub(first).and_then(|place| schedule.get(place as usize));
+                if let Some(due) = due {
+                    seen.took = clock::now() - begin;
+                    seen.latency.record(seen.took - due);
+                }
+            })?;
+            if seen.latency.count() == seen.sent || now >= end {
+                break;
+            }
+            turns = turns.wrapping_add(1);
+            if turns % LOOKS == 0 {
+                until.check("the replies")?;
+            }
+        }
+        self.drain(patience, until)?;
+        Ok(seen)
+    }
+
+    /// Takes in what is still on its way, until nothing has come for so many nanoseconds.
+    fn drain(&mut self, patience: u64, until: &Until) -> Result<(), Fault> {
+        let mut moved = clock::now();
+        while self.left > 0 || self.answered < self.sent {
+            let before = self.answered;
+            self.send(false)?;
+            self.receive(|_| ())?;
+            if self.answered > before {
+                moved = clock::now();
+                until.check("the last replies")?;
+            } else if clock::now() - moved > patience {
+                // Of datagrams the rest is lost.
+                self.answered = self.sent;
+                return match self.wire.ends() {
+                    false => Ok(()),
+                    true => Err(Fault::attempt("the other end does not answer, though the connection stands")
+                        .at(self.line.peer().to_string())
+                        .remedy("see whether it is stopped or overloaded, or allow a longer `patience`")),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is left of a message, or where `another` is due that one. Whether a message
+    /// was begun.
+    #[inline]
+    fn send(&mut self, another: bool) -> Result<bool, Fault> {
+        let begins = self.left == 0 && another;
+        if begins {
+            number(&mut self.message, self.sent);
+            self.left = self.message.len();
+            self.sent += 1;
+        }
+        if self.left > 0 {
+            let from = self.message.len() - self.left;
+            match self.wire.send(&self.message[from..]) {
+                Ok(n) => self.left -= n,
+                Err(e) if passing(&e) => {}
+                Err(e) => return Err(broken(self.line.peer(), &e)),
+            }
+        }
+        Ok(begins)
+    }
+
+    /// Takes in what is there, and hands over the number of every reply that is whole.
+    #[inline]
+    fn receive(&mut self, mut whole: impl FnMut(u64)) -> Result<(), Fault> {
+        match self.wire.receive(&mut self.replies[self.filled..]) {
+            Ok(0) if self.wire.ends() => return Err(gone(self.line.peer())),
+            Ok(n) => self.filled += n,
+            Err(e) if passing(&e) => return Ok(()),
+            Err(e) => return Err(broken(self.line.peer(), &e)),
+        }
+        let (size, mut from) = (self.message.len(), 0);
+        while self.filled - from >= size {
+            whole(numbered(&self.replies[from..from + size]));
+            self.answered += 1;
+            from += size;
+        }
+        self.replies.copy_within(from..self.filled, 0);
+        self.filled -= from;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::AtomicBool;
+
+    /// A service that answers `per_reply` nanoseconds after it could begin, one message
+    /// after the other, taking and giving a few bytes at a time.
+    struct Service {
+        per_reply: u64,
+        free: u64,
+        taken: Vec<u8>,
+        replies: VecDeque<(u64, Vec<u8>)>,
+        size: usize,
+    }
+
+    impl Duplex for Service {
+        fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(5);
+            self.taken.extend_from_slice(&bytes[..n]);
+            while self.taken.len() >= self.size {
+                let rest = self.taken.split_off(self.size);
+                self.free = self.free.max(clock::now()) + self.per_reply;
+                self.replies.push_back((self.free, std::mem::replace(&mut self.taken, rest)));
+            }
+            Ok(n)
+        }
+
+        fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            match self.replies.front_mut() {
+                Some((at, bytes)) if *at <= clock::now() => {
+                    let n = bytes.len().min(into.len()).min(7);
+                    into[..n].copy_from_slice(&bytes[..n]);
+                    bytes.drain(..n);
+                    if bytes.is_empty() {
+                        self.replies.pop_front();
+                    }
+                    Ok(n)
+                }
+                _ => Err(ErrorKind::WouldBlock.into()),
+            }
+        }
+
+        fn ends(&self) -> bool {
+            true
+        }
+    }
+
+    fn line() -> (Line, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let other = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
+        (Line::new(listener.accept().expect("comes").0).expect("a line"), other)
+    }
+
+    fn offered(per_reply: u64, gap: u64, count: u64) -> Seen {
+        let service = Service { per_reply, free: 0, taken: Vec::new(), replies: VecDeque::new(), size: 16 };
+        let schedule: Vec<u64> = (0..count).map(|place| place * gap).collect();
+        let (line, _other) = line();
+        let never = AtomicBool::new(false);
+        let until = Until::new(Seconds(60.0), &never);
+        let mut lane = Lane::new(service, Bytes(16), &line);
+        // Twice: what is left of the first must not be taken for the second's.
+        lane.offer(&schedule, Seconds(0.01), &until).expect("offers");
+        lane.offer(&schedule, Seconds(2.0), &until).expect("offers")
+    }
+
+    #[test]
+    fn a_service_that_is_fast_enough_keeps_up() {
+        let seen = offered(20_000, 100_000, 500);
+        assert_eq!(seen.latency.count(), 500);
+        assert!(seen.latency.quantile(0.1).expect("some") >= 20_000.0);
+        assert!(seen.lost() == 0.0 && seen.kept_up(), "{} ns for {} ns", seen.took, seen.due);
+    }
+
+    #[test]
+    fn a_service_that_is_too_slow_is_waited_for_longer_and_longer() {
+        // Two services' time fits into each gap but for a third of it: message i waits i·(300 − 200) µs.
+        let seen = offered(300_000, 200_000, 400);
+        assert!(!seen.kept_up());
+        let median = seen.latency.quantile(0.5).expect("some");
+        assert!((15e6..40e6).contains(&median), "half of 400 messages are 100 µs late each: {median} ns");
+        assert!((seen.achieved() - 1e9 / 300_000.0).abs() < 0.1 * 1e9 / 300_000.0, "{}", seen.achieved());
+    }
+}
