@@ -5,6 +5,7 @@
 pub mod app;
 mod declared;
 pub mod engine;
+pub mod path;
 mod peer;
 pub mod probe;
 mod program;
@@ -28,6 +29,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(probe::cores::CORES),
         Box::new(probe::kernel::KERNEL),
         Box::new(probe::pcie::PCIE),
+        Box::new(path::PATH),
         Box::new(tool::command::Command),
     ]
 }

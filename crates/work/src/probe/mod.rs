@@ -10,7 +10,7 @@
 //! ends can be nodes of a scene (node 1 serves, node 0 measures), two hosts
 //! given by address, or both on this host ([`here`]).
 
-mod alone;
+pub(crate) mod alone;
 mod arguments;
 pub mod bandwidth;
 mod clock;

@@ -16,17 +16,22 @@
 //! | `lost` | ratio | messages not answered in time, of those sent (UDP) |
 //! | `warm_up` | messages | discarded from the beginning: half of them where no steady state was found (label `settled`) |
 //! | `own_overhead` | s | what timing one message costs: clock and record |
+//! | `stage_time` | s | where asked for: mean time in a stage, of the messages in a band of the round trip; labels `stage`, `way` (`there`, `back`), `band` (`all`, `p50`, `p99`) |
+//! | `matched` | ratio | of the messages, those that the kernel was seen to handle from end to end |
+//! | `unexplained` | ratio | what their stages leave of the round trip; label `band` |
 
 mod echo;
 mod outcome;
 mod ping;
 mod spec;
+mod stages;
 mod wire;
 
 pub use echo::echo;
 pub use outcome::Outcome;
 pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
+pub use stages::{Band, Stages};
 pub(super) use wire::{number, numbered};
 
 use crosstalk_core::record::{Better, Metric};
@@ -41,7 +46,10 @@ pub const LATENCY: Declared<Spec> = Declared {
     parameters: spec::PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),
-    needs: |spec| vec![spec.transport.need()],
+    needs: |spec| {
+        let seen = spec.stages.then(crosstalk_observe::stages::need);
+        std::iter::once(spec.transport.need()).chain(seen).collect()
+    },
     prepare: |spec, part| {
         node::prepare(part, move |target, until| {
             Ok(measure(target, &spec, until)?.iter().flat_map(Outcome::readings).collect())
@@ -59,6 +67,9 @@ fn metrics() -> Vec<Metric> {
         Metric::new("round_trip_p999", "s", Better::Lower),
         Metric::new("lost", "ratio", Better::Lower),
         Metric::new("warm_up", "messages", Better::Neither),
+        Metric::new("stage_time", "s", Better::Neither),
+        Metric::new("matched", "ratio", Better::Higher),
+        Metric::new("unexplained", "ratio", Better::Lower),
         Metric::new("own_overhead", "s", Better::Neither),
     ]
 }

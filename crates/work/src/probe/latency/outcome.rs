@@ -6,6 +6,7 @@ use crosstalk_core::units::Bytes;
 
 use super::ping::Samples;
 use super::spec::{Mode, Spec};
+use super::stages::Stages;
 use crate::probe::arguments::Transport;
 use crate::probe::settle::{percentile, settled};
 
@@ -40,6 +41,8 @@ pub struct Outcome {
     pub settled: bool,
     /// What timing one message costs, in seconds.
     pub own_overhead: f64,
+    /// Where the time went, where that was asked for.
+    pub stages: Option<Stages>,
 }
 
 /// The percentiles that are reported, and the metrics that carry them.
@@ -79,6 +82,7 @@ impl Outcome {
             warm_up: settling.at as u64,
             settled: settling.found,
             own_overhead,
+            stages: spec.stages.then(|| Stages::of(samples, settling.at)),
         }
     }
 
@@ -102,6 +106,7 @@ impl Outcome {
         let (warm_up, n) = value("warm_up", self.warm_up as f64, 1);
         readings.push((warm_up.label("settled", self.settled), n));
         readings.push(value("own_overhead", self.own_overhead, 1));
+        readings.extend(self.stages.iter().flat_map(Stages::readings));
         readings.into_iter().map(|(reading, n)| (self.labelled(reading), n)).collect()
     }
 

@@ -1,10 +1,12 @@
 //! The measuring end: sends, waits for the same message to come back, times it.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, Seconds};
+use crosstalk_observe::stages::{Flow, Protocol, Record, Tracer};
 
 use super::outcome::Outcome;
 use super::spec::{Session, Spec};
@@ -30,6 +32,10 @@ pub struct Samples {
     pub round_trips: Vec<u64>,
     /// There; empty where the ends do not share a clock.
     pub one_ways: Vec<u64>,
+    /// Which message each of them was, and when it was sent; empty where nobody asks.
+    pub sent_at: Vec<(u64, u64)>,
+    /// What the kernel saw of them.
+    pub records: Vec<Record>,
     /// Messages sent.
     pub sent: u64,
     /// Not answered in time.
@@ -49,6 +55,11 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
         .map(|&size| {
             let stamp = shared && has_room(size.0);
             let samples = session(&mut line, target, &spec.session(size, stamp), spec, until)?;
+            if spec.stages && !shared {
+                return Err(Fault::usage("stages are seen where both ends are on one host")
+                    .at("parameter `stages`")
+                    .remedy("leave it out, or measure between two ends on this host"));
+            }
             Ok(Outcome::new(spec, size, &samples, no_one_way(shared, size), overhead))
         })
         .collect()
@@ -75,17 +86,39 @@ fn session(
 ) -> Result<Samples, Fault> {
     let ready = ready(line, &Ask::Echo(session.clone()), until)?;
     let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
-    let samples = if session.transport == Transport::Udp {
+    let mut tracer = None;
+    let mut samples = if session.transport == Transport::Udp {
         let socket = datagrams_to(target, line, &ready, until)?;
+        tracer = spec.stages.then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session)).transpose()?;
         let wire = Datagrams::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
         ping_pong(wire, line, session, spec, until)
     } else {
         let waiting = Waiting::alike(session.mode.nap(nap));
         let medium = Medium::meet(session.transport, target, &ready, waiting, until)?;
+        if let (true, Medium::Tcp(socket)) = (spec.stages, &medium) {
+            tracer = Some(trace(Protocol::Tcp, socket.local_addr(), socket.peer_addr(), session)?);
+        }
         over!(medium, stream => ping_pong(Stream::new(stream, session.mode), line, session, spec, until))
     }?;
+    if let Some(tracer) = tracer {
+        samples.records = tracer.records(samples.sent)?;
+    }
     line.say(&Ask::Finished)?;
     Ok(samples)
+}
+
+/// Attaches to the kernel's tracepoints on the messages' way.
+fn trace(
+    protocol: Protocol,
+    here: io::Result<SocketAddr>,
+    there: io::Result<SocketAddr>,
+    session: &Session,
+) -> Result<Tracer, Fault> {
+    let known = |address: io::Result<SocketAddr>| {
+        address.map_err(|e| Fault::attempt(format!("a socket without an address: {e}")))
+    };
+    let (here, there) = (known(here)?, known(there)?);
+    Tracer::attach(&Flow { protocol, here, there, size: session.size as u32 })
 }
 
 /// One message at a time, for as long as it was asked for.
@@ -100,6 +133,7 @@ fn ping_pong(
     let mut samples = Samples {
         round_trips: touched(room),
         one_ways: if session.stamp { touched(room) } else { Vec::new() },
+        sent_at: if spec.stages { Vec::with_capacity(room) } else { Vec::new() },
         ..Samples::default()
     };
     let mut message = vec![0; session.size as usize];
@@ -118,6 +152,9 @@ fn ping_pong(
             samples.round_trips.push(now - sent);
             if session.stamp {
                 samples.one_ways.push(stamp(&reply).saturating_sub(sent));
+            }
+            if spec.stages {
+                samples.sent_at.push((samples.sent - 1, sent));
             }
         } else {
             lost(&mut samples, session, line, until)?;

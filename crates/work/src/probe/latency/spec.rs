@@ -6,8 +6,9 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::Params;
+use crosstalk_core::value::{Params, parameter};
 
+use super::wire::has_room;
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
 
 /// The parameters of the probe.
@@ -21,6 +22,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     ),
     PIN,
     Parameter::new("duration", "1 s", "of each size"),
+    Parameter::new("stages", "false", "say where the time goes, by the kernel's tracepoints (tcp, udp; both ends on one host)"),
     Parameter::new(
         "patience",
         "200 ms over UDP, else 5 s",
@@ -77,6 +79,8 @@ pub struct Spec {
     /// How long to wait for a reply: over UDP it then counts as lost, else the
     /// other end counts as gone.
     pub patience: Seconds,
+    /// Whether to see where each message's time goes.
+    pub stages: bool,
 }
 
 impl Spec {
@@ -87,6 +91,10 @@ impl Spec {
         let sizes = sizes(params, Bytes(64))?;
         sizes.iter().try_for_each(|size| transport.carries(*size))?;
         let mode = Mode::from_params(params)?;
+        let stages = params.flag("stages", false)?;
+        if stages {
+            stages_possible(transport, &sizes)?;
+        }
         let patience = if transport.loses() { Seconds(0.2) } else { Seconds(5.0) };
         Ok(Spec {
             transport,
@@ -94,6 +102,7 @@ impl Spec {
             mode,
             pin: pins(params)?,
             duration: duration(params, Seconds(1.0))?,
+            stages,
             patience: positive("patience", params.seconds("patience", patience)?)?,
         })
     }
@@ -113,6 +122,19 @@ impl Spec {
             pin: self.pin[1],
             seconds: self.duration.0 + self.patience.0,
         }
+    }
+}
+
+/// Stages are seen of packets that carry numbers and times.
+fn stages_possible(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
+    let wrong = |why: String, remedy: &str| Err(parameter("stages", why).remedy(remedy));
+    if !matches!(transport, Transport::Tcp | Transport::Udp) {
+        let why = format!("no packets are sent over `{}`", transport.name());
+        return wrong(why, "take transport = \"tcp\" or \"udp\", or leave `stages` out");
+    }
+    match sizes.iter().find(|size| !has_room(size.0)) {
+        Some(size) => wrong(format!("a message of {} B has no room for the time of arrival", size.0), "take at least 16 B"),
+        None => Ok(()),
     }
 }
 

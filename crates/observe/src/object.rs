@@ -1,0 +1,90 @@
+//! Compiled programs, and loading them.
+
+use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::programs::BtfTracePoint;
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use std::error::Error;
+use std::path::Path;
+
+/// The programs of `bpf/stages.bpf.c`; empty where there was no clang.
+pub static STAGES: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/stages.o"));
+
+/// Where the kernel tells its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// What tracing needs of a machine.
+pub fn need() -> Need {
+    match obstacle() {
+        None => Need::found("BPF tracepoints", "the kernel's, with its types"),
+        Some((why, remedy)) => Need::missing("BPF tracepoints", format!("stages cannot be seen: {why}"), remedy),
+    }
+}
+
+/// Why nothing can be traced here, and what helps.
+fn obstacle() -> Option<(&'static str, &'static str)> {
+    if STAGES.is_empty() {
+        return Some(("this program was built without clang", "apt-get install clang, then build it again"));
+    }
+    if !Path::new(TYPES).exists() {
+        return Some(("the kernel does not tell its types", "take a kernel with CONFIG_DEBUG_INFO_BTF=y (Debian's has it)"));
+    }
+    if !may_trace() {
+        return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
+    }
+    None
+}
+
+/// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, in the machine's own
+/// user namespace (capabilities(7)).
+fn may_trace() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let has = |capability: u32| held >> capability & 1 == 1;
+    const SYS_ADMIN: u32 = 21;
+    const PERFMON: u32 = 38;
+    const BPF: u32 = 39;
+    let mapped = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let own = mapped.split_whitespace().eq(["0", "0", "4294967295"]);
+    own && (has(SYS_ADMIN) || has(BPF) && has(PERFMON))
+}
+
+/// Loads an object.
+///
+/// # Errors
+/// An environment fault that says what is missing.
+pub fn load(object: &[u8]) -> Result<(Ebpf, Btf), Fault> {
+    if let Some((why, remedy)) = obstacle() {
+        return Err(Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy));
+    }
+    let types = Btf::from_sys_fs().map_err(|e| failed("read the kernel's types", &e))?;
+    let programs = EbpfLoader::new().btf(Some(&types)).load(object).map_err(|e| failed("load the programs", &e))?;
+    Ok((programs, types))
+}
+
+/// Attaches the program that is called as its tracepoint.
+///
+/// # Errors
+/// An environment fault: the kernel has no such tracepoint, or refuses the program.
+pub fn attach(programs: &mut Ebpf, types: &Btf, name: &str) -> Result<(), Fault> {
+    let program = programs.program_mut(name).ok_or_else(|| Fault::environment(format!("there is no program `{name}`")))?;
+    let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed(name, &e))?;
+    program.load(name, types).map_err(|e| failed(&format!("load the program for tracepoint `{name}`"), &e))?;
+    program.attach().map_err(|e| failed(&format!("attach to tracepoint `{name}`"), &e))?;
+    Ok(())
+}
+
+/// A fault with every cause.
+pub fn failed(what: &str, error: &dyn Error) -> Fault {
+    let mut said = format!("cannot {what}: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // The verifier's log is many lines: the last ones tell.
+        let text = error.to_string();
+        let tail: Vec<&str> = text.lines().rev().take(3).collect();
+        said = format!("{said}: {}", tail.into_iter().rev().collect::<Vec<_>>().join(" / "));
+        cause = error.source();
+    }
+    Fault::environment(said)
+}
