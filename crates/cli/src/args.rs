@@ -291,6 +291,9 @@ pub struct LatencyArgs {
     /// Spin on the socket instead of sleeping in the kernel.
     #[arg(long)]
     pub poll: bool,
+    /// Say where the time goes, by the kernel's tracepoints; needs root.
+    #[arg(long)]
+    pub stages: bool,
     #[command(flatten)]
     pub wire: WireArgs,
 }

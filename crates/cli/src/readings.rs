@@ -22,8 +22,51 @@ pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> St
         Some((first, _)) if first.number().is_some() && things(&first.metric) > 1 => {
             table(first, readings, units)
         }
-        _ => paragraphs(readings, units),
+        _ => {
+            let (stages, others): (Vec<_>, Vec<_>) =
+                readings.iter().cloned().partition(|(reading, _)| reading.labels.contains_key("band"));
+            paragraphs(&others, units) + &waterfall(&stages)
+        }
     }
+}
+
+/// Stages in the order of a message's way, of the messages around the median: what each
+/// takes there and back, where it takes anything.
+fn waterfall(stages: &[(Reading, u64)]) -> String {
+    let label = |reading: &Reading, name: &str| reading.labels.get(name).cloned().unwrap_or_default();
+    let of_size = |reading: &Reading| label(reading, "size").parse().unwrap_or(0_u64);
+    let sizes: BTreeSet<u64> = stages.iter().map(|(reading, _)| of_size(reading)).collect();
+    let mut text = String::new();
+    for size in sizes {
+        let mut rows: Vec<(String, [f64; 2])> = Vec::new();
+        let here =
+            |r: &Reading| of_size(r) == size && label(r, "band") == "p50" && r.labels.contains_key("stage");
+        for (reading, _) in stages.iter().filter(|(reading, _)| here(reading)) {
+            let (stage, way) = (label(reading, "stage"), usize::from(label(reading, "way") == "back"));
+            let place = rows.iter().position(|(known, _)| *known == stage).unwrap_or_else(|| {
+                rows.push((stage, [0.0; 2]));
+                rows.len() - 1
+            });
+            rows[place].1[way] = reading.number().unwrap_or(0.0);
+        }
+        rows.retain(|(_, ways)| ways.iter().sum::<f64>() > 0.0);
+        text += &format!("\n\nwhere the time of {} goes, around the median\n", human(size as f64, "B"));
+        text += &columns(&rows);
+    }
+    text
+}
+
+/// Names with two times and a bar each: the first full, the second light.
+fn columns(rows: &[(String, [f64; 2])]) -> String {
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let most = rows.iter().flat_map(|(_, ways)| ways).fold(f64::MIN_POSITIVE, |a, b| a.max(*b));
+    let bar = |time: f64, of: &str| of.repeat((time / most * BAR / 2.0).round() as usize);
+    let head = format!("  {:widest$}  {:>8}  {:>8}", "", "there", "back");
+    let line = |(name, [there, back]): &(String, [f64; 2])| {
+        let times = format!("{:>8}  {:>8}", human(*there, "s"), human(*back, "s"));
+        format!("  {name:widest$}  {times}  {}{}", bar(*there, "█"), bar(*back, "░")).trim_end().to_string()
+    };
+    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// The longest bar.

@@ -89,12 +89,7 @@ impl Ring {
     ///
     /// # Errors
     /// What the kernel says (mmap(2)), or a file that is no ring's.
-    pub fn map(
-        memory: impl AsFd,
-        side: Side,
-        nap: Option<Duration>,
-        other_sleeps: bool,
-    ) -> io::Result<Self> {
+    pub fn map(memory: impl AsFd, side: Side, nap: Option<Duration>, other_sleeps: bool) -> io::Result<Self> {
         let file = memory.as_fd();
         if File::from(file.try_clone_to_owned()?).metadata()?.len() != SIZE as u64 {
             return Err(io::Error::new(ErrorKind::InvalidData, "this is not the memory of a ring"));

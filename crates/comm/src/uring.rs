@@ -85,7 +85,8 @@ impl Uring {
             return Ok(());
         }
         let (at, length) = (self.buffers.inbox.as_mut_ptr(), self.buffers.inbox.len() as u32);
-        let entry = opcode::Recv::new(types::Fd(self.socket.as_raw_fd()), at, length).build().user_data(RECEIVE);
+        let entry =
+            opcode::Recv::new(types::Fd(self.socket.as_raw_fd()), at, length).build().user_data(RECEIVE);
         self.push(&entry)?;
         self.receiving = true;
         Ok(())
@@ -134,7 +135,9 @@ impl Uring {
 
     /// Takes in what has ended.
     fn take_in(&mut self) -> io::Result<()> {
-        while let Some(ended) = self.ring.completion().next() {
+        loop {
+            let next = self.ring.completion().next();
+            let Some(ended) = next else { return Ok(()) };
             let result = ended.result();
             if ended.user_data() == RECEIVE {
                 self.receiving = false;
@@ -156,7 +159,6 @@ impl Uring {
                 self.send()?;
             }
         }
-        Ok(())
     }
 }
 

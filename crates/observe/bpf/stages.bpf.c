@@ -18,7 +18,7 @@ enum stamp {
 	WAKING,  /* the receiver is about to be woken */
 	WAKEUP,  /* it is runnable */
 	RUN,     /* it runs */
-	COPY,    /* its bytes are copied */
+	COPY,    /* its bytes are copied (of a UDP datagram in one piece there is no tracepoint) */
 	EXIT,    /* the receiver leaves its system call */
 	STAMPS,
 };
@@ -43,7 +43,9 @@ struct state {
 	u32 base[2];    /* TCP: sequence number of message 0: learnt, where `based` */
 	u32 based[2];
 	u32 unused;
-	u64 entered[2]; /* when that thread last entered a system call */
+	u64 entered[2]; /* when that thread last entered a system call, and which */
+	u64 call[2];
+	u64 sending[2]; /* the one in which it sends */
 	u64 current[2]; /* message that was last received, plus one */
 	u32 phase[2];   /* how far it has come: the last stamp, plus one */
 };
@@ -192,8 +194,10 @@ int net_dev_queue(u64 *ctx)
 	u32 thread = bpf_get_current_pid_tgid();
 	if (!state->sender[way])
 		state->sender[way] = thread;
-	else if (state->sender[way] == thread)
+	else if (state->sender[way] == thread) {
 		record->at[way][ENTER] = state->entered[way];
+		state->sending[way] = state->call[way];
+	}
 	record->at[way][QUEUE] = bpf_ktime_get_ns();
 	return 0;
 }
@@ -302,10 +306,12 @@ int sys_enter(u64 *ctx)
 
 	if (!state || !thread)
 		return 0;
-	if (thread == state->sender[THERE])
-		state->entered[THERE] = bpf_ktime_get_ns();
-	else if (thread == state->sender[BACK])
-		state->entered[BACK] = bpf_ktime_get_ns();
+	for (u32 way = THERE; way <= BACK; way++) {
+		if (thread != state->sender[way])
+			continue;
+		state->entered[way] = bpf_ktime_get_ns();
+		state->call[way] = ctx[1];
+	}
 	return 0;
 }
 
@@ -317,7 +323,11 @@ int sys_exit(u64 *ctx)
 	if (!state)
 		return 0;
 	u32 way = receives(state, bpf_get_current_pid_tgid());
-	if (way < 2 && state->phase[way] == COPY + 1)
+	if (way > 1 || (long long)ctx[1] <= 0)
+		return 0;
+	/* A reply can be there before the call that sent its message has ended. */
+	u32 own = (way ^ 1) & 1;
+	if (state->call[own] != state->sending[own])
 		come_to(state, way, EXIT, bpf_ktime_get_ns());
 	return 0;
 }

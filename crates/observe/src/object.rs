@@ -1,7 +1,7 @@
 //! Compiled programs, and loading them.
 
-use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use aya::programs::BtfTracePoint;
+use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use std::error::Error;
@@ -17,7 +17,9 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 pub fn need() -> Need {
     match obstacle() {
         None => Need::found("BPF tracepoints", "the kernel's, with its types"),
-        Some((why, remedy)) => Need::missing("BPF tracepoints", format!("stages cannot be seen: {why}"), remedy),
+        Some((why, remedy)) => {
+            Need::missing("BPF tracepoints", format!("stages cannot be seen: {why}"), remedy)
+        }
     }
 }
 
@@ -27,7 +29,10 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
         return Some(("this program was built without clang", "apt-get install clang, then build it again"));
     }
     if !Path::new(TYPES).exists() {
-        return Some(("the kernel does not tell its types", "take a kernel with CONFIG_DEBUG_INFO_BTF=y (Debian's has it)"));
+        return Some((
+            "the kernel does not tell its types",
+            "take a kernel with CONFIG_DEBUG_INFO_BTF=y (Debian's has it)",
+        ));
     }
     if !may_trace() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
@@ -56,10 +61,13 @@ fn may_trace() -> bool {
 /// An environment fault that says what is missing.
 pub fn load(object: &[u8]) -> Result<(Ebpf, Btf), Fault> {
     if let Some((why, remedy)) = obstacle() {
-        return Err(Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy));
+        return Err(
+            Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy)
+        );
     }
     let types = Btf::from_sys_fs().map_err(|e| failed("read the kernel's types", &e))?;
-    let programs = EbpfLoader::new().btf(Some(&types)).load(object).map_err(|e| failed("load the programs", &e))?;
+    let programs =
+        EbpfLoader::new().btf(Some(&types)).load(object).map_err(|e| failed("load the programs", &e))?;
     Ok((programs, types))
 }
 
@@ -68,9 +76,13 @@ pub fn load(object: &[u8]) -> Result<(Ebpf, Btf), Fault> {
 /// # Errors
 /// An environment fault: the kernel has no such tracepoint, or refuses the program.
 pub fn attach(programs: &mut Ebpf, types: &Btf, name: &str) -> Result<(), Fault> {
-    let program = programs.program_mut(name).ok_or_else(|| Fault::environment(format!("there is no program `{name}`")))?;
+    let program = programs
+        .program_mut(name)
+        .ok_or_else(|| Fault::environment(format!("there is no program `{name}`")))?;
     let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed(name, &e))?;
-    program.load(name, types).map_err(|e| failed(&format!("load the program for tracepoint `{name}`"), &e))?;
+    program
+        .load(name, types)
+        .map_err(|e| failed(&format!("load the program for tracepoint `{name}`"), &e))?;
     program.attach().map_err(|e| failed(&format!("attach to tracepoint `{name}`"), &e))?;
     Ok(())
 }

@@ -31,7 +31,7 @@ pub enum Stamp {
     Wakeup,
     /// It runs.
     Run,
-    /// The message's bytes are copied.
+    /// The message's bytes are copied. (Of a UDP datagram in one piece that is not seen.)
     Copy,
     /// The receiver leaves its system call.
     Exit,
@@ -114,6 +114,8 @@ struct State {
     based: [u32; 2],
     unused: u32,
     entered: [u64; 2],
+    call: [u64; 2],
+    sending: [u64; 2],
     current: [u64; 2],
     phase: [u32; 2],
 }
@@ -177,6 +179,8 @@ impl Tracer {
             based: [0; 2],
             unused: 0,
             entered: [0; 2],
+            call: [0; 2],
+            sending: [0; 2],
             current: [0; 2],
             phase: [0; 2],
         };
@@ -194,8 +198,10 @@ impl Tracer {
     /// # Errors
     /// An environment fault where the kernel does not give them.
     pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-        let map = self.programs.map("records").ok_or_else(|| Fault::environment("there is no map `records`"))?;
-        let records: Array<&MapData, Raw> = map.try_into().map_err(|e| failed("use the map `records`", &e))?;
+        let map =
+            self.programs.map("records").ok_or_else(|| Fault::environment("there is no map `records`"))?;
+        let records: Array<&MapData, Raw> =
+            map.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(u64::from(RECORDS))..before {
             let raw = records

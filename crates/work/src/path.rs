@@ -25,7 +25,11 @@ use crate::probe::alone;
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("interconnect", "", "of the catalogue: `crosstalk list interconnects`"),
     Parameter::new("size", "none", "of a message: what follows its head takes time, too"),
-    Parameter::new("utilisation", "0", "share of the time that every port on the way is busy, below 1 (a model)"),
+    Parameter::new(
+        "utilisation",
+        "0",
+        "share of the time that every port on the way is busy, below 1 (a model)",
+    ),
 ]]);
 
 /// The workload.
@@ -64,7 +68,10 @@ impl Spec {
         let hops: Vec<(&Hop, &Component)> = catalogues.along(&interconnect.path)?;
         let utilisation = params.float("utilisation", 0.0)?;
         if !(0.0..1.0).contains(&utilisation) {
-            return Err(parameter("utilisation", format!("expected a share from 0 to below 1, found {utilisation}")));
+            return Err(parameter(
+                "utilisation",
+                format!("expected a share from 0 to below 1, found {utilisation}"),
+            ));
         }
         let traffic = match (params.get("size"), interconnect.bandwidth) {
             (None, _) if utilisation > 0.0 => {
@@ -73,16 +80,17 @@ impl Spec {
             }
             (None, _) => None,
             (Some(_), None) => return Err(parameter("size", "the interconnect has no bandwidth".into())),
-            (Some(_), Some(rate)) => Some(Traffic { size: params.size("size", Bytes(1))?, rate, utilisation }),
+            (Some(_), Some(rate)) => {
+                Some(Traffic { size: params.size("size", Bytes(1))?, rate, utilisation })
+            }
         };
         let total = Latency::of(&hops, traffic.as_ref()).total();
         let origin = if utilisation > 0.0 { Origin::Predicted } else { Origin::Computed };
         let mut readings = vec![Reading::value("end_to_end", total.low, origin)];
         readings.extend(total.high.map(|high| Reading::value("end_to_end_most", high, origin)));
         let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
-        readings.extend(
-            published.map(|(low, _)| Reading::value("unexplained", 1.0 - total.low / low, origin)),
-        );
+        readings
+            .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - total.low / low, origin)));
         Ok(Spec { readings })
     }
 }

@@ -26,7 +26,8 @@ fn value(readings: &[Reading], metric: &str, offered: f64) -> Option<f64> {
 fn a_rate_that_is_asked_for_is_offered_and_answered() {
     for transport in ["tcp", "udp", "unix", "pipe", "shared"] {
         let rates = Value::List(vec![500.into(), 1000.into()]);
-        let params = Params::default().with("transport", transport).with("rate", rates).with("duration", "300 ms");
+        let params =
+            Params::default().with("transport", transport).with("rate", rates).with("duration", "300 ms");
         let readings = on_this_host(&params);
         for rate in [500.0, 1000.0] {
             let achieved = value(&readings, "achieved", rate).expect("is told");
@@ -42,7 +43,8 @@ fn a_rate_that_is_asked_for_is_offered_and_answered() {
 fn where_it_saturates_is_found_and_messages_wait_beyond() {
     let params = Params::default().with("transport", "unix").with("duration", "200 ms");
     let readings = on_this_host(&params);
-    let found = readings.iter().find(|r| r.metric == "saturation").and_then(Reading::number).expect("is told");
+    let found =
+        readings.iter().find(|r| r.metric == "saturation").and_then(Reading::number).expect("is told");
     assert!(found > 1000.0, "{found} a second");
     let median = |share: f64| {
         let offered = (share * found).round().to_string();

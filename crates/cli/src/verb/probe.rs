@@ -39,17 +39,15 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.kind {
         Probe::Latency(latency) => {
             let mode = if latency.poll { "polling" } else { "blocking" };
-            between(
-                &latency.wire,
-                Asked { kind: "latency", params: wired(&latency.wire)?.with("mode", mode) },
-                out,
-            )
+            let params = wired(&latency.wire)?.with("mode", mode).with("stages", latency.stages);
+            between(&latency.wire, Asked { kind: "latency", params }, out)
         }
         Probe::Load(load) => {
             let mode = if load.poll { "polling" } else { "blocking" };
             let mut params = wired(&load.wire)?.with("mode", mode);
             if !load.rate.is_empty() {
-                params = params.with("rate", Value::List(load.rate.iter().map(|r| Value::Float(*r)).collect()));
+                params =
+                    params.with("rate", Value::List(load.rate.iter().map(|r| Value::Float(*r)).collect()));
             }
             between(&load.wire, Asked { kind: "load", params }, out)
         }

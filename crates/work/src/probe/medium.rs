@@ -127,7 +127,9 @@ impl Medium {
             }
             Transport::Shared => {
                 let [memory, _] = take(&stream, until)?;
-                Ring::map(&memory, Side::Second, nap, waiting.other_sleeps).map(Medium::Shared).map_err(failed)
+                Ring::map(&memory, Side::Second, nap, waiting.other_sleeps)
+                    .map(Medium::Shared)
+                    .map_err(failed)
             }
             _ => Medium::unix(stream, nap).map_err(failed),
         }

@@ -41,10 +41,11 @@ fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let settings = &config.settings;
     // What is broken in a file is named here, with its place, and before anything runs.
     config.source.pages()?;
+    let corpus = export(&config.source, scratch)?;
     Ok(json!({
         "do": "bayes",
-        "corpus": export(&config.source, scratch)?,
-        "partitions": cores,
+        "partitions": partitions(&corpus, cores),
+        "corpus": corpus,
         "remove_labels": settings.remove_labels,
         "ngrams": settings.ngrams,
         "min_support": settings.min_support,
@@ -55,6 +56,20 @@ fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
         "norm": settings.norm,
         "output": config.output.as_ref().and_then(|path| std::path::absolute(path).ok()),
     }))
+}
+
+/// Text of a partition at most, in bytes: what is made of it, and sorted, fits beside others into
+/// an executor's heap. (Spark's own partitions of a file have 128 MiB; words and pairs of
+/// neighbours with their hashes take several times the text.)
+const PARTITION: u64 = 32 << 20;
+
+/// One partition a core, or as many times that as keep them small.
+fn partitions(corpus: &Path, cores: usize) -> usize {
+    let bytes = fs::metadata(corpus).map_or(0, |facts| facts.len());
+    let packed = corpus.extension().is_some_and(|ending| ending == "bz2");
+    // Articles pack to about a quarter.
+    let text = if packed { 4 * bytes } else { bytes };
+    cores * text.div_ceil(PARTITION * cores as u64).max(1) as usize
 }
 
 /// The corpus as a file that every node sees; a generated one is written once.
@@ -148,6 +163,16 @@ mod tests {
     fn config() -> Config {
         let params = Params::default().with("documents", 300).with("document_words", 60);
         Config::new(&params.with("categories", 4)).expect("reads")
+    }
+
+    #[test]
+    fn large_corpora_have_more_partitions_than_cores() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let of = |bytes: u64| {
+            file.as_file().set_len(bytes).expect("grows");
+            partitions(file.path(), 4)
+        };
+        assert_eq!((of(0), of(1), of(4 * PARTITION), of(4 * PARTITION + 1)), (4, 4, 4, 8));
     }
 
     #[test]

@@ -89,7 +89,10 @@ fn session(
     let mut tracer = None;
     let mut samples = if session.transport == Transport::Udp {
         let socket = datagrams_to(target, line, &ready, until)?;
-        tracer = spec.stages.then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session)).transpose()?;
+        tracer = spec
+            .stages
+            .then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session))
+            .transpose()?;
         let wire = Datagrams::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
         ping_pong(wire, line, session, spec, until)
     } else {

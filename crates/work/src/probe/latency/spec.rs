@@ -22,7 +22,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     ),
     PIN,
     Parameter::new("duration", "1 s", "of each size"),
-    Parameter::new("stages", "false", "say where the time goes, by the kernel's tracepoints (tcp, udp; both ends on one host)"),
+    Parameter::new(
+        "stages",
+        "false",
+        "say where the time goes, by the kernel's tracepoints (tcp, udp; both ends on one host)",
+    ),
     Parameter::new(
         "patience",
         "200 ms over UDP, else 5 s",
@@ -133,7 +137,10 @@ fn stages_possible(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
         return wrong(why, "take transport = \"tcp\" or \"udp\", or leave `stages` out");
     }
     match sizes.iter().find(|size| !has_room(size.0)) {
-        Some(size) => wrong(format!("a message of {} B has no room for the time of arrival", size.0), "take at least 16 B"),
+        Some(size) => wrong(
+            format!("a message of {} B has no room for the time of arrival", size.0),
+            "take at least 16 B",
+        ),
         None => Ok(()),
     }
 }

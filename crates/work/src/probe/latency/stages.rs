@@ -71,7 +71,7 @@ fn stage(stamp: Stamp) -> &'static str {
 const RETURN: &str = "return";
 
 /// Stamps without which a message is not followed from end to end.
-const NEEDED: [Stamp; 4] = [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Copy];
+const NEEDED: [Stamp; 5] = [Stamp::Enter, Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Exit];
 
 /// Times of a stage: way, name, seconds.
 type Stage = (Way, &'static str, f64);

@@ -155,7 +155,9 @@ impl<'a, W: Duplex> Lane<'a, W> {
         loop {
             let now = clock::now() - begin;
             let due = schedule.get((self.sent - first) as usize).filter(|due| **due <= now);
-            if self.send(due.is_some())? && let Some(due) = due {
+            if self.send(due.is_some())?
+                && let Some(due) = due
+            {
                 seen.sent_late.record(now - due);
             }
             self.receive(|number| {
@@ -192,9 +194,11 @@ impl<'a, W: Duplex> Lane<'a, W> {
                 self.answered = self.sent;
                 return match self.wire.ends() {
                     false => Ok(()),
-                    true => Err(Fault::attempt("the other end does not answer, though the connection stands")
-                        .at(self.line.peer().to_string())
-                        .remedy("see whether it is stopped or overloaded, or allow a longer `patience`")),
+                    true => {
+                        Err(Fault::attempt("the other end does not answer, though the connection stands")
+                            .at(self.line.peer().to_string())
+                            .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"))
+                    }
                 };
             }
         }

@@ -85,7 +85,9 @@ impl Spec {
         let each = self.duration.0 + self.patience.0;
         match &self.rates {
             Some(rates) => rates.len() as f64 * each,
-            None => find::SHARES.len() as f64 * each + find::MOST_LOOKS as f64 * (find::LOOK + self.patience.0),
+            None => {
+                find::SHARES.len() as f64 * each + find::MOST_LOOKS as f64 * (find::LOOK + self.patience.0)
+            }
         }
     }
 
