@@ -203,13 +203,10 @@ fn claims_about_several_experiments() {
     expect(ratio, &with, 15, "unknown experiment `f`", "`e`");
     let sides = correlation("bandwidth", ", ratio = { of = { sistem = \"microblade\" }, to = {} }");
     expect(ratio, &sides, 15, "unknown factor `sistem`", "did you mean `system`?");
-    expect(
-        ratio,
-        &correlation("share bandwidth", ""),
-        15,
-        "found `bandwidth`",
-        "tells none: leave `share` out",
-    );
+    let share = STUDY.replacen(ratio, &correlation("share bandwidth", ""), 1).replacen("> 1", "> 0", 1);
+    let fault = planned(&share).expect_err("refused").to_string();
+    assert!(fault.starts_with("my.toml:15: ") && fault.contains("found `bandwidth`"), "{fault}");
+    assert!(fault.contains("tells none: leave `share` out"), "{fault}");
 }
 
 #[test]

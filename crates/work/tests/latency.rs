@@ -12,7 +12,7 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_work::probe::latency::{LATENCY, Mode, Outcome, Spec, measure};
+use crosstalk_work::probe::latency::{Band, LATENCY, Mode, Outcome, Spec, measure};
 use crosstalk_work::probe::{Times, Until, listen, serve};
 
 mod ends;
@@ -79,6 +79,46 @@ fn two_nodes_with_networks_of_their_own_meet_on_their_host() {
             scene::finished(scene::play(&LATENCY, &short(transport), 2, 20.0, &AtomicBool::new(false)));
         let one_way = readings.iter().find(|r| r.metric == "one_way").expect("one clock");
         assert_eq!(one_way.labels["transport"], transport);
+    }
+}
+
+/// A run with stages; `None` where they cannot be seen here.
+fn followed(transport: &str, mode: &str) -> Option<Outcome> {
+    let params = short(transport).with("mode", mode).with("stages", true).with("duration", "200 ms");
+    if let Some(missing) = LATENCY.needs(&params).into_iter().find(|need| !need.is_found()) {
+        eprintln!("skipped: {missing:?}");
+        return None;
+    }
+    on_this_host(&params).expect("measures").pop()
+}
+
+#[test]
+fn every_message_is_followed_through_the_kernel() {
+    for transport in ["tcp", "udp"] {
+        for mode in ["blocking", "polling"] {
+            let Some(outcome) = followed(transport, mode) else { return };
+            let stages = outcome.stages.expect("asked for");
+            let matched = stages.matched as f64 / stages.looked_for as f64;
+            assert!(stages.looked_for > 500 && matched >= 0.99, "{transport} {mode}: {matched}");
+            let (band, of_band, n, unexplained) = &stages.bands[1];
+            assert_eq!((*band, unexplained.abs() < 1e-9), (Band::P50, true), "{n} messages, {unexplained}");
+            let sum: f64 = of_band.iter().map(|(_, _, seconds)| seconds).sum();
+            let median = outcome.round_trip.quantile(0.5).expect("some") * 1e-9;
+            assert!((sum / median - 1.0).abs() < 0.1, "{transport} {mode}: {sum} of {median}");
+            let taken = |name: &str| of_band.iter().filter(|s| s.1 == name).map(|s| s.2).sum::<f64>();
+            // Only who sleeps is woken.
+            assert_eq!(taken("wake-up") > 1e-7, mode == "blocking", "{transport} {mode}");
+            assert!(taken("driver and wire") > 0.0 && taken("send: call and protocol") > 0.0);
+        }
+    }
+}
+
+#[test]
+fn stages_are_refused_where_there_are_no_packets() {
+    for (name, value) in [("transport", "shared"), ("size", "8 B")] {
+        let fault =
+            Spec::from_params(&short("udp").with("stages", true).with(name, value)).expect_err("refused");
+        assert!(fault.to_string().contains("`stages`") && fault.remedy.is_some(), "{fault}");
     }
 }
 
