@@ -100,3 +100,22 @@ pub fn failed(what: &str, error: &dyn Error) -> Fault {
     }
     Fault::environment(said)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::need::NeedState;
+
+    #[test]
+    fn what_is_missing_has_a_remedy() {
+        if let NeedState::Missing { consequence, remedy } = need().state {
+            assert!(!consequence.is_empty() && !remedy.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_none_is_refused() {
+        let fault = load(b"no object").err().expect("refused");
+        assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
+    }
+}
