@@ -133,3 +133,28 @@ fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
         _ => sum / values.len() as f64,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::record::Origin;
+
+    #[test]
+    fn labels_choose_among_readings() {
+        let asked = |text| Asked::new(text);
+        let wake = asked("stage_time[stage=wake-up, way=there]");
+        assert_eq!((wake.metric, wake.labels.len()), ("stage_time", 2));
+        let late = asked("latency[offered=5000] p99");
+        assert_eq!((late.metric, late.quantile, late.labels[0]), ("latency", 0.99, ("offered", "5000")));
+        assert_eq!(asked("stage_time[stage").metric, "stage_time[stage");
+        assert_eq!(asked("stage_time[stage]").metric, "stage_time[stage]");
+        let reading = |stage: &str, time: f64| {
+            Reading::value("stage_time", time, Origin::Measured).label("stage", stage).label("way", "there")
+        };
+        let readings = [reading("wake-up", 3.0), reading("copy", 1.0)];
+        let metric = Metric::new("stage_time", "s", Better::Neither);
+        assert_eq!(summary(&readings, &wake, &metric), Some(3.0));
+        assert_eq!(summary(&readings, &asked("stage_time[stage=copy]"), &metric), Some(1.0));
+        assert_eq!(summary(&readings, &asked("stage_time[stage=none]"), &metric), None);
+    }
+}
