@@ -1,6 +1,6 @@
 """Figures as the benches write them, one file a bench in bench/results/: a list of
 
-`{name, metric, what, unit, value, low, high, n, must, reached, command, …}`
+`{name, metric, what, unit, value, low, high, n, must, reached, command, revision, …}`
 
 `low` and `high` are the ends of the 95 % interval, null where there is none;
 `reached` is null where nothing must be reached, or where nothing was measured,
@@ -11,6 +11,7 @@ must be reached.
 import json
 import math
 import shlex
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -23,14 +24,17 @@ RESULTS = ROOT / "bench" / "results"
 
 
 class Figures:
-    """The figures of one bench; `conditions` are written beside each. Where only
-    `part` of them is asked for, the others stay in the file as they are, each with
-    the command it came from."""
+    """The figures of one bench; `conditions` are written beside each, with the command
+    and the revision they come from. What the file has of others stays until they are
+    measured again; at the end of a bench that was asked for all, and not for a `part`,
+    what is left of others goes."""
 
     def __init__(self, name, part=False, **conditions):
         command = shlex.join([f"bench/{name}.py", *sys.argv[1:]])
-        self.name, self.rows, self.conditions = name, [], {**conditions, "command": command}
-        self.others = json.loads(self.path().read_text()) if part and self.path().exists() else []
+        self.name, self.rows = name, []
+        self.conditions = {**conditions, "command": command, "revision": revision()}
+        self.part = part
+        self.others = json.loads(self.path().read_text()) if self.path().exists() else []
         #: Set where what measures failed, so that its figures do not tell all.
         self.failed = False
 
@@ -71,17 +75,30 @@ class Figures:
         """Written down at once: a bench of hours that is cut off keeps what it has."""
         self.rows.append(row)
         measured = {known["metric"] for known in self.rows}
-        kept = [other for other in self.others if other["metric"] not in measured]
+        self.write([other for other in self.others if other["metric"] not in measured] + self.rows)
+
+    def write(self, rows):
         RESULTS.mkdir(parents=True, exist_ok=True)
-        self.path().write_text(json.dumps(kept + self.rows, indent=1) + "\n")
+        new = self.path().with_suffix(".new")
+        new.write_text(json.dumps(rows, indent=1) + "\n")
+        new.replace(self.path())
 
     def path(self):
         return RESULTS / f"{self.name}.json"
 
     def finish(self):
         """Ends the bench, with 1 where a figure is not reached."""
+        if not self.part:
+            self.write(self.rows)
         print(f"written to {self.path().relative_to(ROOT)}")
         sys.exit(1 if self.failed or any(row["reached"] is False for row in self.rows) else 0)
+
+
+def revision():
+    """The commit that is measured; with a plus where files have changed since."""
+    said = lambda *words: subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    changed = said("status", "--porcelain", "--", "crates", "studies", "fabrics", "systems")
+    return said("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
 def keeps(must, low, high):

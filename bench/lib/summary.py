@@ -14,8 +14,10 @@ def main():
     table("promised", [promised(name, metric, measured) for name in wanted for metric in PROMISES.get(name, {})])
     table("also measured", [(row["what"], value(row), "", "") for _, row in measured if row["must"] is None])
     failed = sum(row["reached"] is False for _, row in measured)
-    print(f"\n{failed} not reached" if failed else "")
-    sys.exit(1 if failed else 0)
+    known = {(name, row["metric"]) for name, row in measured}
+    missing = sum((name, metric) not in known for name in wanted for metric in PROMISES.get(name, {}))
+    print(f"\n{failed} not reached, {missing} without a figure" if failed or missing else "")
+    sys.exit(1 if failed or missing else 0)
 
 
 def place(name):

@@ -21,8 +21,12 @@ fn main() {
         match compiled {
             Ok(status) if status.success() => {}
             Ok(status) => panic!("{clang} ended with {status} on bpf/{name}.bpf.c"),
-            // No clang: an empty object stands for none.
-            Err(_) => fs::write(&object, []).expect("writes"),
+            // No clang: an empty object stands for none. Something that is never there has always
+            // changed, so that it is looked for again with the next build.
+            Err(_) => {
+                println!("cargo::rerun-if-changed=bpf/no-clang");
+                fs::write(&object, []).expect("writes");
+            }
         }
     }
 }

@@ -122,6 +122,11 @@ impl Ring {
         unsafe { &*self.base.add(direction.counters + offset).cast::<AtomicU64>() }
     }
 
+    /// Whether the other end has gone.
+    fn gone(&self) -> bool {
+        self.word(self.reading, GONE).load(Ordering::Acquire) == 1
+    }
+
     /// Bytes to read.
     #[inline]
     fn filled(&self) -> u64 {
@@ -183,10 +188,10 @@ impl Read for Ring {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.filled() == 0 {
-            if self.word(self.reading, GONE).load(Ordering::Acquire) == 1 && self.filled() == 0 {
+            if self.gone() && self.filled() == 0 {
                 return Ok(0);
             }
-            self.sleep(self.pair(self.reading, FILLED), || self.filled() > 0);
+            self.sleep(self.pair(self.reading, FILLED), || self.filled() > 0 || self.gone());
         }
         let filled = self.filled();
         if filled == 0 {
@@ -219,10 +224,10 @@ impl Write for Ring {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.room() == 0 {
-            if self.word(self.reading, GONE).load(Ordering::Acquire) == 1 {
+            if self.gone() {
                 return Err(ErrorKind::BrokenPipe.into());
             }
-            self.sleep(self.pair(self.writing, EMPTIED), || self.room() > 0);
+            self.sleep(self.pair(self.writing, EMPTIED), || self.room() > 0 || self.gone());
         }
         let length = bytes.len().min(self.room() as usize);
         if length == 0 && !bytes.is_empty() {

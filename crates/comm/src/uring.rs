@@ -97,7 +97,8 @@ impl Uring {
         let bytes = &self.buffers.outbox[self.sending.clone()];
         let fd = types::Fd(self.socket.as_raw_fd());
         let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32)
-            .flags(libc::MSG_NOSIGNAL)
+            // Whole, where the kernel can (Linux 5.19): else what is left is sent by another turn.
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
             .user_data(SEND);
         self.push(&entry)

@@ -2,8 +2,7 @@
 //!
 //! While a thread waits in such a call, a watcher sends it a signal now and then. The
 //! signal does nothing, but the call ends with `EINTR` (signal(7)), and the thread can
-//! look whether to go on. Outside of [`Nudged::while_waiting`] no signal is sent, so
-//! that what is timed is the call and nothing beside it.
+//! look whether to go on. Calls that take less than that are not disturbed.
 
 use std::io;
 use std::sync::Arc;

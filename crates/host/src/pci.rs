@@ -117,8 +117,7 @@ impl Device {
 const PAGE: usize = 4096;
 
 /// The number of the first region in `resource` (a line each: begin, end, flags) that is
-/// memory (IORESOURCE_MEM, 0x200) and not a read with side effects by declaration
-/// (prefetchable ones have none, but are not asked for).
+/// memory (IORESOURCE_MEM, 0x200).
 fn first_memory_region(resources: &str) -> Option<usize> {
     let is_memory = |line: &str| {
         let numbers: Vec<u64> = line

@@ -100,9 +100,14 @@ impl Latency {
         }
     }
 
+    /// For the head of a message, which is what is published.
+    pub fn head(&self) -> Span {
+        self.hops.iter().copied().sum()
+    }
+
     /// End to end, the size and the waiting included.
     pub fn total(&self) -> Span {
-        self.hops.iter().copied().sum::<Span>() + Span::exactly(self.serialising + self.queueing)
+        self.head() + Span::exactly(self.serialising + self.queueing)
     }
 }
 

@@ -40,9 +40,10 @@ struct state {
 	u32 size;       /* bytes of a message */
 	u16 port[2];    /* of the measuring and of the serving end */
 	u32 sender[2];  /* thread that sends in each direction: learnt */
-	u32 base[2];    /* TCP: sequence number of message 0: learnt, where `based` */
+	u32 last[2];    /* TCP: the last sequence number, learnt with message 0, where `based` */
 	u32 based[2];
 	u32 unused;
+	u64 place[2];   /* TCP: bytes before it */
 	u64 entered[2]; /* when that thread last entered a system call, and which */
 	u64 call[2];
 	u64 sending[2]; /* the one in which it sends */
@@ -93,8 +94,9 @@ struct found {
 	u64 number;
 };
 
-/* Whether the IPv4 packet at `ip` begins a message of ours. */
-INLINE int find(struct state *state, const u8 *ip, struct found *found)
+/* Whether the IPv4 packet at `ip` begins a message of ours; `first`: it may be the first of
+ * a stream. */
+INLINE int find(struct state *state, const u8 *ip, struct found *found, int first)
 {
 	u8 head[20], next[20];
 
@@ -129,10 +131,18 @@ INLINE int find(struct state *state, const u8 *ip, struct found *found)
 		return 0;
 	u32 sequence = big32(next + 4);
 	if (!state->based[way]) {
-		state->base[way] = sequence;
+		if (!first)
+			return 0;
+		state->last[way] = sequence;
 		state->based[way] = 1;
 	}
-	u32 place = sequence - state->base[way];
+	/* Sequence numbers wrap around; between two packets they differ by less than half of that. */
+	int ahead = sequence - state->last[way];
+	u64 place = state->place[way] + ahead;
+	if (ahead > 0) {
+		state->last[way] = sequence;
+		state->place[way] = place;
+	}
 	if (place % state->size)
 		return 0;
 	found->number = place / state->size;
@@ -174,7 +184,7 @@ int net_dev_queue(u64 *ctx)
 	struct state *state = the_state();
 	struct found found = {};
 
-	if (!state || !find(state, skb->head + skb->network_header, &found))
+	if (!state || !find(state, skb->head + skb->network_header, &found, 1))
 		return 0;
 	u32 way = found.way & 1;
 	struct record *record = record_of(found.number);
@@ -209,7 +219,7 @@ int net_dev_start_xmit(u64 *ctx)
 	struct state *state = the_state();
 	struct found found = {};
 
-	if (!state || !find(state, skb->head + skb->network_header, &found))
+	if (!state || !find(state, skb->head + skb->network_header, &found, 0))
 		return 0;
 	struct record *record = record_of(found.number);
 	if (record && record->number == found.number + 1 && !record->at[found.way & 1][XMIT])
@@ -225,7 +235,7 @@ int netif_receive_skb(u64 *ctx)
 	struct found found = {};
 
 	/* The link's header has been pulled: the packet begins with its data. */
-	if (!state || !find(state, skb->data, &found))
+	if (!state || !find(state, skb->data, &found, 0))
 		return 0;
 	u32 way = found.way & 1;
 	state->current[way] = found.number + 1;

@@ -31,13 +31,25 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
     if !Path::new(TYPES).exists() {
         return Some((
             "the kernel does not tell its types",
-            "take a kernel with CONFIG_DEBUG_INFO_BTF=y (Debian's has it)",
+            "take a kernel with CONFIG_DEBUG_INFO_BTF=y",
         ));
+    }
+    if !has_types_of(NEWEST) {
+        return Some(("the kernel is too old", "take Linux 6.4 or later"));
     }
     if !may_trace() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
     }
     None
+}
+
+/// The newest tracepoint that is attached to: since Linux 6.4.
+const NEWEST: &str = "btf_trace_sk_data_ready";
+
+/// Whether the kernel's types have one of that name.
+fn has_types_of(name: &str) -> bool {
+    let types = std::fs::read(TYPES).unwrap_or_default();
+    memchr::memmem::find(&types, format!("\0{name}\0").as_bytes()).is_some()
 }
 
 /// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, in the machine's own

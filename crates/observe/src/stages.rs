@@ -89,8 +89,8 @@ pub struct Flow {
     pub size: u32,
 }
 
-/// Records that the kernel keeps, as `RECORDS` of `bpf/stages.bpf.c`.
-const RECORDS: u32 = 1 << 16;
+/// Messages of which the kernel keeps a record, the last ones; as in `bpf/stages.bpf.c`.
+pub const RECORDS: u64 = 1 << 16;
 /// Stamps in a direction.
 const STAMPS: usize = Stamp::ALL.len();
 
@@ -110,9 +110,10 @@ struct State {
     size: u32,
     port: [u16; 2],
     sender: [u32; 2],
-    base: [u32; 2],
+    last: [u32; 2],
     based: [u32; 2],
     unused: u32,
+    place: [u64; 2],
     entered: [u64; 2],
     call: [u64; 2],
     sending: [u64; 2],
@@ -144,6 +145,11 @@ pub enum Way {
 }
 
 impl Record {
+    /// Of stamps there and back, zero where there is none.
+    pub fn new(number: u64, at: [[u64; STAMPS]; 2]) -> Self {
+        Record { number, at }
+    }
+
     /// When it came there, if that was seen.
     pub fn at(&self, way: Way, stamp: Stamp) -> Option<u64> {
         let at = self.at[way as usize][stamp as usize];
@@ -175,9 +181,10 @@ impl Tracer {
             size: flow.size,
             port: [flow.here.port(), flow.there.port()],
             sender: [0; 2],
-            base: [0; 2],
+            last: [0; 2],
             based: [0; 2],
             unused: 0,
+            place: [0; 2],
             entered: [0; 2],
             call: [0; 2],
             sending: [0; 2],
@@ -203,9 +210,9 @@ impl Tracer {
         let records: Array<&MapData, Raw> =
             map.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
-        for number in before.saturating_sub(u64::from(RECORDS))..before {
+        for number in before.saturating_sub(RECORDS)..before {
             let raw = records
-                .get(&((number % u64::from(RECORDS)) as u32), 0)
+                .get(&((number % RECORDS) as u32), 0)
                 .map_err(|e| failed("read the map `records`", &e))?;
             if raw.number == number + 1 {
                 found.push(Record { number, at: raw.at });

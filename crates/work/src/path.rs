@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `end_to_end` | s | at least: the sum of the components' lower ends |
 //! | `end_to_end_most` | s | at most, where every component has an upper end |
-//! | `unexplained` | ratio | what the lower end leaves of the published one, where there is one |
+//! | `unexplained` | ratio | what the components' lower ends leave of the published one, where there is one |
 
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop};
@@ -84,13 +84,14 @@ impl Spec {
                 Some(Traffic { size: params.size("size", Bytes(1))?, rate, utilisation })
             }
         };
-        let total = Latency::of(&hops, traffic.as_ref()).total();
+        let latency = Latency::of(&hops, traffic.as_ref());
+        let (head, total) = (latency.head(), latency.total());
         let origin = if utilisation > 0.0 { Origin::Predicted } else { Origin::Computed };
         let mut readings = vec![Reading::value("end_to_end", total.low, origin)];
         readings.extend(total.high.map(|high| Reading::value("end_to_end_most", high, origin)));
         let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
         readings
-            .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - total.low / low, origin)));
+            .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - head.low / low, origin)));
         Ok(Spec { readings })
     }
 }

@@ -101,10 +101,10 @@ fn every_message_is_followed_through_the_kernel() {
             let matched = stages.matched as f64 / stages.looked_for as f64;
             assert!(stages.looked_for > 500 && matched >= 0.99, "{transport} {mode}: {matched}");
             let (band, of_band, n, unexplained) = &stages.bands[1];
-            assert_eq!((*band, unexplained.abs() < 1e-9), (Band::P50, true), "{n} messages, {unexplained}");
+            assert!(*band == Band::P50 && *unexplained < 0.05, "{n} messages, {unexplained}");
             let sum: f64 = of_band.iter().map(|(_, _, seconds)| seconds).sum();
             let median = outcome.round_trip.quantile(0.5).expect("some") * 1e-9;
-            assert!((sum / median - 1.0).abs() < 0.1, "{transport} {mode}: {sum} of {median}");
+            assert!((sum / median - 1.0).abs() < 0.15, "{transport} {mode}: {sum} of {median}");
             let taken = |name: &str| of_band.iter().filter(|s| s.1 == name).map(|s| s.2).sum::<f64>();
             // Only who sleeps is woken.
             assert_eq!(taken("wake-up") > 1e-7, mode == "blocking", "{transport} {mode}");

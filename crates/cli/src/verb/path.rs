@@ -205,7 +205,7 @@ fn lines(found: &Found, given: &[String]) -> Vec<String> {
                 .to_string(),
         );
     }
-    lines.extend(found.published.map(|published| beside(total, published)));
+    lines.extend(found.published.map(|published| beside(found.latency.head(), published)));
     lines
 }
 
@@ -257,8 +257,8 @@ fn told(found: &Found, given: &[String]) -> Value {
         "seconds": span(total),
         "published": found.published.map(span),
         "unexplained": found.published.map(|published| json!({
-            "low": published.low - total.low,
-            "high": published.high.zip(total.high).map(|(published, own)| published - own),
+            "low": published.low - found.latency.head().low,
+            "high": published.high.zip(found.latency.head().high).map(|(published, own)| published - own),
         })),
     })
 }

@@ -19,7 +19,8 @@ const MEDIAN: f64 = 0.5;
 /// The error of the interval that a quantile must have samples for.
 const ERROR: f64 = 0.05;
 
-/// A metric, and what of it: `latency`, `latency p99`, `latency p99.9`, `share time_wait`.
+/// A metric, and what of it: `latency`, `latency p99`, `latency p99.9`, `share time_wait`;
+/// of what has labels, that which has these: `stage_time[stage=wake-up, way=there]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked<'a> {
     /// The metric's name.
@@ -28,27 +29,49 @@ pub struct Asked<'a> {
     pub quantile: f64,
     /// Not the time itself, but which share it has (see [`super::causes::share`]).
     pub share: bool,
+    /// Labels that a reading must have, with their values.
+    pub labels: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Asked<'a> {
     /// Reads what a study writes.
     pub fn new(text: &'a str) -> Self {
-        let whole = Asked { metric: text, quantile: MEDIAN, share: false };
+        let whole = |metric| Asked { metric, quantile: MEDIAN, share: false, labels: Vec::new() };
         if let Some(metric) = text.strip_prefix("share ") {
-            return Asked { metric, share: true, ..whole };
+            return Asked { share: true, ..whole(metric) };
         }
         let asked = text.rsplit_once(' ').and_then(|(metric, quantile)| {
             let percent: f64 = quantile.strip_prefix('p')?.parse().ok()?;
-            (0.0..=100.0).contains(&percent).then_some(Asked { metric, quantile: percent / 100.0, ..whole })
+            let quantile = percent / 100.0;
+            (0.0..=100.0).contains(&percent).then(|| Asked { quantile, ..whole(metric) })
         });
-        asked.unwrap_or(whole)
+        asked.unwrap_or_else(|| whole(text)).labelled()
+    }
+
+    /// Takes the labels from the end of the metric's name.
+    fn labelled(mut self) -> Self {
+        let split = self.metric.strip_suffix(']').and_then(|text| text.split_once('['));
+        let pairs = split.and_then(|(metric, labels)| {
+            let pair = |text: &'a str| text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+            Some((metric, labels.split(',').map(pair).collect::<Option<Vec<_>>>()?))
+        });
+        if let Some((metric, labels)) = pairs {
+            (self.metric, self.labels) = (metric, labels);
+        }
+        self
+    }
+
+    /// Whether a reading is of what is asked for.
+    fn means(&self, reading: &Reading) -> bool {
+        let has = |(name, value): &(&str, &str)| reading.labels.get(*name).is_some_and(|found| found == value);
+        reading.metric == self.metric && self.labels.iter().all(has)
     }
 }
 
 /// The number that an attempt with these readings has for `asked`.
 /// `None` where it has none, too few samples, or one that is not finite.
 pub fn summary(readings: &[Reading], asked: &Asked, metric: &Metric) -> Option<f64> {
-    let mine = || readings.iter().filter(|r| r.metric == asked.metric);
+    let mine = || readings.iter().filter(|reading| asked.means(reading));
     let whole: Vec<_> = mine().filter(|r| r.labels.is_empty()).collect();
     let parts: Vec<_> = if whole.is_empty() { mine().collect() } else { whole };
     together(&parts, asked.quantile, metric).filter(|v| v.is_finite())
@@ -109,4 +132,29 @@ fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
         (Better::Higher, _) => sum,
         _ => sum / values.len() as f64,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::record::Origin;
+
+    #[test]
+    fn labels_choose_among_readings() {
+        let asked = |text| Asked::new(text);
+        let wake = asked("stage_time[stage=wake-up, way=there]");
+        assert_eq!((wake.metric, wake.labels.len()), ("stage_time", 2));
+        let late = asked("latency[offered=5000] p99");
+        assert_eq!((late.metric, late.quantile, late.labels[0]), ("latency", 0.99, ("offered", "5000")));
+        assert_eq!(asked("stage_time[stage").metric, "stage_time[stage");
+        assert_eq!(asked("stage_time[stage]").metric, "stage_time[stage]");
+        let reading = |stage: &str, time: f64| {
+            Reading::value("stage_time", time, Origin::Measured).label("stage", stage).label("way", "there")
+        };
+        let readings = [reading("wake-up", 3.0), reading("copy", 1.0)];
+        let metric = Metric::new("stage_time", "s", Better::Neither);
+        assert_eq!(summary(&readings, &wake, &metric), Some(3.0));
+        assert_eq!(summary(&readings, &asked("stage_time[stage=copy]"), &metric), Some(1.0));
+        assert_eq!(summary(&readings, &asked("stage_time[stage=none]"), &metric), None);
+    }
 }

@@ -90,14 +90,18 @@ fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> R
 
 /// There are data that make it true and data that make it false; else the key that is wrong.
 fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
+    let bound = claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
     if let Some(ratio) = &claim.ratio {
         sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("ratio", fault))?;
+        if let Some(Predicate { bound, .. }) = bound.filter(|expected| expected.bound <= 0.0) {
+            let fault = Fault::usage(format!("a ratio is above zero, so that {bound} decides nothing"));
+            return Err(("expect", fault.remedy("write for example expect = \"> 1\"")));
+        }
     }
     if let Some(correlation) = &claim.correlation {
         if let Some(ratio) = &correlation.ratio {
             sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("correlation.ratio", fault))?;
         }
-        let bound = claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
         if let Some(Predicate { bound, .. }) = bound.filter(|expected| expected.bound.abs() >= 1.0) {
             let fault =
                 Fault::usage(format!("a rank correlation lies between -1 and 1, and {bound} does not"));
@@ -115,7 +119,8 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
 
 /// Two sides that can differ, neither of which says otherwise than the claim's `where`.
 fn sides(of: &Levels, to: &Levels, at: &Levels) -> Result<(), Fault> {
-    if of == to {
+    let whole = |side: &Levels| at.iter().chain(side).map(|(f, l)| (f.clone(), l.clone())).collect::<Levels>();
+    if whole(of) == whole(to) {
         return Err(Fault::usage("`of` and `to` are the same cells, whose ratio is always 1")
             .remedy("name the level on each side in which they differ"));
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// A statement that data can refute. Exactly one of `ratio`, `trend`, `order`, `peak`, `threshold`, `correlation`.
 ///
 /// Where it names a metric, `latency p99` is a percentile of one, and `share time_wait` the share
-/// that this part has in the time of the node that has the most to do.
+/// that this part has in the time of the node that has the most to do; of readings with labels
+/// `stage_time[stage=wake-up, way=there, band=p50]` are those that have these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {

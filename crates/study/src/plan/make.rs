@@ -185,21 +185,20 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String
 /// What is said of a budget in which nothing could be decided, however clear the data.
 fn too_few(study: &Study, experiments: &[PlannedExperiment], looks: &[usize]) -> Option<String> {
     let run = |name: &str| experiments.iter().any(|e| e.name == name && !e.cells.is_empty());
-    let claims = study.claim.values();
-    let claims =
-        claims.filter(|c| c.is_primary_evidence() && c.experiments().all(|(_, name)| run(name))).count();
-    let compared = study.experiment.iter().any(|(name, e)| e.compare.is_some() && run(name));
-    // At least so many: comparisons may come to them.
-    let questions = claims.max(usize::from(compared));
+    let claims = study.claim.values().filter(|claim| claim.is_primary_evidence());
+    let asked = claims.into_iter().any(|claim| claim.experiments().all(|(_, name)| run(name)))
+        || study.experiment.iter().any(|(name, e)| e.compare.is_some() && run(name));
+    // The fewest: claims and comparisons may be one question, and one alone needs the least.
+    let questions = usize::from(asked);
     let planned = Looks::new(looks, ALPHA)?;
     if questions == 0 || first_deciding_look(&planned, questions).is_some() {
         return None;
     }
     let needed = blocks_needed(level(ALPHA, questions, 0));
     Some(format!(
-        "{} can decide nothing, even if all agree: {} or more need one look after at least {needed} (try: --looks {needed})",
+        "{} can decide nothing, even if all agree: a question needs {needed} at one look, more than one question \
+         more (try: --looks {needed})",
         counted(planned.budget(), "block"),
-        counted(questions, "question"),
     ))
 }
 

@@ -146,6 +146,7 @@ fn broken(e: &io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::control::token;
     use crosstalk_core::units::Seconds;
     use std::fs::File;
     use std::os::fd::AsFd;
@@ -155,24 +156,25 @@ mod tests {
     fn meeting(folder: Option<&Path>) {
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(10.0), &never);
-        let meeting = Meeting::open(folder, 7).expect("opens");
+        let secret = token();
+        let meeting = Meeting::open(folder, secret).expect("opens");
         let spot = meeting.spot.clone();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let stream = meet(&spot, 7).expect("is there");
+                let stream = meet(&spot, secret).expect("is there");
                 let (file, other) =
                     (File::open("/dev/null").expect("opens"), File::open("/").expect("opens"));
                 give(&stream, [file.as_fd(), other.as_fd()]).expect("gives");
             });
             // Somebody who does not know the token is turned away.
-            drop(meet(&spot, 8).expect("connects"));
-            let stream = meeting.accept(7, &until).expect("comes");
+            drop(meet(&spot, secret ^ 1).expect("connects"));
+            let stream = meeting.accept(secret, &until).expect("comes");
             let [null, root] = take(&stream, &until).expect("takes");
             assert!(File::from(root).metadata().expect("is open").is_dir());
             assert!(!File::from(null).metadata().expect("is open").is_dir());
         });
         drop(meeting);
-        assert!(meet(&spot, 7).expect_err("nobody waits").remedy.is_some());
+        assert!(meet(&spot, secret).expect_err("nobody waits").remedy.is_some());
         if let Spot::File(path) = spot {
             assert!(!path.exists());
         }

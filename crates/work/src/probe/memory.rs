@@ -3,12 +3,13 @@
 //!
 //! The working set is a ring of cache lines in random order (one cycle through
 //! all, Sattolo 1986): each holds the place of the next, so that nothing can be
-//! fetched ahead. Huge pages are asked for, so that it is memory that is timed
-//! and not the looking up of addresses.
+//! fetched ahead. Each ring is new memory, asked for on its node and in huge pages,
+//! so that it is memory that is timed and not the looking up of addresses.
 //!
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `load_time` | s | one load: the median of batches; labels `size`, `node` |
+//! | `huge_pages` | ratio | how much of the memory lies in huge pages, where the kernel says |
 //! | `own_overhead` | s | what timing a batch adds to one load |
 
 use crosstalk_core::Fault;
@@ -19,7 +20,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Prepared;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::{Params, Value};
-use crosstalk_host::pages::{FromNode, memory_nodes, prefer_huge};
+use crosstalk_host::pages::{Fresh, FromNode, memory_nodes};
 use crosstalk_stats::rng::Rng;
 
 use super::arguments::{PIN_ONE, one_pin, positive, sizes};
@@ -52,6 +53,7 @@ pub const MEMORY: Declared<Spec> = Declared {
     deploy: |spec| {
         let metrics = vec![
             Metric::new("load_time", "s", Better::Lower),
+            Metric::new("huge_pages", "ratio", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
         alone::deployment(metrics, spec.seconds())
@@ -120,7 +122,7 @@ fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let mut readings = Vec::new();
     for &node in &spec.nodes {
-        let _memory = FromNode::begin(node).map_err(|fault| fault.at("parameter `node`"))?;
+        let _memory = from(node).map_err(|fault| fault.at("parameter `node`"))?;
         for &size in &spec.sizes {
             let ring = Ring::new(size, &mut Rng::seeded(seed))?;
             let timed = time(&ring, spec.duration, until)?;
@@ -128,10 +130,16 @@ fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault> {
                 Reading::value(metric, value, Origin::Measured).label("size", size.0).label("node", node)
             };
             readings.push((labelled("load_time", timed.each), timed.batches));
+            readings.extend(ring.memory.huge().map(|share| (labelled("huge_pages", share), 1)));
             readings.push((labelled("own_overhead", clock::overhead() / timed.loads as f64), 1));
         }
     }
     Ok(readings)
+}
+
+/// New memory comes from `node` only; there is nothing to choose where there is one.
+fn from(node: usize) -> Result<Option<FromNode>, Fault> {
+    if memory_nodes() == [node] { Ok(None) } else { FromNode::begin(node).map(Some) }
 }
 
 /// What the loads took.
@@ -178,41 +186,28 @@ fn time(ring: &Ring, duration: Seconds, until: &Until) -> Result<Timed, Fault> {
 
 /// Lines in a ring: the first number of each is the place of the next one's.
 struct Ring {
-    memory: Vec<u32>,
-    /// Where the first line begins: at a line's bound.
-    first: usize,
+    memory: Fresh,
     lines: usize,
 }
 
 impl Ring {
     fn new(size: Bytes, rng: &mut Rng) -> Result<Self, Fault> {
         let lines = size.0 as usize / LINE;
-        let places = (lines + 1) * PLACES;
-        let mut memory: Vec<u32> = Vec::new();
-        memory.try_reserve_exact(places).map_err(|e| {
-            Fault::environment(format!("there is no room for it: {e}"))
-                .at("parameter `size`")
-                .remedy("take less")
-        })?;
-        // Not touched yet: asked for first, huge pages come at the first touch.
-        let first = (memory.as_ptr() as usize).next_multiple_of(LINE) - memory.as_ptr() as usize;
-        let first = first / size_of::<u32>();
-        memory.resize(places, 0);
-        prefer_huge(&mut memory);
+        let mut memory = Fresh::new(lines * PLACES).map_err(|fault| fault.at("parameter `size`"))?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {
             order.swap(last, rng.below(last));
         }
         for (line, next) in order.into_iter().enumerate() {
-            memory[first + line * PLACES] = next * PLACES as u32;
+            memory[line * PLACES] = next * PLACES as u32;
         }
-        Ok(Ring { memory, first, lines })
+        Ok(Ring { memory, lines })
     }
 
     /// Follows so many loads from the line at place `at`; where they lead.
     #[inline(never)]
     fn chase(&self, at: u32, loads: usize) -> u32 {
-        let ring = &self.memory[self.first..];
+        let ring = &self.memory[..];
         let mut at = at;
         for _ in 0..loads {
             at = ring[at as usize];
@@ -231,7 +226,7 @@ mod tests {
         #[test]
         fn a_ring_leads_through_every_line_and_back(lines in 2_usize..500, seed in any::<u64>()) {
             let ring = Ring::new(Bytes((lines * LINE) as u64), &mut Rng::seeded(seed)).expect("fits");
-            prop_assert_eq!(ring.memory[ring.first..].as_ptr() as usize % LINE, 0);
+            prop_assert_eq!(ring.memory.as_ptr() as usize % LINE, 0);
             let mut seen = vec![false; lines];
             let mut at = 0;
             for _ in 0..lines {

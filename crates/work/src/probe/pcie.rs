@@ -50,7 +50,7 @@ pub const PCIE: Declared<Spec> = Declared {
         let metrics = ["access_time", "config_read", "call_time", "register_read"];
         let metrics = metrics.map(|name| Metric::new(name, "s", Better::Lower)).to_vec();
         let count = if spec.device.is_some() { 1 } else { devices().len() };
-        alone::deployment(metrics, spec.duration.0 * count as f64)
+        alone::deployment(metrics, spec.duration.0 * count as f64 * if spec.mapped { 2.0 } else { 1.0 })
     },
     needs: |_| vec![need()],
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
@@ -127,7 +127,7 @@ fn one(device: &Device, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let beyond = middle(&reads) - middle(&calls);
     let n = reads.count();
     let mut found = vec![
-        (Reading::value("access_time", beyond, Origin::Measured), n),
+        (Reading::value("access_time", beyond, Origin::Computed), n),
         (Reading::histogram("config_read", reads, Origin::Measured), n),
         (Reading::histogram("call_time", calls, Origin::Measured), n),
     ];

@@ -52,20 +52,32 @@ pub fn count(session: &Session, line: &mut Line, door: Door, until: &Until) -> R
         datagrams(&socket, session, token, &mut tally, line, &until)?;
     } else {
         let medium = Medium::serve(session.transport, door, line, token, Waiting::alike(Some(TICK)), &until)?;
-        over!(medium, end => stream(end, session, &mut tally, &until)?);
+        over!(medium, end => stream(end, session, &mut tally, line, &until)?);
     }
     line.say(&Answer::Counted(tally.counted(overhead)))
 }
 
 /// Counts a stream until its end.
-fn stream(mut end: impl Read, session: &Session, tally: &mut Tally, until: &Until) -> Result<(), Fault> {
+fn stream(
+    mut end: impl Read,
+    session: &Session,
+    tally: &mut Tally,
+    line: &Line,
+    until: &Until,
+) -> Result<(), Fault> {
     let failed = |e: io::Error| Fault::attempt(format!("the connection failed: {e}"));
     let mut buffer = vec![0; (session.size as usize).max(LEAST_BUFFER)];
+    // Memory does not tell that the other end was killed; the conversation does.
+    let mut leaving = false;
     loop {
         match end.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(n) => tally.add(n),
-            Err(e) if passing(&e) => until.check("the next bytes")?,
+            Err(e) if passing(&e) && line.stirs() && leaving => return Ok(()),
+            Err(e) if passing(&e) => {
+                leaving = line.stirs();
+                until.check("the next bytes")?;
+            }
             Err(e) => return Err(failed(e)),
         }
         if until.cancelled() {

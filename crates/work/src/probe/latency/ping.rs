@@ -50,16 +50,16 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
     let overhead = clock::overhead();
     let (mut line, theirs) = open(target, until)?;
     let shared = theirs.is_some() && theirs == clock::identity();
+    if spec.stages && !shared {
+        return Err(Fault::usage("stages are seen where both ends are on one host")
+            .at("parameter `stages`")
+            .remedy("leave it out, or measure between two ends on this host"));
+    }
     spec.sizes
         .iter()
         .map(|&size| {
             let stamp = shared && has_room(size.0);
             let samples = session(&mut line, target, &spec.session(size, stamp), spec, until)?;
-            if spec.stages && !shared {
-                return Err(Fault::usage("stages are seen where both ends are on one host")
-                    .at("parameter `stages`")
-                    .remedy("leave it out, or measure between two ends on this host"));
-            }
             Ok(Outcome::new(spec, size, &samples, no_one_way(shared, size), overhead))
         })
         .collect()

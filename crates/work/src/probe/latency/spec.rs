@@ -129,12 +129,19 @@ impl Spec {
     }
 }
 
+/// The most bytes of a message that is one packet on an Ethernet, whatever its headers.
+const ONE_PACKET: u64 = 1400;
+
 /// Stages are seen of packets that carry numbers and times.
 fn stages_possible(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
     let wrong = |why: String, remedy: &str| Err(parameter("stages", why).remedy(remedy));
     if !matches!(transport, Transport::Tcp | Transport::Udp) {
         let why = format!("no packets are sent over `{}`", transport.name());
         return wrong(why, "take transport = \"tcp\" or \"udp\", or leave `stages` out");
+    }
+    if let Some(size) = sizes.iter().find(|size| size.0 > ONE_PACKET) {
+        let why = format!("a message of {} B is more than one packet on an Ethernet", size.0);
+        return wrong(why, "take at most 1400 B");
     }
     match sizes.iter().find(|size| !has_room(size.0)) {
         Some(size) => wrong(

@@ -11,7 +11,7 @@
 //! which do add up to the mean of these.
 
 use crosstalk_core::record::{Origin, Reading};
-use crosstalk_observe::stages::{Record, Stamp, Way};
+use crosstalk_observe::stages::{RECORDS, Record, Stamp, Way};
 use std::collections::HashMap;
 
 use super::ping::Samples;
@@ -91,6 +91,8 @@ pub struct Stages {
 /// One message, joined.
 struct Joined {
     round_trip: u64,
+    /// Nanoseconds between two times of which one in between makes no sense.
+    unexplained: u64,
     /// Nanoseconds of each stage, by [`place`].
     stages: [u64; 2 * PLACES],
 }
@@ -106,7 +108,7 @@ impl Stages {
     /// Joins what was seen of the messages from the `settled`th on.
     pub(super) fn of(samples: &Samples, settled: usize) -> Self {
         let records: HashMap<u64, &Record> = samples.records.iter().map(|r| (r.number, r)).collect();
-        let first = samples.records.iter().map(|record| record.number).min().unwrap_or(u64::MAX);
+        let first = samples.sent.saturating_sub(RECORDS);
         let mut looked_for = 0;
         let mut joined = Vec::new();
         let messages = samples.sent_at.iter().zip(&samples.round_trips).zip(&samples.one_ways);
@@ -141,25 +143,29 @@ impl Stages {
     }
 }
 
-/// A message's times as stages; `None` where it was not followed from end to end.
+/// A message's times as stages; `None` where it was not followed from end to end: a stamp is
+/// missing that every message has, or lies before the one before it or beyond the end.
 fn join(record: &Record, sent: u64, one_way: u64, round_trip: u64) -> Option<Joined> {
-    let mut stages = [0; 2 * PLACES];
+    let (mut stages, mut unexplained) = ([0; 2 * PLACES], 0);
     let ends = [(Way::There, sent, sent + one_way), (Way::Back, sent + one_way, sent + round_trip)];
     for (way, begin, end) in ends {
-        if NEEDED.iter().any(|stamp| record.at(way, *stamp).is_none()) {
-            return None;
-        }
-        let mut since = begin;
+        let (mut since, mut astray) = (begin, false);
         for (which, stamp) in Stamp::ALL.into_iter().enumerate() {
-            // A time that lies before the one before it, or beyond the end, belongs to something else.
-            if let Some(at) = record.at(way, stamp).filter(|at| (since..=end).contains(at)) {
-                stages[place(way, which)] = at - since;
-                since = at;
+            match record.at(way, stamp) {
+                Some(at) if (since..=end).contains(&at) => {
+                    let taken = if astray { &mut unexplained } else { &mut stages[place(way, which)] };
+                    *taken += at - since;
+                    (since, astray) = (at, false);
+                }
+                None if !NEEDED.contains(&stamp) => {}
+                // What it should have told is not known of what lies around it.
+                Some(_) if !NEEDED.contains(&stamp) => astray = true,
+                _ => return None,
             }
         }
         stages[place(way, PLACES - 1)] = end - since;
     }
-    Some(Joined { round_trip, stages })
+    Some(Joined { round_trip, unexplained, stages })
 }
 
 /// The mean stages of a band.
@@ -177,6 +183,69 @@ fn mean(band: Band, messages: &[Joined]) -> Option<(Band, Vec<Stage>, u64, f64)>
         }
     }
     let whole: u64 = messages.iter().map(|message| message.round_trip).sum();
-    let told: f64 = stages.iter().map(|(_, _, seconds)| seconds).sum();
-    Some((band, stages, messages.len() as u64, 1.0 - told / (whole as f64 / n * 1e-9)))
+    let unexplained: u64 = messages.iter().map(|message| message.unexplained).sum();
+    Some((band, stages, messages.len() as u64, unexplained as f64 / whole as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record whose stamps are `step` apart, from 1,000 on, there and then back.
+    fn record(step: u64, change: impl Fn(Way, Stamp, u64) -> u64) -> Record {
+        let mut at = 1000;
+        let mut stamps = [[0; Stamp::ALL.len()]; 2];
+        for way in [Way::There, Way::Back] {
+            for stamp in Stamp::ALL {
+                at += step;
+                stamps[way as usize][stamp as usize] = change(way, stamp, at);
+            }
+            // The end has its message, and sends the reply.
+            at += step;
+        }
+        Record::new(0, stamps)
+    }
+
+    fn joined(record: &Record) -> Option<Joined> {
+        join(record, 1000, 110, 220)
+    }
+
+    #[test]
+    fn stages_are_what_lies_between_two_times_and_add_up() {
+        let message = joined(&record(10, |_, _, at| at)).expect("is whole");
+        assert_eq!(message.stages, [10; 22]);
+        assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (0, message.round_trip));
+    }
+
+    #[test]
+    fn what_did_not_happen_belongs_to_what_follows() {
+        let awake = |_, stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
+        let message = joined(&record(10, awake)).expect("is whole");
+        assert_eq!(message.stages[place(Way::There, Stamp::Copy as usize)], 40);
+        assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (0, 220));
+    }
+
+    #[test]
+    fn a_time_that_makes_no_sense_explains_nothing_around_it() {
+        let early = |_, stamp, at| if stamp == Stamp::Run { at - 500 } else { at };
+        let message = joined(&record(10, early)).expect("what every message has makes sense");
+        assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (40, 180));
+    }
+
+    #[test]
+    fn who_was_not_seen_on_the_way_is_not_matched() {
+        for needed in NEEDED {
+            let without = |way, stamp, at| if (way, stamp) == (Way::Back, needed) { 0 } else { at };
+            assert!(joined(&record(10, without)).is_none(), "{needed:?}");
+            let astray = |way, stamp, at| if (way, stamp) == (Way::There, needed) { at + 1000 } else { at };
+            assert!(joined(&record(10, astray)).is_none(), "{needed:?}");
+        }
+    }
+
+    #[test]
+    fn bands_are_around_their_percentiles() {
+        assert_eq!(Band::P50.of(1000), 450..550);
+        assert_eq!(Band::P99.of(1000), 985..995);
+        assert_eq!(Band::All.of(3), 0..3);
+    }
 }

@@ -60,21 +60,28 @@ pub trait Wire {
     fn take(&mut self, into: &mut [u8]) -> io::Result<Arrival>;
 }
 
-/// How often to ask before looking at the time: some hundred microseconds.
+/// How long to ask again and again before looking whether to go on, in nanoseconds; and how
+/// often before looking at the time.
+const SPIN: u64 = 100_000;
 const SPINS: u32 = 256;
 
 /// Asks `receive` for bytes, until there are some or a while has passed.
 #[inline]
 fn wait(mode: Mode, mut receive: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     let tries = if mode == Mode::Polling { SPINS } else { 1 };
-    for _ in 0..tries {
-        match receive() {
-            Ok(n) => return Ok(Some(n)),
-            Err(e) if passing(&e) => {}
-            Err(e) => return Err(e),
+    let mut end = None;
+    loop {
+        for _ in 0..tries {
+            match receive() {
+                Ok(n) => return Ok(Some(n)),
+                Err(e) if passing(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if mode == Mode::Blocking || clock::now() >= *end.get_or_insert_with(|| clock::now() + SPIN) {
+            return Ok(None);
         }
     }
-    Ok(None)
 }
 
 /// Messages as stretches of a stream of bytes.

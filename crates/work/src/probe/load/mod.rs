@@ -17,8 +17,8 @@
 //! | `latency_p50` `_p99` `_p999` `_p9999` | s | percentiles that the number of messages allows |
 //! | `achieved` | 1/s | replies, over the time they took |
 //! | `lost` | ratio | not answered within the patience after the last was due |
-//! | `sent_late` | s | distribution: how much later than due the measuring end itself sent |
-//! | `saturation` | 1/s | the highest rate that was kept up with, where it was looked for |
+//! | `sent_late` | s | distribution: how much later than due a message was taken from the measuring end, which was late itself or had to wait for room |
+//! | `saturation` | 1/s | the highest rate that both ends together kept up with, where it was looked for |
 //! | `own_overhead` | s | what timing one message costs |
 
 mod find;
@@ -52,7 +52,10 @@ pub const LOAD: Declared<Spec> = Declared {
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),
     needs: |spec| vec![spec.transport.need()],
-    prepare: |spec, part| node::prepare(part, move |target, until| measure(target, &spec, until)),
+    prepare: |spec, part| {
+        let spec = Spec { seed: part.seed, ..spec };
+        node::prepare(part, move |target, until| measure(target, &spec, until))
+    },
 };
 
 /// Percentiles that are reported, and the metrics that carry them.

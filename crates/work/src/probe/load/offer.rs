@@ -76,12 +76,13 @@ impl Duplex for Datagrams {
 pub struct Seen {
     /// From when a message was due until its reply was here.
     pub latency: Histogram,
-    /// From when a message was due until it was sent.
+    /// From when a message was due until all of it was taken.
     pub sent_late: Histogram,
     /// Messages due.
     pub sent: u64,
-    /// Between the first that was due and the last, in nanoseconds.
-    pub due: u64,
+    /// For how long messages were due: to the last one, and as long as lies between two, in
+    /// nanoseconds.
+    pub span: u64,
     /// From the first that was due to the last reply.
     pub took: u64,
 }
@@ -94,7 +95,7 @@ const BEHIND: (f64, u64) = (0.01, 2_000_000);
 impl Seen {
     /// Replies a second.
     pub fn achieved(&self) -> f64 {
-        self.latency.count() as f64 / (self.took.max(self.due).max(1) as f64 * 1e-9)
+        self.latency.count() as f64 / (self.took.max(self.span).max(1) as f64 * 1e-9)
     }
 
     /// The share that was not answered.
@@ -104,8 +105,8 @@ impl Seen {
 
     /// Whether the replies came as fast as the messages were due.
     pub fn kept_up(&self) -> bool {
-        let slack = BEHIND.1.max((self.due as f64 * BEHIND.0) as u64);
-        self.lost() <= MISSING && self.took <= self.due + slack
+        let slack = BEHIND.1.max((self.span as f64 * BEHIND.0) as u64);
+        self.lost() <= MISSING && self.took <= self.span + slack
     }
 }
 
@@ -121,7 +122,9 @@ pub struct Lane<'a, W> {
     left: usize,
     /// Messages begun: the number of the next one.
     sent: u64,
-    /// Messages answered.
+    /// Replies to messages before this one are no longer waited for.
+    owed_from: u64,
+    /// Messages answered since then.
     answered: u64,
     /// Replies, whole or in part.
     replies: Vec<u8>,
@@ -133,32 +136,32 @@ impl<'a, W: Duplex> Lane<'a, W> {
     pub fn new(wire: W, size: Bytes, line: &'a Line) -> Self {
         let size = size.0 as usize;
         let replies = vec![0; size.max(64 << 10)];
-        Lane { wire, line, message: vec![0; size], left: 0, sent: 0, answered: 0, replies, filled: 0 }
+        Lane { wire, line, message: vec![0; size], left: 0, sent: 0, owed_from: 0, answered: 0, replies, filled: 0 }
     }
 
     /// Sends one message at each time of `schedule` and takes in the replies, until all are
     /// here or `patience` has passed since the last was due. Then waits until nothing is on
     /// its way any more, so that the next schedule finds the service idle.
     pub fn offer(&mut self, schedule: &[u64], patience: Seconds, until: &Until) -> Result<Seen, Fault> {
+        let last = schedule.last().copied().unwrap_or(0);
+        let gap = last / (schedule.len() as u64).saturating_sub(1).max(1);
         let mut seen = Seen {
             latency: Histogram::default(),
             sent_late: Histogram::default(),
             sent: schedule.len() as u64,
-            due: schedule.last().copied().unwrap_or(0),
+            span: last + gap,
             took: 0,
         };
         let patience = (patience.0 * 1e9) as u64;
         let first = self.sent;
         let begin = clock::now();
-        let end = seen.due + patience;
         let mut turns = 0_u32;
         loop {
             let now = clock::now() - begin;
-            let due = schedule.get((self.sent - first) as usize).filter(|due| **due <= now);
-            if self.send(due.is_some())?
-                && let Some(due) = due
-            {
-                seen.sent_late.record(now - due);
+            let next = schedule.get((self.sent - first) as usize).filter(|due| **due <= now);
+            if self.send(next.is_some())? {
+                let due = schedule[(self.sent - 1 - first) as usize];
+                seen.sent_late.record(now.saturating_sub(due));
             }
             self.receive(|number| {
                 let due = number.checked_sub(first).and_then(|place| schedule.get(place as usize));
@@ -167,78 +170,86 @@ impl<'a, W: Duplex> Lane<'a, W> {
                     seen.latency.record(seen.took - due);
                 }
             })?;
-            if seen.latency.count() == seen.sent || now >= end {
+            if seen.latency.count() == seen.sent || now >= last + patience {
                 break;
             }
-            turns = turns.wrapping_add(1);
-            if turns % LOOKS == 0 {
-                until.check("the replies")?;
-            }
+            self.go_on(&mut turns, until)?;
         }
         self.drain(patience, until)?;
         Ok(seen)
     }
 
+    /// Looks now and then whether to go on.
+    fn go_on(&self, turns: &mut u32, until: &Until) -> Result<(), Fault> {
+        *turns = turns.wrapping_add(1);
+        if turns.is_multiple_of(LOOKS) { until.check("the replies") } else { Ok(()) }
+    }
+
     /// Takes in what is still on its way, until nothing has come for so many nanoseconds.
     fn drain(&mut self, patience: u64, until: &Until) -> Result<(), Fault> {
-        let mut moved = clock::now();
-        while self.left > 0 || self.answered < self.sent {
+        let (mut moved, mut turns) = (clock::now(), 0);
+        while self.left > 0 || self.answered < self.sent - self.owed_from {
             let before = self.answered;
             self.send(false)?;
             self.receive(|_| ())?;
             if self.answered > before {
                 moved = clock::now();
-                until.check("the last replies")?;
             } else if clock::now() - moved > patience {
-                // Of datagrams the rest is lost.
-                self.answered = self.sent;
-                return match self.wire.ends() {
-                    false => Ok(()),
-                    true => {
-                        Err(Fault::attempt("the other end does not answer, though the connection stands")
-                            .at(self.line.peer().to_string())
-                            .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"))
-                    }
-                };
+                if self.wire.ends() {
+                    return Err(Fault::attempt(
+                        "the other end does not answer, though the connection stands",
+                    )
+                    .at(self.line.peer().to_string())
+                    .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"));
+                }
+                // Of datagrams the rest is lost, or comes too late to count.
+                self.owed_from = self.sent;
+                self.answered = 0;
+                return Ok(());
             }
+            self.go_on(&mut turns, until)?;
         }
         Ok(())
     }
 
-    /// Sends what is left of a message, or where `another` is due that one. Whether a message
-    /// was begun.
+    /// Sends what is left of a message, or where `another` is due that one. Whether all of a
+    /// message has now been taken.
     #[inline]
     fn send(&mut self, another: bool) -> Result<bool, Fault> {
-        let begins = self.left == 0 && another;
-        if begins {
+        if self.left == 0 {
+            if !another {
+                return Ok(false);
+            }
             number(&mut self.message, self.sent);
             self.left = self.message.len();
             self.sent += 1;
         }
-        if self.left > 0 {
-            let from = self.message.len() - self.left;
-            match self.wire.send(&self.message[from..]) {
-                Ok(n) => self.left -= n,
-                Err(e) if passing(&e) => {}
-                Err(e) => return Err(broken(self.line.peer(), &e)),
-            }
+        let from = self.message.len() - self.left;
+        match self.wire.send(&self.message[from..]) {
+            Ok(n) => self.left -= n,
+            Err(e) if passing(&e) => {}
+            Err(e) => return Err(broken(self.line.peer(), &e)),
         }
-        Ok(begins)
+        Ok(self.left == 0)
     }
 
     /// Takes in what is there, and hands over the number of every reply that is whole.
     #[inline]
     fn receive(&mut self, mut whole: impl FnMut(u64)) -> Result<(), Fault> {
+        let size = self.message.len();
         match self.wire.receive(&mut self.replies[self.filled..]) {
             Ok(0) if self.wire.ends() => return Err(gone(self.line.peer())),
+            // Of datagrams each is a reply, or a greeting that came late.
+            Ok(n) if !self.wire.ends() && n != size => return Ok(()),
             Ok(n) => self.filled += n,
             Err(e) if passing(&e) => return Ok(()),
             Err(e) => return Err(broken(self.line.peer(), &e)),
         }
-        let (size, mut from) = (self.message.len(), 0);
+        let mut from = 0;
         while self.filled - from >= size {
-            whole(numbered(&self.replies[from..from + size]));
-            self.answered += 1;
+            let number = numbered(&self.replies[from..from + size]);
+            self.answered += u64::from(number >= self.owed_from);
+            whole(number);
             from += size;
         }
         self.replies.copy_within(from..self.filled, 0);
@@ -319,7 +330,7 @@ mod tests {
         let seen = offered(20_000, 100_000, 500);
         assert_eq!(seen.latency.count(), 500);
         assert!(seen.latency.quantile(0.1).expect("some") >= 20_000.0);
-        assert!(seen.lost() == 0.0 && seen.kept_up(), "{} ns for {} ns", seen.took, seen.due);
+        assert!(seen.lost() == 0.0 && seen.kept_up(), "{} ns for {} ns", seen.took, seen.span);
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("patience", "200 ms", "after the last message, for replies"),
 ]]);
 
-/// The most messages of one rate.
+/// The fewest and the most messages of one rate.
+const LEAST: f64 = 10.0;
 const MOST: f64 = 5e6;
 
 /// What to measure.
@@ -36,6 +37,8 @@ pub struct Spec {
     pub rates: Option<Vec<f64>>,
     /// Whether messages are due at random times.
     pub random: bool,
+    /// What those come from.
+    pub seed: u64,
     /// How the serving end waits.
     pub mode: Mode,
     /// Processors of the measuring and the serving end; `None`: not pinned.
@@ -59,15 +62,18 @@ impl Spec {
         }
         let duration = duration(params, Seconds(1.0))?;
         let rates = rates(params)?;
-        if let Some(rate) = rates.iter().flatten().find(|rate| **rate * duration.0 > MOST) {
-            let why = format!("{rate} messages a second for {} s are more than {MOST:e}", duration.0);
-            return Err(parameter("rate", why).remedy("take a lower rate, or a shorter duration"));
+        let count = |rate: &&f64| !(LEAST..=MOST).contains(&(**rate * duration.0).round());
+        if let Some(rate) = rates.iter().flatten().find(count) {
+            let why =
+                format!("expected {LEAST} to {MOST:e} messages, and {rate} a second for {} s are not", duration.0);
+            return Err(parameter("rate", why).remedy("take another rate, or another duration"));
         }
         Ok(Spec {
             transport,
             size,
             rates,
             random: params.choice("arrivals", &["even", "poisson"])? == "poisson",
+            seed: 1,
             mode: Mode::from_params(params)?,
             pin: pins(params)?,
             duration,
@@ -86,7 +92,7 @@ impl Spec {
         match &self.rates {
             Some(rates) => rates.len() as f64 * each,
             None => {
-                find::SHARES.len() as f64 * each + find::MOST_LOOKS as f64 * (find::LOOK + self.patience.0)
+                find::SHARES.len() as f64 * each + (find::TRIES * find::MOST_LOOKS) as f64 * (find::LOOK + self.patience.0)
             }
         }
     }
@@ -110,7 +116,7 @@ impl Spec {
         if !self.random {
             return (0..count).map(|place| (place as f64 * gap) as u64).collect();
         }
-        let mut rng = Rng::seeded(count as u64);
+        let mut rng = Rng::seeded(self.seed ^ (count as u64) << 32);
         let mut due = 0.0;
         let next = |_| {
             let now = due;
