@@ -11,22 +11,19 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CLANG");
     let out = env::var("OUT_DIR").expect("cargo says where to");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
-    for name in ["stages"] {
-        let object = Path::new(&out).join(format!("{name}.o"));
-        let compiled = Command::new(&clang)
-            .args(["-target", "bpf", "-O2", "-g", "-Wall", "-Werror", "-c", "-o"])
-            .arg(&object)
-            .arg(format!("bpf/{name}.bpf.c"))
-            .status();
-        match compiled {
-            Ok(status) if status.success() => {}
-            Ok(status) => panic!("{clang} ended with {status} on bpf/{name}.bpf.c"),
-            // No clang: an empty object stands for none. Something that is never there has always
-            // changed, so that it is looked for again with the next build.
-            Err(_) => {
-                println!("cargo::rerun-if-changed=bpf/no-clang");
-                fs::write(&object, []).expect("writes");
-            }
+    let object = Path::new(&out).join("stages.o");
+    let compiled = Command::new(&clang)
+        .args(["-target", "bpf", "-O2", "-g", "-Wall", "-Werror", "-c", "bpf/stages.bpf.c", "-o"])
+        .arg(&object)
+        .status();
+    match compiled {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("{clang} ended with {status} on bpf/stages.bpf.c"),
+        // No clang: an empty object stands for none. Something that is never there has always
+        // changed, so that it is looked for again with the next build.
+        Err(_) => {
+            println!("cargo::rerun-if-changed=bpf/no-clang");
+            fs::write(&object, []).expect("writes");
         }
     }
 }

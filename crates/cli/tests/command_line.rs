@@ -257,7 +257,7 @@ fn an_instrument_measures_this_machine_now() {
     let shown = crosstalk(dir.path(), &asked);
     let text = stdout(&shown);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
-    assert!(text.starts_with("load time\n") && text.contains("64.0 KiB, node 0"), "{text}");
+    assert!(text.starts_with("load time\n") && text.contains("64 KiB, node 0"), "{text}");
     let told = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
     let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
     assert_eq!(told["readings"][0]["unit"], "s");

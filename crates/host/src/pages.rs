@@ -34,7 +34,8 @@ impl Fresh {
         let bytes = size.ok_or_else(|| no_room(io::ErrorKind::OutOfMemory.into()))?.next_multiple_of(4096);
         // SAFETY: new memory at an address of the kernel's choice, which nobody else knows.
         let base = unsafe {
-            let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let (access, kind) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0)
         };
         if base == libc::MAP_FAILED {

@@ -71,7 +71,7 @@ impl Device {
             0x0300..=0x03ff => "display",
             0x0600 => "host bridge",
             0x0604 => "PCI bridge",
-            0x0600..=0x06ff => "bridge",
+            0x0601..=0x0603 | 0x0605..=0x06ff => "bridge",
             0x0c03 => "USB",
             0x1200..=0x12ff => "accelerator",
             _ => "other",

@@ -45,7 +45,7 @@ struct state {
 	u32 unused;
 	u64 place[2];   /* TCP: bytes before it */
 	u64 entered[2]; /* when that thread last entered a system call, and which */
-	u64 call[2];
+	u64 call[2];    /* its number, plus one */
 	u64 sending[2]; /* the one in which it sends */
 	u64 current[2]; /* message that was last received, plus one */
 	u32 phase[2];   /* how far it has come: the last stamp, plus one */
@@ -206,7 +206,9 @@ int net_dev_queue(u64 *ctx)
 		state->sender[way] = thread;
 	else if (state->sender[way] == thread) {
 		record->at[way][ENTER] = state->entered[way];
-		state->sending[way] = state->call[way];
+		/* Later ones can be sent by a timer (pacing), whatever the thread is at. */
+		if (!state->sending[way])
+			state->sending[way] = state->call[way];
 	}
 	record->at[way][QUEUE] = bpf_ktime_get_ns();
 	return 0;
@@ -320,7 +322,7 @@ int sys_enter(u64 *ctx)
 		if (thread != state->sender[way])
 			continue;
 		state->entered[way] = bpf_ktime_get_ns();
-		state->call[way] = ctx[1];
+		state->call[way] = ctx[1] + 1;
 	}
 	return 0;
 }

@@ -29,10 +29,7 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
         return Some(("this program was built without clang", "apt-get install clang, then build it again"));
     }
     if !Path::new(TYPES).exists() {
-        return Some((
-            "the kernel does not tell its types",
-            "take a kernel with CONFIG_DEBUG_INFO_BTF=y",
-        ));
+        return Some(("the kernel does not tell its types", "take a kernel with CONFIG_DEBUG_INFO_BTF=y"));
     }
     if !has_types_of(NEWEST) {
         return Some(("the kernel is too old", "take Linux 6.4 or later"));
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_none_is_refused() {
-        let fault = load(b"no object").err().expect("refused");
+        let fault = load(b"no object").expect_err("refused");
         assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
     }
 }

@@ -63,7 +63,8 @@ impl<'a> Asked<'a> {
 
     /// Whether a reading is of what is asked for.
     fn means(&self, reading: &Reading) -> bool {
-        let has = |(name, value): &(&str, &str)| reading.labels.get(*name).is_some_and(|found| found == value);
+        let has =
+            |(name, value): &(&str, &str)| reading.labels.get(*name).is_some_and(|found| found == value);
         reading.metric == self.metric && self.labels.iter().all(has)
     }
 }

@@ -119,7 +119,8 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
 
 /// Two sides that can differ, neither of which says otherwise than the claim's `where`.
 fn sides(of: &Levels, to: &Levels, at: &Levels) -> Result<(), Fault> {
-    let whole = |side: &Levels| at.iter().chain(side).map(|(f, l)| (f.clone(), l.clone())).collect::<Levels>();
+    let whole =
+        |side: &Levels| at.iter().chain(side).map(|(f, l)| (f.clone(), l.clone())).collect::<Levels>();
     if whole(of) == whole(to) {
         return Err(Fault::usage("`of` and `to` are the same cells, whose ratio is always 1")
             .remedy("name the level on each side in which they differ"));

@@ -144,7 +144,9 @@ fn between(from: usize, to: usize, batches: usize, until: &Until) -> Result<Vec<
             for batch in 0..=batches {
                 let begin = clock::now();
                 for _ in 0..ROUNDS {
-                    if !turn(&flag, false, || gone.load(Ordering::Relaxed) || until.cancelled() || until.is_over()) {
+                    if !turn(&flag, false, || {
+                        gone.load(Ordering::Relaxed) || until.cancelled() || until.is_over()
+                    }) {
                         return until.check("the cores to be measured").map(|()| times);
                     }
                 }

@@ -70,8 +70,9 @@ fn stage(stamp: Stamp) -> &'static str {
 /// What ends where the end has its message.
 const RETURN: &str = "return";
 
-/// Stamps without which a message is not followed from end to end.
-const NEEDED: [Stamp; 5] = [Stamp::Enter, Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Exit];
+/// Stamps without which a message is not followed from end to end. (What TCP paces is sent by
+/// a timer, in no system call.)
+const NEEDED: [Stamp; 4] = [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Exit];
 
 /// Times of a stage: way, name, seconds.
 type Stage = (Way, &'static str, f64);
@@ -219,7 +220,8 @@ mod tests {
 
     #[test]
     fn what_did_not_happen_belongs_to_what_follows() {
-        let awake = |_, stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
+        let awake =
+            |_, stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
         let message = joined(&record(10, awake)).expect("is whole");
         assert_eq!(message.stages[place(Way::There, Stamp::Copy as usize)], 40);
         assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (0, 220));

@@ -136,7 +136,17 @@ impl<'a, W: Duplex> Lane<'a, W> {
     pub fn new(wire: W, size: Bytes, line: &'a Line) -> Self {
         let size = size.0 as usize;
         let replies = vec![0; size.max(64 << 10)];
-        Lane { wire, line, message: vec![0; size], left: 0, sent: 0, owed_from: 0, answered: 0, replies, filled: 0 }
+        Lane {
+            wire,
+            line,
+            message: vec![0; size],
+            left: 0,
+            sent: 0,
+            owed_from: 0,
+            answered: 0,
+            replies,
+            filled: 0,
+        }
     }
 
     /// Sends one message at each time of `schedule` and takes in the replies, until all are

@@ -64,8 +64,10 @@ impl Spec {
         let rates = rates(params)?;
         let count = |rate: &&f64| !(LEAST..=MOST).contains(&(**rate * duration.0).round());
         if let Some(rate) = rates.iter().flatten().find(count) {
-            let why =
-                format!("expected {LEAST} to {MOST:e} messages, and {rate} a second for {} s are not", duration.0);
+            let why = format!(
+                "expected {LEAST} to {MOST:e} messages, and {rate} a second for {} s are not",
+                duration.0
+            );
             return Err(parameter("rate", why).remedy("take another rate, or another duration"));
         }
         Ok(Spec {
@@ -92,7 +94,8 @@ impl Spec {
         match &self.rates {
             Some(rates) => rates.len() as f64 * each,
             None => {
-                find::SHARES.len() as f64 * each + (find::TRIES * find::MOST_LOOKS) as f64 * (find::LOOK + self.patience.0)
+                find::SHARES.len() as f64 * each
+                    + (find::TRIES * find::MOST_LOOKS) as f64 * (find::LOOK + self.patience.0)
             }
         }
     }
