@@ -160,10 +160,17 @@ fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<String> {
     names
 }
 
-/// A component as it stands in a file.
+/// A component as it stands in a file, with times as people write them.
 fn component_text(name: &str, component: &Component) -> Result<String, Fault> {
     let file = Components { component: BTreeMap::from([(name.to_string(), component.clone())]) };
-    toml::to_string(&file).map_err(|e| Fault::environment(format!("cannot write TOML: {e}")))
+    let text = toml::to_string(&file).map_err(|e| Fault::environment(format!("cannot write TOML: {e}")))?;
+    // Femtoseconds are exact enough, and hide that a nanosecond has no exact number.
+    let nanoseconds = |line: &str| {
+        let (key, value) = line.split_once(" = ").filter(|(key, _)| ["low", "high"].contains(key))?;
+        let seconds: f64 = value.parse().ok()?;
+        Some(format!("{key} = \"{} ns\"", (seconds * 1e15).round() / 1e6))
+    };
+    Ok(text.lines().map(|line| nanoseconds(line).unwrap_or_else(|| line.to_string()) + "\n").collect())
 }
 
 /// The file of a bundled entry as it was written, with its comments; else the entry as TOML.
