@@ -22,8 +22,9 @@ use super::job::Object;
 use crate::app::account;
 use crate::engine::settings::Spark;
 
-/// Seconds until a cluster has started on the yardstick.
-const START: f64 = 15.0;
+/// Seconds until a cluster has started, and Java has loaded what the driver needs, on the
+/// yardstick.
+const START: f64 = 45.0;
 
 /// How many passes' time more the first attempt takes, until Java is warm.
 const WARMING: f64 = 3.5;
