@@ -82,6 +82,9 @@ interconnects/ of a --catalogue.")]
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
     Agent,
+    /// Have an end of a wire, told over stdin.
+    #[command(hide = true)]
+    End,
     /// Hold the namespaces of a virtual cluster.
     #[command(hide = true)]
     Hold(Words),
@@ -284,6 +287,11 @@ pub enum Probe {
     /// How long the processor waits for each PCI Express device.
     #[command(after_help = "Example:\n  crosstalk probe pcie --set device=0000:00:03.0")]
     Pcie(MachineArgs),
+    /// One way over one wire: through the kernel's sockets and past them, sleeping and polling.
+    #[command(after_help = "Examples:
+  crosstalk probe wire --set mode=polling --set ends=one-thread
+  crosstalk probe wire --set transport=dpdk-af-xdp --set size=1024")]
+    Wire(MachineArgs),
 }
 
 #[derive(Args)]

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Verb::Doctor => verb::doctor::main(&out),
         Verb::Clean => verb::clean::main(&out),
         Verb::Agent => verb::agent::main(),
+        Verb::End => verb::agent::end(),
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),
     };

@@ -25,6 +25,7 @@
 
 mod clock;
 mod collectives;
+pub mod dpdk;
 mod header;
 mod link;
 mod listener;
@@ -35,6 +36,7 @@ mod poll;
 mod rank;
 pub mod ring;
 pub mod uring;
+pub mod xdp;
 
 pub use clock::Account;
 pub use collectives::Op;

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program that understands the hidden verbs `agent`, `hold` and `reap`.
+/// A program that understands the hidden verbs `agent`, `end`, `hold` and `reap`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.

@@ -21,6 +21,7 @@ pub mod pci;
 pub mod process;
 pub mod refusal;
 pub mod sysctl;
+pub mod ticks;
 pub mod undisturbed;
 pub mod vector;
 

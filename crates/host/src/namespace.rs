@@ -61,6 +61,18 @@ fn write(path: &str, text: &str) -> Result<(), Fault> {
     fs::write(path, text).map_err(|e| refusal::fault(&format!("become root in a user namespace ({path})"), e))
 }
 
+/// Moves the calling thread into the network namespace that `file` is open on.
+///
+/// # Errors
+/// When the kernel refuses, or the file is none's.
+pub fn join(file: &fs::File) -> Result<(), Fault> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: setns takes an open descriptor and an integer.
+    check(unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) })
+        .map(drop)
+        .map_err(|e| refusal::fault("enter a network namespace", e))
+}
+
 fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: unshare takes an integer and touches no memory of ours.
     check(unsafe { libc::unshare(flags) }).map(drop)

@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 /// What the task takes on the yardstick in a core's own cache, in seconds.
-const CACHED: f64 = 0.0086;
+const CACHED: f64 = 0.0043;
 
 /// What it takes there in memory, in seconds.
-const UNCACHED: f64 = 0.0205;
+const UNCACHED: f64 = 0.0103;
 
 /// Entries of the table that a core's own cache holds: 256 KiB.
 const SMALL: usize = 1 << 16;
@@ -18,41 +18,41 @@ const SMALL: usize = 1 << 16;
 /// Entries of a table that it does not hold: 8 MiB.
 const LARGE: usize = 1 << 21;
 
-/// How many large tables there are, of which the one in the middle counts: on a virtual
-/// machine one takes up to twice as long as another, by the pages that it got.
-const TABLES: usize = 8;
+/// How many large tables there are: on a virtual machine one takes up to twice as long as
+/// another, by the pages that it got.
+const TABLES: usize = 4;
 
 /// How often the task is timed with each table, of which the least counts: all else is
-/// what disturbed it.
-const ROUNDS: usize = 4;
+/// what disturbed it, for up to a second at a time.
+const ROUNDS: usize = 24;
 
 /// Steps of the task.
-const STEPS: u64 = 1 << 20;
+const STEPS: u64 = 1 << 19;
 
 /// How long this machine takes for what the yardstick does in a second: the mean of what
 /// it takes in cache and in memory, as analytics do both. What memory out of order takes
 /// alone differs by more than twice from hour to hour on one virtual machine.
-/// Measured once in a process, which takes about a second.
+/// Measured once in a process, which takes one to two seconds.
 pub fn pace() -> f64 {
     static PACE: OnceLock<f64> = OnceLock::new();
     *PACE.get_or_init(|| {
         // All at once, so that each has pages of its own.
-        let mut tables = vec![vec![1_u32; LARGE]; TABLES];
-        let mut times: Vec<f64> = tables.iter_mut().map(|table| least(table)).collect();
-        times.sort_by(f64::total_cmp);
-        let cached = least(&mut vec![1; SMALL]);
-        (cached / CACHED + times[TABLES / 2] / UNCACHED) / 2.0
+        let mut large = vec![vec![1_u32; LARGE]; TABLES];
+        let mut small = vec![1; SMALL];
+        let (mut cached, mut uncached) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..ROUNDS {
+            cached = cached.min(seconds(&mut small));
+            uncached = large.iter_mut().map(|table| seconds(table)).fold(uncached, f64::min);
+        }
+        (cached / CACHED + uncached / UNCACHED) / 2.0
     })
 }
 
-/// The least time that the task takes with a table, in seconds.
-fn least(table: &mut [u32]) -> f64 {
-    let once = |_| {
-        let began = Instant::now();
-        task(table);
-        began.elapsed().as_secs_f64()
-    };
-    (0..ROUNDS).map(once).fold(f64::INFINITY, f64::min)
+/// What the task takes with a table.
+fn seconds(table: &mut [u32]) -> f64 {
+    let began = Instant::now();
+    task(table);
+    began.elapsed().as_secs_f64()
 }
 
 /// What analytics are made of: arithmetic on 64 bits, and memory out of order.

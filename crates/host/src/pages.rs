@@ -95,6 +95,13 @@ pub fn memory_nodes() -> Vec<usize> {
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
+/// The memory node of a processor; `None` where the kernel does not say.
+pub fn node_of(cpu: usize) -> Option<usize> {
+    let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
+    let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.find_map(|name| name.strip_prefix("node")?.parse().ok())
+}
+
 /// `0-1,4` as 0, 1, 4.
 fn ranges(text: &str) -> Vec<usize> {
     let range = |part: &str| {

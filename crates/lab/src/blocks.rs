@@ -44,7 +44,7 @@ impl Book {
     /// Estimated seconds for so many more attempts at a cell: as the workload
     /// expects, times what its earlier attempts took over what they were expected to.
     fn more(&self, plan: &Plan, cell: CellId, attempts: usize) -> f64 {
-        let effort = plan.experiments[cell.0].cells[cell.1].effort;
+        let effort = plan.experiments[cell.0].effort(cell.1);
         let expected = |attempts: usize| effort.seconds(attempts, self.pace);
         let (taken, so_far) = self.taken.get(&cell).copied().unwrap_or_default();
         let more = expected(so_far + attempts) - expected(so_far);

@@ -1,4 +1,5 @@
-//! What the kernel does meanwhile, seen from its tracepoints.
+//! Programs that the kernel runs for us: they see what it does meanwhile, from its
+//! tracepoints ([`stages`]), and hand frames past its protocols ([`redirect`]).
 //!
 //! The programs that the kernel runs are in `bpf/`, in C, and are compiled when this
 //! crate is (by clang); the kernel's types are found by name when they are loaded, so
@@ -7,4 +8,5 @@
 //! descriptors.
 
 mod object;
+pub mod redirect;
 pub mod stages;

@@ -34,7 +34,7 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
     if !has_types_of(NEWEST) {
         return Some(("the kernel is too old", "take Linux 6.4 or later"));
     }
-    if !may_trace() {
+    if !may_load() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
     }
     None
@@ -51,7 +51,7 @@ fn has_types_of(name: &str) -> bool {
 
 /// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, in the machine's own
 /// user namespace (capabilities(7)).
-fn may_trace() -> bool {
+pub fn may_load() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);

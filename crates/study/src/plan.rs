@@ -142,6 +142,15 @@ impl PlannedExperiment {
         self.blocks.map_or(count, |most| most.min(count))
     }
 
+    /// About how long a cell's attempts take in a run. What only the first attempt takes, such
+    /// as starting a cluster that is then kept, the first of all cells with the same work takes.
+    pub fn effort(&self, cell: usize) -> Effort {
+        let Cell { effort, scene, .. } = &self.cells[cell];
+        let again = || self.cells[..cell].iter().any(|earlier| earlier.scene.work == scene.work);
+        let once = if effort.once > 0.0 && again() { 0.0 } else { effort.once };
+        Effort { once, ..*effort }
+    }
+
     /// Whether it runs in `block`.
     pub fn runs_in(&self, block: usize) -> bool {
         self.within(block + 1) > block

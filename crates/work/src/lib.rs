@@ -29,6 +29,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(probe::cores::CORES),
         Box::new(probe::kernel::KERNEL),
         Box::new(probe::pcie::PCIE),
+        Box::new(probe::wire::WIRE),
         Box::new(path::PATH),
         Box::new(tool::command::Command),
     ]

@@ -17,6 +17,11 @@ pub fn main() -> Result<ExitCode, Fault> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
+pub fn end() -> Result<ExitCode, Fault> {
+    let (orders, out) = (std::io::stdin().lock(), std::io::stdout().lock());
+    crosstalk_work::probe::wire::serve(orders, out).map(|()| ExitCode::SUCCESS)
+}
+
 pub fn hold(args: Words) -> Result<ExitCode, Fault> {
     Ok(crosstalk_testbed::holder_main(&args.words))
 }

@@ -56,6 +56,7 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
         Probe::Cores(machine) => own_machine("cores", machine, out),
         Probe::Kernel(machine) => own_machine("kernel", machine, out),
         Probe::Pcie(machine) => own_machine("pcie", machine, out),
+        Probe::Wire(machine) => own_machine("wire", machine, out),
     }
 }
 

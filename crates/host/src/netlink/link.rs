@@ -63,6 +63,16 @@ impl Socket {
         self.request(message, &format!("make the link {here}–{there}"))
     }
 
+    /// Gives a device, which must be off, a hardware address.
+    ///
+    /// # Errors
+    /// When it is not there, or the kernel refuses.
+    pub fn hardware(&mut self, device: &str, address: [u8; 6]) -> Result<(), Fault> {
+        let message = Message::new(libc::RTM_NEWLINK, 0, &device_header(index(device)?, 0, 0))
+            .with(libc::IFLA_ADDRESS, &address);
+        self.request(message, &format!("give {device} a hardware address"))
+    }
+
     /// Switches a device on.
     ///
     /// # Errors

@@ -48,8 +48,8 @@ impl Plan {
     /// that takes `pace` times as long as the yardstick.
     pub fn seconds(&self, pace: f64) -> WallTime {
         let of = |experiment: &PlannedExperiment, count: usize| {
-            let cells = experiment.cells.iter();
-            cells.map(|cell| cell.effort.seconds(experiment.within(count), pace)).sum::<f64>()
+            let cells = 0..experiment.cells.len();
+            cells.map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace)).sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
         let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));

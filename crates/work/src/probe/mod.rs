@@ -1,8 +1,8 @@
 //! Instruments that measure one thing.
 //!
 //! Of the path between two hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; and
-//! in virtual time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`]
-//! and [`pcie`].
+//! in virtual time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`],
+//! [`pcie`], and [`wire`], which joins two of its devices.
 //!
 //! Between two hosts one end *serves* ([`serve`]) and does as it is told; the other *measures*
 //! and holds the results. They meet on one TCP port: a control connection says
@@ -29,6 +29,7 @@ mod pin;
 mod server;
 mod settle;
 pub mod stream;
+pub mod wire;
 
 pub use crate::peer::{Until, listen};
 pub use arguments::Transport;

@@ -1,0 +1,139 @@
+//! `crosstalk probe wire`: one way over one wire, through the kernel's sockets and past them.
+
+mod common;
+
+use common::{command, crosstalk, kill, left_behind, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+fn probe(dir: &Path, settings: &[&str]) -> std::process::Output {
+    let mut args = vec!["--json", "probe", "wire", "--set", "duration=200 ms"];
+    settings.iter().for_each(|setting| args.extend(["--set", setting]));
+    crosstalk(dir, &args)
+}
+
+/// Metric → reading.
+fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = probe(dir.path(), settings);
+    assert_eq!(output.status.code(), Some(0), "{settings:?}: {}", stderr(&output));
+    let told: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    let list = told["readings"].as_array().expect("readings").clone();
+    move |metric| {
+        let found = list.iter().find(|line| line["reading"]["metric"] == metric);
+        found.map(|line| line.clone())
+    }
+}
+
+/// The times make sense, whatever the machine: none negative, none for ever.
+fn one_way_is_told(settings: &[&str]) -> u64 {
+    let found = readings(settings);
+    let count = found("one_way").expect("is told")["n"].as_u64().expect("a number");
+    assert!(count > 20, "{settings:?}: {count} messages");
+    let lost = found("lost").expect("is told")["reading"]["value"].as_f64().expect("a share");
+    assert!((0.0..0.2).contains(&lost), "{settings:?}: {lost} lost");
+    let cost = found("own_overhead").expect("is told")["reading"]["value"].as_f64().expect("a time");
+    assert!(cost > 0.0 && cost < 1e-5, "{cost}");
+    count
+}
+
+fn is_root() -> bool {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n");
+    if !root {
+        eprintln!("skipped: a wire is made by root");
+    }
+    root
+}
+
+fn has_dpdk() -> bool {
+    let found = Command::new("pkg-config").args(["--exists", "libdpdk"]).status().is_ok_and(|s| s.success());
+    if !found {
+        eprintln!("skipped: DPDK is not installed here (libdpdk-dev)");
+    }
+    found
+}
+
+#[test]
+fn memory_needs_no_privileges() {
+    for mode in ["mode=polling", "mode=blocking"] {
+        one_way_is_told(&["transport=shared", mode, "ends=two-processes", "size=1024"]);
+    }
+    one_way_is_told(&["transport=shared", "mode=polling", "ends=one-thread"]);
+}
+
+#[test]
+fn kernel_sockets_take_the_wire() {
+    if !is_root() {
+        return;
+    }
+    for ends in ["ends=one-thread", "ends=two-processes"] {
+        for mode in ["mode=polling", "mode=blocking"] {
+            one_way_is_told(&["transport=udp", ends, mode]);
+        }
+    }
+}
+
+#[test]
+fn af_xdp_takes_the_wire() {
+    if !is_root() {
+        return;
+    }
+    one_way_is_told(&["transport=af-xdp", "mode=polling", "ends=one-thread"]);
+    one_way_is_told(&["transport=af-xdp", "mode=polling", "ends=two-processes", "size=1514"]);
+    one_way_is_told(&["transport=af-xdp", "mode=blocking", "ends=two-processes"]);
+}
+
+#[test]
+fn dpdk_takes_the_wire_by_each_driver() {
+    if !is_root() || !has_dpdk() {
+        return;
+    }
+    for transport in ["transport=dpdk-af-packet", "transport=dpdk-af-xdp", "transport=dpdk-memif"] {
+        one_way_is_told(&[transport, "ends=one-thread"]);
+        one_way_is_told(&[transport, "ends=two-processes", "size=1024"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (settings, says) in [
+        (&["transport=dpdk-af-xdp", "mode=blocking"] as &[&str], "mode = \"polling\""),
+        (&["size=63"], "64 to 1514 bytes, found 63"),
+        (&["size=1515"], "64 to 1514 bytes, found 1515"),
+        (&["transport=dpkd"], "dpdk"),
+        (&["ends=three"], "one-thread"),
+        (&["wait=poll"], "mode"),
+    ] {
+        let output = probe(dir.path(), settings);
+        assert_eq!(output.status.code(), Some(2), "{settings:?}: {}", stderr(&output));
+        let said = [stdout(&output), stderr(&output)].concat();
+        assert!(said.contains(says), "{settings:?}: {said}");
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let mark = format!("CROSSTALK_WIRE_TEST={}", std::process::id());
+    let (name, value) = mark.split_once('=').expect("has one");
+    let args = ["probe", "wire", "--set", "mode=polling", "--set", "duration=60 s"];
+    let mut child = command(dir.path(), &args).env(name, value).spawn().expect("starts");
+    let until = Instant::now() + Duration::from_secs(30);
+    let ends = || left_behind(&mark).iter().filter(|line| line.trim_end().ends_with(" end")).count();
+    while ends() < 2 {
+        assert!(Instant::now() < until, "the ends do not start: {:?}", left_behind(&mark));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill("-KILL", child.id());
+    child.wait().expect("ends");
+    while !left_behind(&mark).is_empty() {
+        assert!(Instant::now() < until, "left behind: {:?}", left_behind(&mark));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

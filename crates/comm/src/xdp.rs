@@ -1,0 +1,263 @@
+//! Frames past the kernel's protocols: an AF_XDP socket on one queue of a network
+//! device (`Documentation/networking/af_xdp.rst`).
+//!
+//! Frames lie in an *area* of memory that the kernel and this process share, and who
+//! may use which of them is handed over through four rings: *fill* (room to receive)
+//! and *transmit* towards the kernel, *receive* and *completion* (sent) back. Frames
+//! are copied between the area and the kernel's buffers ("copy mode"), so that every
+//! device will do: this spares the protocols, not the kernel.
+//!
+//! Frames arrive once a program on the device redirects them here
+//! (`crosstalk_observe::redirect`).
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::{
+    set_xdp_rx_ring_size, set_xdp_tx_ring_size, set_xdp_umem_completion_ring_size,
+    set_xdp_umem_fill_ring_size, set_xdp_umem_reg, xdp_mmap_offsets,
+};
+use rustix::net::xdp::{
+    SocketAddrXdp, SocketAddrXdpFlags, XDP_PGOFF_RX_RING, XDP_PGOFF_TX_RING, XDP_UMEM_PGOFF_COMPLETION_RING,
+    XDP_UMEM_PGOFF_FILL_RING, XdpDesc, XdpDescOptions, XdpRingOffset, XdpUmemReg, XdpUmemRegFlags,
+};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, netdevice, send, socket_with};
+use std::io::{self, ErrorKind};
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Frames each way; a power of two, as rings must have.
+const FRAMES: u32 = 256;
+
+/// Bytes of a frame's place: half of a page, the least that the kernel takes.
+const PLACE: u32 = 2048;
+
+/// The longest frame that is sent or received.
+pub const LONGEST: usize = 1514;
+
+/// An AF_XDP socket on the first queue of a device.
+pub struct Xdp {
+    socket: OwnedFd,
+    area: Mapping,
+    fill: Ring<u64>,
+    receive: Ring<XdpDesc>,
+    transmit: Ring<XdpDesc>,
+    completion: Ring<u64>,
+    /// Places that may be sent from.
+    free: Vec<u64>,
+    nap: Option<Duration>,
+}
+
+impl Xdp {
+    /// On `device` of the calling thread's network namespace. With a `nap`, receiving
+    /// sleeps so long at most; without, it never sleeps.
+    ///
+    /// # Errors
+    /// What the kernel says: there may be no such device, or it takes CAP_NET_RAW.
+    pub fn open(device: &str, nap: Option<Duration>) -> io::Result<Self> {
+        let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+        let length = 2 * FRAMES as usize * PLACE as usize;
+        let area = Mapping::anonymous(length)?;
+        let region = XdpUmemReg {
+            addr: area.base as u64,
+            len: length as u64,
+            chunk_size: PLACE,
+            headroom: 0,
+            flags: XdpUmemRegFlags::empty(),
+            tx_metadata_len: 0,
+        };
+        set_xdp_umem_reg(&socket, region)?;
+        set_xdp_umem_fill_ring_size(&socket, FRAMES)?;
+        set_xdp_umem_completion_ring_size(&socket, FRAMES)?;
+        set_xdp_rx_ring_size(&socket, FRAMES)?;
+        set_xdp_tx_ring_size(&socket, FRAMES)?;
+        let offsets = xdp_mmap_offsets(&socket)?;
+        let fd = socket.as_fd();
+        let mut fill = Ring::map(fd, XDP_UMEM_PGOFF_FILL_RING, offsets.fr)?;
+        let completion = Ring::map(fd, XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr)?;
+        let receive = Ring::map(fd, XDP_PGOFF_RX_RING, offsets.rx)?;
+        let transmit = Ring::map(fd, XDP_PGOFF_TX_RING, offsets.tx)?;
+        for number in 0..FRAMES {
+            fill.push(u64::from(number * PLACE));
+        }
+        // An AF_XDP socket knows nothing of devices' names.
+        let any = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        let index = netdevice::name_to_index(&any, device)?;
+        bind(&socket, &SocketAddrXdp::new(SocketAddrXdpFlags::XDP_COPY, index, 0))?;
+        let free = (FRAMES..2 * FRAMES).map(|number| u64::from(number * PLACE)).collect();
+        Ok(Xdp { socket, area, fill, receive, transmit, completion, free, nap })
+    }
+
+    /// Sends a frame, from its Ethernet header on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldBlock`] where all places are taken; a frame that is too long; what the
+    /// kernel says.
+    #[inline]
+    pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        if frame.len() > LONGEST {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the frame is too long"));
+        }
+        while let Some(place) = self.completion.pop() {
+            self.free.push(place);
+        }
+        let place = self.free.pop().ok_or(ErrorKind::WouldBlock)?;
+        self.area.write(place, frame);
+        let described = XdpDesc { addr: place, len: frame.len() as u32, options: XdpDescOptions::empty() };
+        // The ring has as many entries as there are places, of which none is in it twice.
+        self.transmit.push(described);
+        // In copy mode the kernel looks at the ring only when it is called.
+        loop {
+            match send(&self.socket, &[], SendFlags::DONTWAIT) {
+                Ok(_) => return Ok(()),
+                // Busy for now; the frame is in the ring and stays there.
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::BUSY | rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// The next frame's bytes, as many as `into` takes; returns how long the frame is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WouldBlock`] where there is none, after the nap if there is one.
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut next = self.receive.pop();
+        if next.is_none()
+            && let Some(nap) = self.nap
+        {
+            self.sleep(nap);
+            next = self.receive.pop();
+        }
+        let Some(frame) = next else { return Err(ErrorKind::WouldBlock.into()) };
+        self.area.read(frame.addr, frame.len as usize, into)?;
+        // Its place is one of this ring's: there is room for it.
+        self.fill.push(frame.addr - frame.addr % u64::from(PLACE));
+        Ok(frame.len as usize)
+    }
+
+    fn sleep(&self, nap: Duration) {
+        let nap = Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
+        // However it ends, the caller looks again.
+        let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&nap));
+    }
+}
+
+impl AsFd for Xdp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Memory that the kernel sees, too.
+struct Mapping {
+    base: *mut u8,
+    length: usize,
+}
+
+// SAFETY: the mapping is reached through its owner alone.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    fn anonymous(length: usize) -> io::Result<Self> {
+        Mapping::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
+    }
+
+    fn of(socket: BorrowedFd, length: usize, offset: u64) -> io::Result<Self> {
+        Mapping::new(length, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), offset)
+    }
+
+    fn new(length: usize, flags: i32, fd: i32, offset: u64) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let base =
+            unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, fd, offset as libc::off_t) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Mapping { base: base.cast(), length })
+    }
+
+    fn write(&self, place: u64, bytes: &[u8]) {
+        assert!(place as usize + bytes.len() <= self.length, "a place of the area");
+        // SAFETY: within the mapping, and in a place that the kernel has handed back.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(place as usize), bytes.len());
+        }
+    }
+
+    /// What lies at `place`, as far as it fits.
+    fn read(&self, place: u64, length: usize, into: &mut [u8]) -> io::Result<()> {
+        if (place as usize).checked_add(length).is_none_or(|end| end > self.length) {
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "the kernel told of a frame outside of the area",
+            ));
+        }
+        let length = length.min(into.len());
+        // SAFETY: within the mapping, and in a place that the kernel has handed over.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.base.add(place as usize), into.as_mut_ptr(), length);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this one's, and nothing of it is used any more.
+        unsafe { libc::munmap(self.base.cast(), self.length) };
+    }
+}
+
+/// A ring of which this process writes one end: entries lie between *consumer* and
+/// *producer*, which count upwards for ever.
+struct Ring<T> {
+    mapping: Mapping,
+    offsets: XdpRingOffset,
+    /// This end's own counter.
+    own: u32,
+    entries: PhantomData<T>,
+}
+
+impl<T: Copy> Ring<T> {
+    fn map(socket: BorrowedFd, which: u64, offsets: XdpRingOffset) -> io::Result<Self> {
+        let length = offsets.desc as usize + FRAMES as usize * size_of::<T>();
+        let mapping = Mapping::of(socket, length, which)?;
+        Ok(Ring { mapping, offsets, own: 0, entries: PhantomData })
+    }
+
+    fn counter(&self, offset: u64) -> &AtomicU32 {
+        // SAFETY: the kernel places both counters in the mapping, aligned, and uses them as atomics.
+        unsafe { &*self.mapping.base.add(offset as usize).cast::<AtomicU32>() }
+    }
+
+    fn entry(&self) -> *mut T {
+        let number = (self.own & (FRAMES - 1)) as usize;
+        // SAFETY: the mapping is as long as the entries behind `desc` take.
+        unsafe { self.mapping.base.add(self.offsets.desc as usize).cast::<T>().add(number) }
+    }
+
+    /// Hands an entry to the kernel. There must be room.
+    #[inline]
+    fn push(&mut self, entry: T) {
+        // SAFETY: within the mapping, and not the kernel's until the counter tells.
+        unsafe { self.entry().write(entry) };
+        self.own = self.own.wrapping_add(1);
+        self.counter(self.offsets.producer).store(self.own, Ordering::Release);
+    }
+
+    /// Takes an entry that the kernel has handed over.
+    #[inline]
+    fn pop(&mut self) -> Option<T> {
+        if self.counter(self.offsets.producer).load(Ordering::Acquire) == self.own {
+            return None;
+        }
+        // SAFETY: within the mapping, and this process's until the counter tells.
+        let entry = unsafe { self.entry().read() };
+        self.own = self.own.wrapping_add(1);
+        self.counter(self.offsets.consumer).store(self.own, Ordering::Release);
+        Some(entry)
+    }
+}

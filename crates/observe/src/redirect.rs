@@ -1,0 +1,65 @@
+//! Frames that arrive at a network device, handed to an AF_XDP socket before the
+//! kernel's protocols see them (`Documentation/networking/af_xdp.rst`).
+
+use aya::maps::XskMap;
+use aya::programs::{Xdp, XdpMode};
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use crate::object::{failed, may_load};
+
+/// The program of `bpf/redirect.bpf.c`; empty where there was no clang.
+static PROGRAM: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
+
+/// A device whose frames are redirected, until the drop or this process's end.
+pub struct Redirect {
+    _program: Ebpf,
+}
+
+/// What redirecting needs of a machine.
+pub fn need() -> Need {
+    const WHAT: &str = "AF_XDP";
+    let missing = |why: &str, remedy: &str| {
+        Need::missing(WHAT, format!("frames cannot be taken past the kernel's protocols: {why}"), remedy)
+    };
+    if PROGRAM.is_empty() {
+        return missing("this program was built without clang", "apt-get install clang, then build it again");
+    }
+    if !may_load() {
+        return missing(
+            "it takes privileges",
+            "run as root, or give the program CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW",
+        );
+    }
+    Need::found(WHAT, "the kernel's, in copy mode")
+}
+
+/// Redirects what arrives on the first queue of `device`, of the calling thread's network
+/// namespace, to a socket that is bound to it. By the device's driver where it can, else
+/// by the kernel in its place.
+///
+/// # Errors
+/// An environment fault that says what the kernel refuses.
+pub fn redirect(device: &str, socket: BorrowedFd) -> Result<Redirect, Fault> {
+    if PROGRAM.is_empty() {
+        return Err(Fault::environment("AF_XDP cannot be used: this program was built without clang")
+            .remedy("apt-get install clang, then build it again"));
+    }
+    let mut program =
+        EbpfLoader::new().load(PROGRAM).map_err(|e| failed("load the program that redirects", &e))?;
+    let map = program.map_mut("sockets").ok_or_else(|| Fault::environment("there is no map `sockets`"))?;
+    let mut sockets = XskMap::try_from(map).map_err(|e| failed("use the map of sockets", &e))?;
+    sockets.set(0, socket.as_raw_fd(), 0).map_err(|e| failed("redirect to the socket", &e))?;
+    let redirect: &mut Xdp = program
+        .program_mut("redirect")
+        .ok_or_else(|| Fault::environment("there is no program `redirect`"))?
+        .try_into()
+        .map_err(|e| failed("use the program that redirects", &e))?;
+    redirect.load().map_err(|e| failed("load the program that redirects", &e))?;
+    redirect
+        .attach(device, XdpMode::Default)
+        .map_err(|e| failed(&format!("redirect what arrives at {device}"), &e))?;
+    Ok(Redirect { _program: program })
+}

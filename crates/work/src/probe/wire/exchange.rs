@@ -1,0 +1,280 @@
+//! One message at a time over the wire, timed from before it is handed over until after
+//! it has been taken in.
+//!
+//! A message carries its number, and in an answer the tick at which it arrived and the
+//! one at which it was sent back: 20 bytes, little-endian.
+
+use std::io;
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use crosstalk_host::ticks::Ticks;
+
+use super::port::Port;
+use crate::peer::socket::passing;
+
+/// Where an answer says when its message arrived,
+const ARRIVED: usize = 4;
+
+/// and when it was sent back.
+const ANSWERED: usize = 12;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often to ask before looking at the clock.
+const SPINS: usize = 64;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Times {
+    /// One way each, in nanoseconds, in order of time.
+    pub times: Vec<u32>,
+    /// Messages that did not arrive in time.
+    pub lost: u64,
+    /// What reading the clock costs, in nanoseconds.
+    pub cost: f64,
+    /// Whether buffers lie in huge pages; `None` where that is not for the end to choose.
+    pub huge: Option<bool>,
+}
+
+/// How to go on, and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For so long,
+    pub duration: Duration,
+    /// or until so many times are known.
+    pub most: usize,
+    /// How often to ask before looking at the clock: once where asking sleeps.
+    pub spins: usize,
+}
+
+impl Limits {
+    /// For ends that ask again and again, or that sleep.
+    pub fn new(duration: Duration, most: usize, polling: bool) -> Self {
+        Limits { duration, most, spins: if polling { SPINS } else { 1 } }
+    }
+}
+
+fn failed(e: &io::Error) -> Fault {
+    Fault::attempt(format!("the wire failed: {e}"))
+}
+
+/// A port, with what it sends and receives.
+struct End<P> {
+    port: P,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+    /// Where a message's own bytes begin.
+    own: usize,
+}
+
+impl<P: Port> End<P> {
+    fn new(port: P, size: usize) -> Self {
+        let (outgoing, own) = port.frame(size);
+        let incoming = vec![0; outgoing.len()];
+        End { port, outgoing, incoming, own }
+    }
+
+    fn say(&mut self, at: usize, bytes: &[u8]) {
+        self.outgoing[self.own + at..][..bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn number(&self) -> u32 {
+        self.incoming[self.own..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    fn tick(&self, at: usize) -> u64 {
+        self.incoming[self.own + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    fn put(&mut self) -> Result<(), Fault> {
+        loop {
+            match self.port.send(&self.outgoing) {
+                Ok(()) => return Ok(()),
+                Err(e) if passing(&e) => {}
+                Err(e) => return Err(failed(&e)),
+            }
+        }
+    }
+
+    /// Whether a whole message has come.
+    #[inline]
+    fn take(&mut self) -> Result<bool, Fault> {
+        match self.port.receive(&mut self.incoming) {
+            Ok(length) => Ok(length == self.incoming.len()),
+            Err(e) if passing(&e) => Ok(false),
+            Err(e) => Err(failed(&e)),
+        }
+    }
+
+    /// Waits for message `number`; whether it came in time.
+    #[inline]
+    fn wait(&mut self, number: u32, spins: usize, clock: Ticks, until: u64) -> Result<bool, Fault> {
+        loop {
+            for _ in 0..spins {
+                if self.take()? && self.number() == number {
+                    return Ok(true);
+                }
+            }
+            if clock.now() > until {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// One message: when it was sent, and what each of its ways took; none where it was lost.
+struct Round {
+    sent: u64,
+    ways: [Option<u64>; 2],
+}
+
+/// One thread with both ends: sends on `first`, and waits at `second`.
+pub fn alone<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+    let (mut first, mut second) = (End::new(first, size), End::new(second, size));
+    run(limits, |number, clock, patience| {
+        first.say(0, &number.to_le_bytes());
+        let sent = clock.now();
+        first.put()?;
+        let came = second.wait(number, limits.spins, clock, sent + patience)?;
+        let arrived = clock.now();
+        Ok(Round { sent, ways: [came.then_some(arrived - sent), None] })
+    })
+}
+
+/// One end: sends, and waits for the answer.
+pub fn ask<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+    let mut end = End::new(port, size);
+    run(limits, |number, clock, patience| {
+        end.say(0, &number.to_le_bytes());
+        let sent = clock.now();
+        end.put()?;
+        let came = end.wait(number, limits.spins, clock, sent + patience)?;
+        let back = clock.now();
+        if !came {
+            return Ok(Round { sent, ways: [None, None] });
+        }
+        let ways = [end.tick(ARRIVED).checked_sub(sent), back.checked_sub(end.tick(ANSWERED))];
+        match ways {
+            [Some(_), Some(_)] => Ok(Round { sent, ways }),
+            _ => Err(Fault::environment("the processors' clocks differ: one way cannot be timed")),
+        }
+    })
+}
+
+/// The other end: sends back what comes, until this process is ended.
+pub fn answer<P: Port>(port: P, size: usize) -> Result<Times, Fault> {
+    let mut end = End::new(port, size);
+    let clock = Ticks::find();
+    loop {
+        if !end.take()? {
+            continue;
+        }
+        let arrived = clock.now();
+        let number = end.number();
+        end.say(0, &number.to_le_bytes());
+        end.say(ARRIVED, &arrived.to_le_bytes());
+        end.say(ANSWERED, &clock.now().to_le_bytes());
+        end.put()?;
+    }
+}
+
+/// Sends one message after the other.
+fn run(
+    limits: Limits,
+    mut round: impl FnMut(u32, Ticks, u64) -> Result<Round, Fault>,
+) -> Result<Times, Fault> {
+    let clock = Ticks::find();
+    let patience = clock.of(PATIENCE);
+    let end = clock.now() + clock.of(limits.duration);
+    let mut times = Vec::with_capacity(limits.most);
+    let mut lost = 0;
+    for number in 1.. {
+        let Round { sent, ways } = round(number, clock, patience)?;
+        let known = ways.into_iter().flatten();
+        times.extend(known.map(|ticks| u32::try_from(clock.nanoseconds(ticks)).unwrap_or(u32::MAX)));
+        lost += u64::from(ways[0].is_none());
+        if sent > end || times.len() + ways.len() > limits.most {
+            break;
+        }
+    }
+    Ok(Times { times, lost, cost: clock.cost() * 1e9, huge: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+    use std::path::Path;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::thread;
+
+    /// A wire that loses every `loses`th frame.
+    struct Mock {
+        out: Sender<Vec<u8>>,
+        into: Receiver<Vec<u8>>,
+        loses: usize,
+        sent: usize,
+    }
+
+    fn wire(loses: usize) -> (Mock, Mock) {
+        let ((a, b), (c, d)) = (channel(), channel());
+        (Mock { out: a, into: d, loses, sent: 0 }, Mock { out: c, into: b, loses: 0, sent: 0 })
+    }
+
+    impl Port for Mock {
+        fn open(_: &Path, _: usize, _: Option<Duration>) -> Result<Self, Fault> {
+            Err(Fault::usage("made in pairs"))
+        }
+
+        fn frame(&self, size: usize) -> (Vec<u8>, usize) {
+            (vec![7; size], 10)
+        }
+
+        fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+            self.sent += 1;
+            if self.loses > 0 && self.sent % self.loses == 0 {
+                return Ok(());
+            }
+            self.out.send(frame.to_vec()).map_err(|_| ErrorKind::BrokenPipe.into())
+        }
+
+        fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let frame = self.into.try_recv().map_err(|_| ErrorKind::WouldBlock)?;
+            into[..frame.len()].copy_from_slice(&frame);
+            Ok(frame.len())
+        }
+    }
+
+    fn limits(most: usize) -> Limits {
+        Limits::new(Duration::from_secs(20), most, true)
+    }
+
+    #[test]
+    fn alone_every_message_is_timed() {
+        let (first, second) = wire(0);
+        let found = alone(first, second, 64, limits(100)).expect("runs");
+        assert!((99..=100).contains(&found.times.len()), "{}", found.times.len());
+        assert!(found.lost == 0 && found.cost > 0.0);
+        assert!(found.times.iter().all(|time| *time < 1_000_000_000));
+    }
+
+    #[test]
+    fn what_is_lost_is_counted_and_not_timed() {
+        let (first, second) = wire(5);
+        let found = alone(first, second, 64, limits(10)).expect("runs");
+        assert_eq!((found.times.len(), found.lost), (9, 2), "9 of 11 came");
+    }
+
+    #[test]
+    fn both_ways_are_timed_between_two() {
+        let (first, second) = wire(0);
+        let other = thread::spawn(move || answer(second, 64).expect_err("ends when the wire does"));
+        let found = ask(first, 64, limits(50)).expect("runs");
+        assert_eq!(found.times.len(), 50);
+        assert_eq!(found.lost, 0);
+        assert!(other.join().is_ok_and(|fault| fault.message.contains("wire")));
+    }
+}

@@ -1,0 +1,163 @@
+//! One message at a time over one wire, through the kernel's sockets and past them: what
+//! polling saves, and what bypassing the kernel does, each by itself.
+//!
+//! | metric | unit | what |
+//! |---|---|---|
+//! | `one_way` | s | distribution: from before a message is handed over until after it has been taken in |
+//! | `lost` | ratio | share of the messages that did not arrive within 100 ms |
+//! | `huge_pages` | | of DPDK: 1 where its buffers lie in huge pages, else 0 |
+//! | `own_overhead` | s | what reading the clock costs |
+//!
+//! The wire is a pair of devices that are joined to each other, each in a network
+//! namespace of its own. Whatever carries the messages does so at the same cadence: a
+//! message goes out only after the one before has come. Between two processes it is sent
+//! back, and both ways are timed. A message is copied from a buffer of the sender, and
+//! into one of the receiver, whatever carries it. Time is told by the processor's
+//! time-stamp counter where the kernel trusts it.
+
+mod end;
+mod exchange;
+mod ground;
+mod port;
+mod process;
+mod spec;
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crosstalk_comm::ring::memory;
+use crosstalk_core::Fault;
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::scene::Prepared;
+use crosstalk_host::cpu::allowed;
+use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
+
+pub use end::serve;
+use exchange::Times;
+use ground::Ground;
+use process::Process;
+use spec::{Ends, Memory, Order, PARAMETERS, Role, Spec, Transport};
+
+use super::settle::settled;
+use super::{Readings, alone};
+use crate::Declared;
+use crate::peer::Until;
+
+/// The probe.
+pub const WIRE: Declared<Spec> = Declared {
+    name: "wire",
+    title: "One way over one wire: kernel sockets, polling and bypass",
+    parameters: PARAMETERS,
+    read: Spec::from_params,
+    deploy: |spec| {
+        let metrics = vec![
+            Metric::new("one_way", "s", Better::Lower),
+            Metric::new("lost", "ratio", Better::Lower),
+            Metric::new("huge_pages", "", Better::Neither),
+            Metric::new("own_overhead", "s", Better::Neither),
+        ];
+        alone::deployment(metrics, spec.duration.0 + 0.5)
+    },
+    needs: |spec| spec.transport.needs(),
+    prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
+        alone::prepare(part, move |until| measure(&spec, until))
+    },
+};
+
+/// The most times of one way that are kept.
+const MOST: usize = 1 << 20;
+
+/// What is measured on.
+enum Between {
+    Wire(Ground),
+    Memory(OwnedFd),
+    /// A name in the network's namespace, which goes with the socket (unix(7)).
+    Name(String),
+}
+
+impl Between {
+    fn make(transport: Transport) -> Result<Self, Fault> {
+        Ok(match transport {
+            Transport::Shared => {
+                let memory = memory().map_err(|e| Fault::environment(format!("no memory to share: {e}")))?;
+                Between::Memory(memory)
+            }
+            Transport::DpdkMemif => Between::Name(format!("crosstalk-{}", std::process::id())),
+            _ => Between::Wire(Ground::new()?),
+        })
+    }
+
+    fn ends(&self) -> [std::path::PathBuf; 2] {
+        match self {
+            Between::Wire(ground) => ground.paths(),
+            Between::Memory(file) => {
+                let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+                [path.clone().into(), path.into()]
+            }
+            Between::Name(name) => [name.into(), name.into()],
+        }
+    }
+}
+
+fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
+    let between = Between::make(spec.transport)?;
+    let cpus = allowed();
+    let (Some(&near), Some(&far)) = (cpus.last(), cpus.first()) else {
+        return Err(Fault::environment("the kernel does not say which processors may be used"));
+    };
+    let order = |role: Role| Order {
+        role,
+        transport: spec.transport,
+        mode: spec.mode,
+        size: spec.size.0 as usize,
+        duration: (spec.duration.0 * 1e9) as u64,
+        most: MOST,
+        ends: between.ends(),
+    };
+    let _from = remote(spec.memory, near)?;
+    let found = match spec.ends {
+        Ends::OneThread => Process::start(&order(Role::Alone), near, until)?.result()?,
+        Ends::TwoProcesses => {
+            let other = Process::start(&order(Role::Answers), far, until)?;
+            let found = Process::start(&order(Role::Asks), near, until)?.result();
+            drop(other);
+            found?
+        }
+    };
+    readings(&found)
+}
+
+/// Has buffers of what is started from now on lie on another memory node than that of the
+/// processor.
+fn remote(memory: Memory, cpu: usize) -> Result<Option<FromNode>, Fault> {
+    if memory == Memory::Local {
+        return Ok(None);
+    }
+    let own = node_of(cpu);
+    let other = memory_nodes().into_iter().find(|node| Some(*node) != own);
+    let other = other.ok_or_else(|| {
+        Fault::environment("this machine has one memory node: none is remote")
+            .at("parameter `memory`")
+            .remedy("take memory = \"local\"")
+    })?;
+    FromNode::begin(other).map(Some)
+}
+
+fn readings(found: &Times) -> Result<Readings, Fault> {
+    let times: Vec<u64> = found.times.iter().map(|time| u64::from(*time)).collect();
+    let mut one_way = Histogram::default();
+    times[settled(&times).at..].iter().for_each(|time| one_way.record(*time));
+    if one_way.count() == 0 {
+        return Err(Fault::attempt(format!("none of {} messages arrived", found.lost)));
+    }
+    let n = one_way.count();
+    let value = |name: &str, value: f64| (Reading::value(name, value, Origin::Measured), 1);
+    let mut readings = vec![
+        (Reading::histogram("one_way", one_way, Origin::Measured), n),
+        value("lost", found.lost as f64 / (found.lost as f64 + times.len() as f64)),
+        value("own_overhead", found.cost * 1e-9),
+    ];
+    readings.extend(found.huge.map(|huge| value("huge_pages", f64::from(u8::from(huge)))));
+    Ok(readings)
+}

@@ -1,0 +1,130 @@
+//! The processes that have the ends: this program again, or the one that speaks DPDK.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use crosstalk_comm::dpdk;
+use crosstalk_core::Fault;
+use crosstalk_host::Launcher;
+use crosstalk_host::cpu::Pinned;
+
+use super::end::hear;
+use super::exchange::Times;
+use super::ground::DEVICE;
+use super::spec::{Order, Role, Transport};
+use crate::peer::Until;
+use crate::peer::socket::readable;
+
+/// How long an end may take until it is ready: DPDK takes about a second.
+const START: Duration = Duration::from_secs(30);
+
+/// The verb under which this program has an end.
+pub const VERB: &str = "end";
+
+/// An end's process, ended with the drop.
+pub struct Process<'a> {
+    child: Child,
+    told: BufReader<Told<'a>>,
+    most: usize,
+}
+
+/// What a process writes, waited for as long as one may.
+struct Told<'a> {
+    stdout: ChildStdout,
+    until: Until<'a>,
+}
+
+impl Read for Told<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        readable(&self.stdout, &self.until, "an end of the wire").map_err(io::Error::other)?;
+        self.stdout.read(into)
+    }
+}
+
+impl<'a> Process<'a> {
+    /// Starts an end, on processor `cpu` only, and waits until it is ready.
+    ///
+    /// # Errors
+    /// What the end says is refused.
+    pub fn start(order: &Order, cpu: usize, until: &Until<'a>) -> Result<Self, Fault> {
+        // In memory for as long as it takes to start it.
+        let program = order.transport.driver().map(|_| dpdk::Program::new()).transpose();
+        let program = program.map_err(|e| Fault::environment(format!("cannot use DPDK: {e}")))?;
+        let (mut command, orders) = match (&program, order.transport.driver()) {
+            (Some(program), Some(driver)) => (words(program, driver, order), String::new()),
+            _ => {
+                let order = serde_json::to_string(order).map_err(|e| Fault::environment(e.to_string()))?;
+                (Launcher::current().command(VERB), order)
+            }
+        };
+        // What a thread starts runs where the thread may.
+        let pinned = Pinned::begin(cpu)?;
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        drop(pinned);
+        let mut child =
+            child.map_err(|e| Fault::environment(format!("an end of the wire does not start: {e}")))?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // One that has gone already says why below.
+            let _ = writeln!(stdin, "{orders}");
+        }
+        let stdout = child.stdout.take().ok_or_else(|| Fault::environment("a process without output"))?;
+        let told = BufReader::new(Told { stdout, until: until.within(START) });
+        let mut process = Process { child, told, most: order.most };
+        let mut ready = String::new();
+        let read = process.told.read_line(&mut ready);
+        if read.is_err() || ready.trim() != "ready" {
+            until.check("an end of the wire")?;
+            return Err(process.complaint());
+        }
+        process.told.get_mut().until = *until;
+        Ok(process)
+    }
+
+    /// What it found.
+    pub fn result(mut self) -> Result<Times, Fault> {
+        hear(&mut self.told, self.most).map_err(|_| self.complaint())
+    }
+
+    /// Why it ended.
+    fn complaint(&mut self) -> Fault {
+        let _ = self.child.kill();
+        let mut said = String::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            // It has ended, and what it wrote is there.
+            let _ = stderr.take(1 << 16).read_to_string(&mut said);
+        }
+        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let last = last.map_or("it does not say why", |line| line.trim_start_matches("crosstalk: "));
+        Fault::attempt(format!("an end of the wire ended early: {last}"))
+    }
+}
+
+impl Drop for Process<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program that speaks DPDK, with its words.
+fn words(program: &dpdk::Program, driver: &str, order: &Order) -> Command {
+    let place = |end: usize| {
+        let path = order.ends[end].display();
+        match order.transport {
+            Transport::DpdkMemif => format!("{},{path}", if end == 0 { "client" } else { "server" }),
+            _ => format!("{DEVICE},{path}"),
+        }
+    };
+    let mut command = program.command();
+    let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string()];
+    command.arg(order.role.name()).args(numbers).arg(driver);
+    match order.role {
+        // The server of the two first: the client looks for it.
+        Role::Alone => command.args([place(0), place(1)]),
+        Role::Asks => command.arg(place(0)),
+        Role::Answers => command.arg(place(1)),
+    };
+    command
+}

@@ -1,0 +1,237 @@
+//! What to measure, and how an end is told.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+use crosstalk_comm::{dpdk, xdp};
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use crosstalk_core::parameter::{Parameter, Parameters};
+use crosstalk_core::units::{Bytes, Seconds};
+use crosstalk_core::value::{Params, parameter};
+use crosstalk_host::namespace;
+use crosstalk_observe::redirect;
+
+use crate::probe::arguments::duration;
+use crate::probe::latency::Mode;
+
+/// The parameters of the probe.
+pub const PARAMETERS: Parameters = Parameters(&[&[
+    Parameter::new(
+        "transport",
+        "udp",
+        "`udp` (kernel sockets), `af-xdp`, DPDK over `dpdk-af-packet`, `dpdk-af-xdp`; without a wire `dpdk-memif`, `shared` (memory)",
+    ),
+    Parameter::new(
+        "mode",
+        "blocking",
+        "`blocking`: an end sleeps until a message is there; `polling`: it never sleeps (of DPDK always)",
+    ),
+    Parameter::new(
+        "ends",
+        "two-processes",
+        "`one-thread`: it sends on one end and receives on the other; `two-processes`: each has an end",
+    ),
+    Parameter::new(
+        "size",
+        "64 B",
+        "of a frame, from its Ethernet header on, without its checksum: 64 to 1514 B; over `shared` of the message",
+    ),
+    Parameter::new(
+        "memory",
+        "local",
+        "`local` or `remote`: the memory node of the ends' buffers, as seen from their processors",
+    ),
+    Parameter::new("duration", "1 s", "of measuring"),
+]]);
+
+/// What carries the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// UDP through the kernel's sockets.
+    Udp,
+    /// AF_XDP, in copy mode.
+    AfXdp,
+    /// DPDK's driver over packet sockets.
+    DpdkAfPacket,
+    /// DPDK's driver over AF_XDP.
+    DpdkAfXdp,
+    /// DPDK's driver over shared memory.
+    DpdkMemif,
+    /// Rings in shared memory.
+    Shared,
+}
+
+impl Transport {
+    const ALL: [Transport; 6] = [
+        Transport::Udp,
+        Transport::AfXdp,
+        Transport::DpdkAfPacket,
+        Transport::DpdkAfXdp,
+        Transport::DpdkMemif,
+        Transport::Shared,
+    ];
+
+    /// As it is written in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Udp => "udp",
+            Transport::AfXdp => "af-xdp",
+            Transport::DpdkAfPacket => "dpdk-af-packet",
+            Transport::DpdkAfXdp => "dpdk-af-xdp",
+            Transport::DpdkMemif => "dpdk-memif",
+            Transport::Shared => "shared",
+        }
+    }
+
+    /// DPDK's driver, where it is one.
+    pub fn driver(self) -> Option<&'static str> {
+        match self {
+            Transport::DpdkAfPacket => Some("net_af_packet"),
+            Transport::DpdkAfXdp => Some("net_af_xdp"),
+            Transport::DpdkMemif => Some("net_memif"),
+            _ => None,
+        }
+    }
+
+    /// Whether messages take the wire; else they go through memory.
+    pub fn is_wired(self) -> bool {
+        !matches!(self, Transport::DpdkMemif | Transport::Shared)
+    }
+
+    /// What it needs of a machine.
+    pub fn needs(self) -> Vec<Need> {
+        let carrier = match self {
+            Transport::Udp | Transport::Shared => Need::found(self.name(), "the kernel's"),
+            Transport::AfXdp => redirect::need(),
+            _ => dpdk::need(),
+        };
+        let mut needs = vec![carrier];
+        if self.is_wired() {
+            needs.push(match namespace::is_root() {
+                true => Need::found("a wire (veth)", "as root"),
+                false => Need::missing("a wire (veth)", "two joined devices cannot be made", "run as root"),
+            });
+        }
+        needs
+    }
+}
+
+/// How many take part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// One thread has both ends.
+    OneThread,
+    /// Each end is a process's.
+    TwoProcesses,
+}
+
+/// Where the buffers of the ends lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// On the ends' own memory node.
+    Local,
+    /// On another one.
+    Remote,
+}
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spec {
+    /// What carries the messages.
+    pub transport: Transport,
+    /// How ends wait.
+    pub mode: Mode,
+    /// How many take part.
+    pub ends: Ends,
+    /// Bytes of a frame.
+    pub size: Bytes,
+    /// Where buffers lie.
+    pub memory: Memory,
+    /// How long to measure.
+    pub duration: Seconds,
+}
+
+/// The least size: with the headers of UDP there are 22 bytes left for a message's own.
+const LEAST: u64 = 64;
+
+impl Spec {
+    /// From a workload's parameters.
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
+        let transport =
+            Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Udp);
+        let polls = transport.driver().is_some();
+        let mode = match params.get("mode") {
+            None if polls => Mode::Polling,
+            _ => Mode::from_params(params)?,
+        };
+        if polls && mode == Mode::Blocking {
+            return Err(parameter("mode", "DPDK's drivers are asked again and again: none sleeps".into())
+                .remedy("take mode = \"polling\", or another transport"));
+        }
+        let size = params.size("size", Bytes(LEAST))?;
+        if !(LEAST..=xdp::LONGEST as u64).contains(&size.0) {
+            let found = format!("a frame has {LEAST} to {} bytes, found {}", xdp::LONGEST, size.0);
+            return Err(parameter("size", found));
+        }
+        Ok(Spec {
+            transport,
+            mode,
+            ends: match params.choice("ends", &["two-processes", "one-thread"])? {
+                "one-thread" => Ends::OneThread,
+                _ => Ends::TwoProcesses,
+            },
+            size,
+            memory: match params.choice("memory", &["local", "remote"])? {
+                "remote" => Memory::Remote,
+                _ => Memory::Local,
+            },
+            duration: duration(params, Seconds(1.0))?,
+        })
+    }
+}
+
+/// Whose end of the wire it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It sends on the first end, and waits at the second one.
+    Alone,
+    /// It has the first end: sends, and waits for the answer.
+    Asks,
+    /// It has the second end: sends back what comes.
+    Answers,
+}
+
+impl Role {
+    /// As the program in C is told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Alone => "alone",
+            Role::Asks => "asks",
+            Role::Answers => "answers",
+        }
+    }
+}
+
+/// What a process is told that has an end of the wire, or both.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// Whose end it is.
+    pub role: Role,
+    /// What carries the messages.
+    pub transport: Transport,
+    /// How to wait.
+    pub mode: Mode,
+    /// Bytes of a frame.
+    pub size: usize,
+    /// How long to measure, in nanoseconds.
+    pub duration: u64,
+    /// The most times that are kept.
+    pub most: usize,
+    /// The two ends: a network namespace's file each, of what has no wire the memory's.
+    pub ends: [PathBuf; 2],
+}
