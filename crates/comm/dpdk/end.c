@@ -5,6 +5,8 @@
  *   end ROLE SIZE NANOSECONDS MOST DRIVER WHERE [WHERE]
  *
  * ROLE   alone: sends on the first port and waits at the second one;
+ *        stages: the same, with three times of each message instead of one: what handing
+ *        it over took, what lies between, what the call took that found it;
  *        asks: sends, and waits for the answer; answers: sends back what comes.
  * SIZE   bytes of a frame, from its Ethernet header on, without its checksum.
  * DRIVER net_af_packet, net_af_xdp: WHERE is "DEVICE,PATH", a device in the network
@@ -214,6 +216,19 @@ static int await(struct port port, size_t size, uint32_t number, uint64_t until)
 	}
 }
 
+/* The same; when the call began that found it, 0 where none did in time. */
+static uint64_t await_timed(struct port port, size_t size, uint32_t number, uint64_t until)
+{
+	for (;;) {
+		uint64_t began = now();
+
+		if (take(port, incoming, size) && ((struct message *)incoming)->number == number)
+			return began;
+		if (began > until)
+			return 0;
+	}
+}
+
 static void answer(struct port port, size_t size)
 {
 	struct message *in = (struct message *)incoming;
@@ -241,12 +256,13 @@ static double cost(double hertz)
 int main(int count, char **words)
 {
 	if (count < 7)
-		fail("usage: end alone|asks|answers SIZE NANOSECONDS MOST DRIVER WHERE [WHERE]");
+		fail("usage: end alone|stages|asks|answers SIZE NANOSECONDS MOST DRIVER WHERE [WHERE]");
 	const char *role = words[1], *driver = words[5];
 	size_t size = strtoul(words[2], NULL, 10);
 	double seconds = strtod(words[3], NULL) * 1e-9;
 	size_t most = strtoul(words[4], NULL, 10);
-	int alone = strcmp(role, "alone") == 0, answers = strcmp(role, "answers") == 0;
+	int stages = strcmp(role, "stages") == 0, answers = strcmp(role, "answers") == 0;
+	int alone = stages || strcmp(role, "alone") == 0;
 	if (size < sizeof(struct message) || size > LONGEST)
 		fail("a frame has %zu to %d bytes, found %zu", sizeof(struct message), LONGEST, size);
 	if (count != 7 + alone)
@@ -284,16 +300,23 @@ int main(int count, char **words)
 	out->kind = KIND;
 	size_t kept = 0, lost = 0;
 	uint64_t end = now() + (uint64_t)(seconds * hertz), patience = hertz / PATIENCE_PER_SECOND, sent = 0;
-	for (uint32_t number = 1; sent < end && kept + 2 <= most; number++) {
+	for (uint32_t number = 1; sent < end && kept + 3 <= most; number++) {
 		out->number = number;
 		sent = now();
 		put(ports[0], outgoing, size);
-		if (!await(ports[alone], size, number, sent + patience)) {
+		uint64_t handed = stages ? now() : 0;
+		uint64_t came = stages ? await_timed(ports[1], size, number, sent + patience)
+				       : (uint64_t)await(ports[alone], size, number, sent + patience);
+		if (!came) {
 			lost++;
 			continue;
 		}
 		uint64_t back = now();
-		if (alone) {
+		if (stages) {
+			times[kept++] = (handed - sent) * 1e9 / hertz;
+			times[kept++] = (came - handed) * 1e9 / hertz;
+			times[kept++] = (back - came) * 1e9 / hertz;
+		} else if (alone) {
 			times[kept++] = (back - sent) * 1e9 / hertz;
 		} else {
 			if (in->arrived < sent || back < in->sent)

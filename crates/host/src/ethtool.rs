@@ -26,14 +26,11 @@ struct Order {
 /// # Errors
 /// When the device is not there, or refuses.
 pub fn set_offloads(device: &str, on: bool) -> Result<(), Fault> {
-    // SAFETY: socket takes integers and returns a new descriptor or −1.
-    let raw = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
-        .map_err(|e| Fault::environment(format!("cannot open a socket: {e}")))?;
-    // SAFETY: the kernel has just given this descriptor to us and nobody else.
-    let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+    let socket = socket()?;
     for (name, command) in [("TSO", SET_TSO), ("GSO", SET_GSO), ("GRO", SET_GRO)] {
         let mut order = Order { command, data: u32::from(on) };
-        let mut request = request(device, &mut order);
+        let mut request = named(device);
+        request.ifr_ifru.ifru_data = std::ptr::from_mut(&mut order).cast();
         // SAFETY: the request is a whole ifreq whose name ends in a zero and
         // whose data point to a live `ethtool_value`, as these commands ask.
         check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &mut request) })
@@ -45,13 +42,22 @@ pub fn set_offloads(device: &str, on: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn request(device: &str, order: &mut Order) -> libc::ifreq {
+/// Any socket of the caller's network namespace, to ask about its devices (netdevice(7)).
+pub(crate) fn socket() -> Result<OwnedFd, Fault> {
+    // SAFETY: socket takes integers and returns a new descriptor or −1.
+    let raw = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })
+        .map_err(|e| Fault::environment(format!("cannot open a socket: {e}")))?;
+    // SAFETY: the kernel has just given this descriptor to us and nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// A request about a device.
+pub(crate) fn named(device: &str) -> libc::ifreq {
     // SAFETY: ifreq is bytes and a union of plain data, for which zero is valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(device.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_data = std::ptr::from_mut(order).cast();
     request
 }
 

@@ -4,6 +4,7 @@
 //! no `ip`, `tc`, `ethtool` or `unshare` has to be installed. This is one of the
 //! few rooms with `unsafe`; each block states why it is sound.
 
+pub mod carrier;
 pub mod clock;
 pub mod cpu;
 pub mod ethtool;

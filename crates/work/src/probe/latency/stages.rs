@@ -41,7 +41,7 @@ impl Band {
     }
 
     /// Its messages, among `count` that are sorted.
-    fn of(self, count: usize) -> std::ops::Range<usize> {
+    pub fn of(self, count: usize) -> std::ops::Range<usize> {
         let at = |share: f64| (count as f64 * share) as usize;
         match self {
             Band::All => 0..count,

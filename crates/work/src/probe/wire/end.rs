@@ -10,7 +10,7 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_host::process::die_with_parent;
 
-use super::exchange::{Limits, Times, alone, answer, ask};
+use super::exchange::{Limits, Times, alone, answer, ask, calls};
 use super::port::{AfXdp, Memory, Port};
 use super::spec::{Order, Role, Transport};
 use crate::probe::latency::Mode;
@@ -43,10 +43,11 @@ fn end<P: Port>(order: &Order, out: &mut impl Write) -> Result<Times, Fault> {
     let open = |end: usize| P::open(&order.ends[end], end, nap);
     let mut ready = || out.write_all(b"ready\n").and_then(|()| out.flush()).map_err(|e| gone(&e));
     match order.role {
-        Role::Alone => {
+        Role::Alone | Role::Stages => {
             let (first, second) = (open(0)?, open(1)?);
             ready()?;
-            alone(first, second, order.size, limits)
+            let run = if order.role == Role::Alone { alone } else { calls };
+            run(first, second, order.size, limits)
         }
         Role::Asks => {
             let port = open(0)?;

@@ -123,13 +123,34 @@ impl<P: Port> End<P> {
             }
         }
     }
+
+    /// The same; when the call began that found it.
+    #[inline]
+    fn wait_timed(&mut self, number: u32, clock: Ticks, until: u64) -> Result<Option<u64>, Fault> {
+        loop {
+            let began = clock.now();
+            if self.take()? && self.number() == number {
+                return Ok(Some(began));
+            }
+            if began > until {
+                return Ok(None);
+            }
+        }
+    }
 }
 
 /// One message: when it was sent, and what each of its ways took; none where it was lost.
 struct Round {
     sent: u64,
-    ways: [Option<u64>; 2],
+    ways: [Option<u64>; WAYS],
 }
+
+/// The most times of one message.
+const WAYS: usize = 3;
+
+/// How many times of one message one that times its calls tells: what sending took, what lies
+/// between, what receiving took.
+pub const CALLS: usize = 3;
 
 /// One thread with both ends: sends on `first`, and waits at `second`.
 pub fn alone<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
@@ -140,7 +161,22 @@ pub fn alone<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Resul
         first.put()?;
         let came = second.wait(number, limits.spins, clock, sent + patience)?;
         let arrived = clock.now();
-        Ok(Round { sent, ways: [came.then_some(arrived - sent), None] })
+        Ok(Round { sent, ways: [came.then_some(arrived - sent), None, None] })
+    })
+}
+
+/// The same, with [`CALLS`] times of each message.
+pub fn calls<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+    let (mut first, mut second) = (End::new(first, size), End::new(second, size));
+    run(limits, |number, clock, patience| {
+        first.say(0, &number.to_le_bytes());
+        let sent = clock.now();
+        first.put()?;
+        let handed = clock.now();
+        let began = second.wait_timed(number, clock, sent + patience)?;
+        let arrived = clock.now();
+        let ways = began.map(|began| [handed - sent, began - handed, arrived - began].map(Some));
+        Ok(Round { sent, ways: ways.unwrap_or([None; WAYS]) })
     })
 }
 
@@ -154,11 +190,11 @@ pub fn ask<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Fault
         let came = end.wait(number, limits.spins, clock, sent + patience)?;
         let back = clock.now();
         if !came {
-            return Ok(Round { sent, ways: [None, None] });
+            return Ok(Round { sent, ways: [None; WAYS] });
         }
         let ways = [end.tick(ARRIVED).checked_sub(sent), back.checked_sub(end.tick(ANSWERED))];
         match ways {
-            [Some(_), Some(_)] => Ok(Round { sent, ways }),
+            [Some(there), Some(back)] => Ok(Round { sent, ways: [Some(there), Some(back), None] }),
             _ => Err(Fault::environment("the processors' clocks differ: one way cannot be timed")),
         }
     })
@@ -259,6 +295,14 @@ mod tests {
         assert!((99..=100).contains(&found.times.len()), "{}", found.times.len());
         assert!(found.lost == 0 && found.cost > 0.0);
         assert!(found.times.iter().all(|time| *time < 1_000_000_000));
+    }
+
+    #[test]
+    fn calls_are_told_by_three() {
+        let (first, second) = wire(4);
+        let found = calls(first, second, 64, limits(30)).expect("runs");
+        assert_eq!(found.times.len() % CALLS, 0);
+        assert!(found.times.len() >= 27 && found.lost > 0, "{found:?}");
     }
 
     #[test]

@@ -10,8 +10,10 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_host::carrier;
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 
@@ -23,6 +25,9 @@ pub const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 78, 0, 1), Ipv4Addr::new
 
 /// The two ends' hardware addresses, which nobody else has (IEEE 802: locally administered).
 pub const HARDWARE: [[u8; 6]; 2] = [[2, 0, 10, 78, 0, 1], [2, 0, 10, 78, 0, 2]];
+
+/// How long the kernel may take until the wire carries frames.
+const CARRIER: Duration = Duration::from_secs(10);
 
 /// Bits of the two ends' network.
 const PREFIX: u8 = 30;
@@ -48,6 +53,10 @@ impl Ground {
             let mut first = Socket::open()?;
             first.hardware(DEVICE, HARDWARE[0])?;
             begin(&mut first, 0)?;
+            for end in &ends {
+                namespace::join(end)?;
+                carrier::wait(DEVICE, CARRIER)?;
+            }
             Ok(Ground { ends })
         });
         made.join().map_err(|_| Fault::environment("the thread that makes the wire broke off"))?
@@ -77,7 +86,6 @@ fn begin(netlink: &mut Socket, end: usize) -> Result<(), Fault> {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
-    use std::time::Duration;
 
     #[test]
     fn a_datagram_takes_the_wire() {

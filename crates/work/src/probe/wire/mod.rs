@@ -5,7 +5,8 @@
 //! |---|---|---|
 //! | `one_way` | s | distribution: from before a message is handed over until after it has been taken in |
 //! | `lost` | ratio | share of the messages that did not arrive within 100 ms |
-//! | `huge_pages` | | of DPDK: 1 where its buffers lie in huge pages, else 0 |
+//! | `huge_pages` | ratio | of DPDK: 1 where its buffers lie in huge pages, else 0 |
+//! | `stage_time` | s | with `stages`: what handing a message over took, what lies between, what the call took that found it; labels as of `latency` |
 //! | `own_overhead` | s | what reading the clock costs |
 //!
 //! The wire is a pair of devices that are joined to each other, each in a network
@@ -18,6 +19,7 @@
 mod end;
 mod exchange;
 mod ground;
+mod outcome;
 mod port;
 mod process;
 mod spec;
@@ -26,20 +28,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use crosstalk_comm::ring::memory;
 use crosstalk_core::Fault;
-use crosstalk_core::histogram::Histogram;
 use crosstalk_core::message::Part;
-use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::Prepared;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
 pub use end::serve;
-use exchange::Times;
 use ground::Ground;
+use outcome::readings;
 use process::Process;
 use spec::{Ends, Memory, Order, PARAMETERS, Role, Spec, Transport};
 
-use super::settle::settled;
 use super::{Readings, alone};
 use crate::Declared;
 use crate::peer::Until;
@@ -54,7 +54,8 @@ pub const WIRE: Declared<Spec> = Declared {
         let metrics = vec![
             Metric::new("one_way", "s", Better::Lower),
             Metric::new("lost", "ratio", Better::Lower),
-            Metric::new("huge_pages", "", Better::Neither),
+            Metric::new("huge_pages", "ratio", Better::Neither),
+            Metric::new("stage_time", "s", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
         alone::deployment(metrics, spec.duration.0 + 0.5)
@@ -117,7 +118,10 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     };
     let _from = remote(spec.memory, near)?;
     let found = match spec.ends {
-        Ends::OneThread => Process::start(&order(Role::Alone), near, until)?.result()?,
+        Ends::OneThread => {
+            let role = if spec.stages { Role::Stages } else { Role::Alone };
+            Process::start(&order(role), near, until)?.result()?
+        }
         Ends::TwoProcesses => {
             let other = Process::start(&order(Role::Answers), far, until)?;
             let found = Process::start(&order(Role::Asks), near, until)?.result();
@@ -125,7 +129,7 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
             found?
         }
     };
-    readings(&found)
+    readings(spec, &found)
 }
 
 /// Has buffers of what is started from now on lie on another memory node than that of the
@@ -142,22 +146,4 @@ fn remote(memory: Memory, cpu: usize) -> Result<Option<FromNode>, Fault> {
             .remedy("take memory = \"local\"")
     })?;
     FromNode::begin(other).map(Some)
-}
-
-fn readings(found: &Times) -> Result<Readings, Fault> {
-    let times: Vec<u64> = found.times.iter().map(|time| u64::from(*time)).collect();
-    let mut one_way = Histogram::default();
-    times[settled(&times).at..].iter().for_each(|time| one_way.record(*time));
-    if one_way.count() == 0 {
-        return Err(Fault::attempt(format!("none of {} messages arrived", found.lost)));
-    }
-    let n = one_way.count();
-    let value = |name: &str, value: f64| (Reading::value(name, value, Origin::Measured), 1);
-    let mut readings = vec![
-        (Reading::histogram("one_way", one_way, Origin::Measured), n),
-        value("lost", found.lost as f64 / (found.lost as f64 + times.len() as f64)),
-        value("own_overhead", found.cost * 1e-9),
-    ];
-    readings.extend(found.huge.map(|huge| value("huge_pages", f64::from(u8::from(huge)))));
-    Ok(readings)
 }

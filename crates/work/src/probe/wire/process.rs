@@ -121,8 +121,7 @@ fn words(program: &dpdk::Program, driver: &str, order: &Order) -> Command {
     let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string()];
     command.arg(order.role.name()).args(numbers).arg(driver);
     match order.role {
-        // The server of the two first: the client looks for it.
-        Role::Alone => command.args([place(0), place(1)]),
+        Role::Alone | Role::Stages => command.args([place(0), place(1)]),
         Role::Asks => command.arg(place(0)),
         Role::Answers => command.arg(place(1)),
     };

@@ -42,6 +42,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
         "local",
         "`local` or `remote`: the memory node of the ends' buffers, as seen from their processors",
     ),
+    Parameter::new(
+        "stages",
+        "false",
+        "say what of the time the calls that send and receive take (ends = \"one-thread\")",
+    ),
     Parameter::new("duration", "1 s", "of measuring"),
 ]]);
 
@@ -149,6 +154,8 @@ pub struct Spec {
     pub size: Bytes,
     /// Where buffers lie.
     pub memory: Memory,
+    /// Whether to see what the calls take.
+    pub stages: bool,
     /// How long to measure.
     pub duration: Seconds,
 }
@@ -177,13 +184,20 @@ impl Spec {
             let found = format!("a frame has {LEAST} to {} bytes, found {}", xdp::LONGEST, size.0);
             return Err(parameter("size", found));
         }
+        let ends = match params.choice("ends", &["two-processes", "one-thread"])? {
+            "one-thread" => Ends::OneThread,
+            _ => Ends::TwoProcesses,
+        };
+        let stages = params.flag("stages", false)?;
+        if stages && ends == Ends::TwoProcesses {
+            return Err(parameter("stages", "the calls of two processes overlap".into())
+                .remedy("take ends = \"one-thread\""));
+        }
         Ok(Spec {
             transport,
             mode,
-            ends: match params.choice("ends", &["two-processes", "one-thread"])? {
-                "one-thread" => Ends::OneThread,
-                _ => Ends::TwoProcesses,
-            },
+            ends,
+            stages,
             size,
             memory: match params.choice("memory", &["local", "remote"])? {
                 "remote" => Memory::Remote,
@@ -200,6 +214,8 @@ impl Spec {
 pub enum Role {
     /// It sends on the first end, and waits at the second one.
     Alone,
+    /// It does the same, and times its calls.
+    Stages,
     /// It has the first end: sends, and waits for the answer.
     Asks,
     /// It has the second end: sends back what comes.
@@ -211,6 +227,7 @@ impl Role {
     pub fn name(self) -> &'static str {
         match self {
             Role::Alone => "alone",
+            Role::Stages => "stages",
             Role::Asks => "asks",
             Role::Answers => "answers",
         }

@@ -1,0 +1,112 @@
+//! What was found, as readings.
+
+use crosstalk_core::Fault;
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::record::{Origin, Reading};
+
+use super::exchange::{CALLS, Times};
+use super::spec::Spec;
+use crate::probe::Readings;
+use crate::probe::latency::Band;
+use crate::probe::settle::settled;
+
+/// What the times of a message are, where there are several.
+const STAGES: [&str; CALLS] = ["send: call", "on the way", "receive: call"];
+
+/// The readings a journal keeps.
+///
+/// # Errors
+/// Where no message arrived.
+pub fn readings(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
+    let each = if spec.stages { CALLS } else { 1 };
+    let messages: Vec<&[u32]> = found.times.chunks_exact(each).collect();
+    let whole = |message: &&[u32]| message.iter().map(|time| u64::from(*time)).sum::<u64>();
+    let times: Vec<u64> = messages.iter().map(whole).collect();
+    let kept = settled(&times).at;
+    let mut one_way = Histogram::default();
+    times[kept..].iter().for_each(|time| one_way.record(*time));
+    if one_way.count() == 0 {
+        return Err(Fault::attempt(format!("none of {} messages arrived", found.lost)));
+    }
+    let n = one_way.count();
+    let value = |name: &str, value: f64| (Reading::value(name, value, Origin::Measured), 1);
+    let mut readings = vec![
+        (Reading::histogram("one_way", one_way, Origin::Measured), n),
+        value("lost", found.lost as f64 / (found.lost as f64 + times.len() as f64)),
+        value("own_overhead", found.cost * 1e-9),
+    ];
+    readings.extend(found.huge.map(|huge| value("huge_pages", f64::from(u8::from(huge)))));
+    if spec.stages {
+        let mut sorted = messages[kept..].to_vec();
+        sorted.sort_unstable_by_key(whole);
+        readings.extend(Band::ALL.iter().flat_map(|band| stages(*band, &sorted)));
+    }
+    Ok(readings.into_iter().map(|(reading, n)| (labelled(spec, reading), n)).collect())
+}
+
+/// The mean stages of the messages of a band.
+fn stages(band: Band, sorted: &[&[u32]]) -> Readings {
+    let messages = &sorted[band.of(sorted.len())];
+    let mean = |stage: usize| {
+        messages.iter().map(|message| f64::from(message[stage])).sum::<f64>() / messages.len() as f64
+    };
+    let told = STAGES.iter().enumerate().filter(|_| !messages.is_empty());
+    told.map(|(place, stage)| {
+        let reading = Reading::value("stage_time", mean(place) * 1e-9, Origin::Measured);
+        let reading = reading.label("stage", stage).label("way", "there").label("band", band.name());
+        (reading, messages.len() as u64)
+    })
+    .collect()
+}
+
+fn labelled(spec: &Spec, reading: Reading) -> Reading {
+    reading
+        .label("transport", spec.transport.name())
+        .label("size", spec.size.0)
+        .label("mode", spec.mode.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::value::Params;
+
+    fn spec(stages: bool) -> Spec {
+        let params = Params::default().with("ends", "one-thread").with("stages", stages);
+        Spec::from_params(&params).expect("is one")
+    }
+
+    fn times(times: Vec<u32>) -> Times {
+        Times { times, lost: 1, cost: 20.0, huge: Some(false) }
+    }
+
+    #[test]
+    fn calls_of_a_message_add_up_to_its_time() {
+        let found = times([100, 2000, 300].repeat(400));
+        let readings = readings(&spec(true), &found).expect("some arrived");
+        let sum: f64 = readings
+            .iter()
+            .filter(|(r, _)| r.metric == "stage_time" && r.labels.get("band").is_some_and(|b| b == "p50"))
+            .filter_map(|(reading, _)| reading.number())
+            .sum();
+        assert!((sum - 2400e-9).abs() < 1e-15, "{sum}");
+    }
+
+    #[test]
+    fn what_was_lost_is_a_share_of_what_was_sent() {
+        let readings = readings(&spec(false), &times(vec![5; 99])).expect("some arrived");
+        let number = |name: &str| {
+            readings
+                .iter()
+                .find(|(reading, _)| reading.metric == name)
+                .and_then(|(reading, _)| reading.number())
+        };
+        assert_eq!((number("lost"), number("huge_pages")), (Some(0.01), Some(0.0)));
+        assert!((number("own_overhead").expect("is told") - 20e-9).abs() < 1e-15);
+    }
+
+    #[test]
+    fn where_nothing_arrives_nothing_is_told() {
+        assert!(readings(&spec(false), &times(Vec::new())).is_err());
+    }
+}
