@@ -97,6 +97,45 @@ fn dpdk_takes_the_wire_by_each_driver() {
 }
 
 #[test]
+fn a_stream_has_a_rate() {
+    if !is_root() {
+        return;
+    }
+    let mut transports = vec!["transport=udp", "transport=af-xdp"];
+    if has_dpdk() {
+        transports.push("transport=dpdk-af-packet");
+    }
+    for transport in transports {
+        let found = readings(&[transport, "mode=polling", "measure=bandwidth", "size=1024"]);
+        let number =
+            |name: &str| found(name).expect("is told")["reading"]["value"].as_f64().expect("a number");
+        let (rate, bandwidth) = (number("frame_rate"), number("bandwidth"));
+        assert!(rate > 1000.0 && (bandwidth / (rate * 8192.0) - 1.0).abs() < 1e-9, "{transport}: {rate}");
+        assert!((0.0..1.0).contains(&number("lost")));
+    }
+}
+
+#[test]
+fn calls_add_up_to_the_way() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = probe(dir.path(), &["mode=polling", "ends=one-thread", "stages=true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown = stdout(&output);
+    let told: Value = serde_json::from_str(shown.lines().last().expect("a line")).expect("JSON");
+    let list = told["readings"].as_array().expect("readings");
+    let of_all: Vec<&Value> = list
+        .iter()
+        .map(|line| &line["reading"])
+        .filter(|r| r["metric"] == "stage_time" && r["labels"]["band"] == "all")
+        .collect();
+    assert_eq!(of_all.len(), 3, "{shown}");
+    assert!(of_all.iter().all(|r| r["value"].as_f64().is_some_and(|time| time >= 0.0)), "{shown}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().expect("a directory");
     for (settings, says) in [
@@ -106,6 +145,9 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         (&["transport=dpkd"], "dpdk"),
         (&["ends=three"], "one-thread"),
         (&["wait=poll"], "mode"),
+        (&["measure=bandwidth", "ends=one-thread"], "ends = \"two-processes\""),
+        (&["measure=bandwidth", "transport=shared"], "probe bandwidth --transport shared"),
+        (&["stages=true"], "ends = \"one-thread\""),
     ] {
         let output = probe(dir.path(), settings);
         assert_eq!(output.status.code(), Some(2), "{settings:?}: {}", stderr(&output));

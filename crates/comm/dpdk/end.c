@@ -7,7 +7,8 @@
  * ROLE   alone: sends on the first port and waits at the second one;
  *        stages: the same, with three times of each message instead of one: what handing
  *        it over took, what lies between, what the call took that found it;
- *        asks: sends, and waits for the answer; answers: sends back what comes.
+ *        asks: sends, and waits for the answer; answers: sends back what comes;
+ *        floods: sends without waiting; counts: counts what comes until nothing does.
  * SIZE   bytes of a frame, from its Ethernet header on, without its checksum.
  * DRIVER net_af_packet, net_af_xdp: WHERE is "DEVICE,PATH", a device in the network
  *        namespace that is open at that path;
@@ -15,7 +16,8 @@
  *
  * It says "ready" on a line once its ports have begun. At the end it writes a line, "times N
  * lost L cost NANOSECONDS huge 0|1", and N times of one way in nanoseconds, four bytes
- * each. One that answers goes on until it is killed. What goes wrong is a line on
+ * each. One that floods or counts writes a line, "frames N rate PER_SECOND". One that
+ * answers goes on until it is killed. What goes wrong is a line on
  * standard error and exit code 4.
  *
  * A frame holds an Ethernet header, the number of the message (4 bytes), and in an
@@ -181,7 +183,7 @@ static void put(struct port port, const void *frame, size_t size)
 		;
 }
 
-/* Takes what has come; whether a message is among it, which is copied to `frame`. */
+/* Takes what has come; how many messages are among it, which are copied to `frame`. */
 static int take(struct port port, uint8_t *frame, size_t size)
 {
 	struct rte_mbuf *buffers[BURST];
@@ -194,7 +196,7 @@ static int take(struct port port, uint8_t *frame, size_t size)
 		/* The kernel's own frames (neighbours, multicast) are not ours. */
 		if (buffers[i]->data_len == size && message->kind == KIND) {
 			memcpy(frame, message, size);
-			found = 1;
+			found++;
 		}
 		rte_pktmbuf_free(buffers[i]);
 	}
@@ -243,6 +245,57 @@ static void answer(struct port port, size_t size)
 	}
 }
 
+/* How long the first frame is waited for, and after how much silence there are no more. */
+static const double START = 20, SILENCE = 0.3;
+
+static void say_stream(uint64_t frames, double rate)
+{
+	printf("frames %lu rate %f\n", frames, rate);
+	fflush(stdout);
+}
+
+/* Sends for so long, as many at once as one may. */
+static void flood(struct port port, size_t size, double seconds, double hertz)
+{
+	struct rte_mbuf *buffers[BURST];
+	uint64_t began = now(), end = began + (uint64_t)(seconds * hertz), frames = 0;
+
+	while (now() < end) {
+		/* All are on their way: some will come back. */
+		if (rte_pktmbuf_alloc_bulk(port.pool, buffers, BURST) != 0)
+			continue;
+		for (int i = 0; i < BURST; i++)
+			memcpy(rte_pktmbuf_append(buffers[i], size), outgoing, size);
+		for (uint16_t sent = 0; sent < BURST && now() < end + hertz;)
+			sent += rte_eth_tx_burst(port.id, 0, buffers + sent, BURST - sent);
+		frames += BURST;
+	}
+	say_stream(frames, frames * hertz / (now() - began));
+}
+
+static void count_frames(struct port port, size_t size, double hertz)
+{
+	uint64_t waits = now(), first = waits, last = waits, frames = 0, at_first = 0;
+
+	for (;;) {
+		uint64_t came = 0;
+		for (int spins = 0; spins < SPINS; spins++)
+			came += take(port, incoming, size);
+		uint64_t at = now();
+		if (came && !frames) {
+			at_first = came;
+			first = at;
+		}
+		if (came) {
+			frames += came;
+			last = at;
+		}
+		if (at - last > (frames ? SILENCE : START) * hertz)
+			break;
+	}
+	say_stream(frames, last > first ? (frames - at_first) * hertz / (last - first) : 0);
+}
+
 static double cost(double hertz)
 {
 	enum { READS = 10000 };
@@ -256,7 +309,7 @@ static double cost(double hertz)
 int main(int count, char **words)
 {
 	if (count < 7)
-		fail("usage: end alone|stages|asks|answers SIZE NANOSECONDS MOST DRIVER WHERE [WHERE]");
+		fail("usage: end alone|stages|asks|answers|floods|counts SIZE NANOSECONDS MOST DRIVER WHERE [WHERE]");
 	const char *role = words[1], *driver = words[5];
 	size_t size = strtoul(words[2], NULL, 10);
 	double seconds = strtod(words[3], NULL) * 1e-9;
@@ -290,14 +343,23 @@ int main(int count, char **words)
 	if (answers)
 		answer(ports[0], size);
 
-	uint32_t *times = malloc(most * sizeof *times);
-	if (!times)
-		fail("there is no room for %zu times", most);
 	double hertz = rte_get_tsc_hz();
 	struct message *out = (struct message *)outgoing, *in = (struct message *)incoming;
 	memset(out->to, 0xff, sizeof out->to);
 	out->from[0] = 2;
 	out->kind = KIND;
+	if (strcmp(role, "floods") == 0 || strcmp(role, "counts") == 0) {
+		if (role[0] == 'f')
+			flood(ports[0], size, seconds, hertz);
+		else
+			count_frames(ports[0], size, hertz);
+		/* What was sent last is still on its way out. */
+		rte_delay_us_sleep(role[0] == 'f' ? 500000 : 0);
+		return 0;
+	}
+	uint32_t *times = malloc(most * sizeof *times);
+	if (!times)
+		fail("there is no room for %zu times", most);
 	size_t kept = 0, lost = 0;
 	uint64_t end = now() + (uint64_t)(seconds * hertz), patience = hertz / PATIENCE_PER_SECOND, sent = 0;
 	for (uint32_t number = 1; sent < end && kept + 3 <= most; number++) {

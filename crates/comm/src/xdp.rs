@@ -32,6 +32,9 @@ const FRAMES: u32 = 256;
 /// Bytes of a frame's place: half of a page, the least that the kernel takes.
 const PLACE: u32 = 2048;
 
+/// How often the kernel is called for what it is too busy to send: it takes 32 frames a call.
+const CALLS: usize = 1000;
+
 /// The longest frame that is sent or received.
 pub const LONGEST: usize = 1514;
 
@@ -95,26 +98,47 @@ impl Xdp {
     /// kernel says.
     #[inline]
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.send_many(frame, 1).map(drop)
+    }
+
+    /// Sends a frame `count` times, or as often as there are places, in one call to the kernel.
+    /// Returns how often.
+    ///
+    /// # Errors
+    /// As [`Xdp::send`].
+    #[inline]
+    pub fn send_many(&mut self, frame: &[u8], count: usize) -> io::Result<usize> {
         if frame.len() > LONGEST {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the frame is too long"));
         }
         while let Some(place) = self.completion.pop() {
             self.free.push(place);
         }
-        let place = self.free.pop().ok_or(ErrorKind::WouldBlock)?;
-        self.area.write(place, frame);
-        let described = XdpDesc { addr: place, len: frame.len() as u32, options: XdpDescOptions::empty() };
-        // The ring has as many entries as there are places, of which none is in it twice.
-        self.transmit.push(described);
-        // In copy mode the kernel looks at the ring only when it is called.
-        loop {
+        let mut sent = 0;
+        while sent < count
+            && let Some(place) = self.free.pop()
+        {
+            self.area.write(place, frame);
+            let options = XdpDescOptions::empty();
+            // The ring has as many entries as there are places, of which none is in it twice.
+            self.transmit.push(XdpDesc { addr: place, len: frame.len() as u32, options });
+            sent += 1;
+        }
+        self.call()?;
+        if sent == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(sent) }
+    }
+
+    /// Has the kernel look at what is to be sent: in copy mode it does so only when it is called.
+    fn call(&self) -> io::Result<()> {
+        for _ in 0..CALLS {
             match send(&self.socket, &[], SendFlags::DONTWAIT) {
-                Ok(_) => return Ok(()),
-                // Busy for now; the frame is in the ring and stays there.
+                Ok(_) => break,
+                // Busy for now; the frames are in the ring, and stay there for the next call.
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::BUSY | rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(e.into()),
             }
         }
+        Ok(())
     }
 
     /// The next frame's bytes, as many as `into` takes; returns how long the frame is.

@@ -1,7 +1,7 @@
 //! A process that has an end of the wire, or both: it is told on standard input, says
 //! `ready` on a line of standard output, and writes what it found there: a line, `times N
-//! lost L cost NANOSECONDS`, and N times of four bytes. The program that speaks DPDK does
-//! the same.
+//! lost L cost NANOSECONDS`, and N times of four bytes; of a stream only a line, `frames N
+//! rate R`. The program that speaks DPDK does the same.
 
 use std::io::{BufRead, Write};
 use std::net::UdpSocket;
@@ -13,6 +13,7 @@ use crosstalk_host::process::die_with_parent;
 use super::exchange::{Limits, Times, alone, answer, ask, calls};
 use super::port::{AfXdp, Memory, Port};
 use super::spec::{Order, Role, Transport};
+use super::stream::{Stream, count, flood};
 use crate::probe::latency::Mode;
 
 /// How long an end that sleeps does so before it looks whether to go on.
@@ -37,28 +38,33 @@ pub fn serve(mut orders: impl BufRead, mut out: impl Write) -> Result<(), Fault>
     tell(&found, &mut out).map_err(|e| gone(&e))
 }
 
-fn end<P: Port>(order: &Order, out: &mut impl Write) -> Result<Times, Fault> {
-    let nap = order.mode.nap(NAP);
+/// What an end found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// Of messages one at a time.
+    Times(Times),
+    /// Of a stream.
+    Stream(Stream),
+}
+
+fn end<P: Port>(order: &Order, out: &mut impl Write) -> Result<Found, Fault> {
+    let (size, nap) = (order.size, order.mode.nap(NAP));
     let limits = Limits::new(Duration::from_nanos(order.duration), order.most, order.mode == Mode::Polling);
     let open = |end: usize| P::open(&order.ends[end], end, nap);
     let mut ready = || out.write_all(b"ready\n").and_then(|()| out.flush()).map_err(|e| gone(&e));
+    if matches!(order.role, Role::Alone | Role::Stages) {
+        let (first, second) = (open(0)?, open(1)?);
+        ready()?;
+        let run = if order.role == Role::Alone { alone } else { calls };
+        return run(first, second, size, limits).map(Found::Times);
+    }
+    let port = open(usize::from(matches!(order.role, Role::Answers | Role::Counts)))?;
+    ready()?;
     match order.role {
-        Role::Alone | Role::Stages => {
-            let (first, second) = (open(0)?, open(1)?);
-            ready()?;
-            let run = if order.role == Role::Alone { alone } else { calls };
-            run(first, second, order.size, limits)
-        }
-        Role::Asks => {
-            let port = open(0)?;
-            ready()?;
-            ask(port, order.size, limits)
-        }
-        Role::Answers => {
-            let port = open(1)?;
-            ready()?;
-            answer(port, order.size)
-        }
+        Role::Floods => flood(port, size, limits.duration).map(Found::Stream),
+        Role::Counts => count(port, size, limits.spins).map(Found::Stream),
+        Role::Answers => answer(port, size).map(Found::Times),
+        _ => ask(port, size, limits).map(Found::Times),
     }
 }
 
@@ -66,36 +72,45 @@ fn gone(e: &std::io::Error) -> Fault {
     Fault::environment(format!("whoever started this end is gone: {e}"))
 }
 
-fn tell(found: &Times, out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "times {} lost {} cost {}", found.times.len(), found.lost, found.cost)?;
-    let bytes: Vec<u8> = found.times.iter().flat_map(|time| time.to_le_bytes()).collect();
-    out.write_all(&bytes)?;
+fn tell(found: &Found, out: &mut impl Write) -> std::io::Result<()> {
+    match found {
+        Found::Times(found) => {
+            writeln!(out, "times {} lost {} cost {}", found.times.len(), found.lost, found.cost)?;
+            let bytes: Vec<u8> = found.times.iter().flat_map(|time| time.to_le_bytes()).collect();
+            out.write_all(&bytes)?;
+        }
+        Found::Stream(found) => writeln!(out, "frames {} rate {}", found.frames, found.rate)?,
+    }
     out.flush()
 }
 
 /// Reads what an end found.
-pub fn hear(mut told: impl BufRead, most: usize) -> Result<Times, Fault> {
+pub fn hear(mut told: impl BufRead, most: usize) -> Result<Found, Fault> {
     let strange = || Fault::attempt("an end of the wire ended without a result");
     let mut line = String::new();
     told.read_line(&mut line).map_err(|_| strange())?;
     let words: Vec<&str> = line.split_whitespace().collect();
-    let number = |name: &str| -> Option<f64> {
+    let told_of = |name: &str| -> Option<f64> {
         let at = words.iter().position(|word| *word == name)?;
         words.get(at + 1)?.parse().ok()
     };
-    let count = number("times").ok_or_else(strange)? as usize;
+    let number = |name: &str| told_of(name).ok_or_else(strange);
+    if words.first() == Some(&"frames") {
+        return Ok(Found::Stream(Stream { frames: number("frames")? as u64, rate: number("rate")? }));
+    }
+    let count = number("times")? as usize;
     if count > most {
         return Err(strange());
     }
     let mut bytes = vec![0; 4 * count];
     told.read_exact(&mut bytes).map_err(|_| strange())?;
     let times = bytes.chunks_exact(4).filter_map(|four| Some(u32::from_le_bytes(*four.first_chunk()?)));
-    Ok(Times {
+    Ok(Found::Times(Times {
         times: times.collect(),
-        lost: number("lost").ok_or_else(strange)? as u64,
-        cost: number("cost").ok_or_else(strange)?,
-        huge: number("huge").map(|huge| huge > 0.0),
-    })
+        lost: number("lost")? as u64,
+        cost: number("cost")?,
+        huge: told_of("huge").map(|huge| huge > 0.0),
+    }))
 }
 
 #[cfg(test)]
@@ -104,16 +119,23 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard() {
-        let found = Times { times: vec![3, 70_000, u32::MAX], lost: 2, cost: 11.5, huge: None };
-        let mut told = Vec::new();
-        tell(&found, &mut told).expect("writes");
-        assert_eq!(hear(told.as_slice(), 3), Ok(found));
+        let times = Times { times: vec![3, 70_000, u32::MAX], lost: 2, cost: 11.5, huge: None };
+        for found in [Found::Times(times), Found::Stream(Stream { frames: 7, rate: 1.5e6 })] {
+            let mut told = Vec::new();
+            tell(&found, &mut told).expect("writes");
+            assert_eq!(hear(told.as_slice(), 3), Ok(found));
+        }
     }
 
     #[test]
     fn half_of_a_result_is_none() {
-        for torn in [&b""[..], b"times 2 lost 0", b"times 2 lost 0 cost 1\nabcd", b"times 9 lost 0 cost 1\n"]
-        {
+        for torn in [
+            &b""[..],
+            b"times 2 lost 0",
+            b"times 2 lost 0 cost 1\nabcd",
+            b"times 9 lost 0 cost 1\n",
+            b"frames 3\n",
+        ] {
             assert!(hear(torn, 3).is_err(), "{torn:?}");
         }
     }

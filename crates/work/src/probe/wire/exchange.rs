@@ -4,14 +4,13 @@
 //! A message carries its number, and in an answer the tick at which it arrived and the
 //! one at which it was sent back: 20 bytes, little-endian.
 
-use std::io;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::ticks::Ticks;
 
+use super::messages::Messages;
 use super::port::Port;
-use crate::peer::socket::passing;
 
 /// Where an answer says when its message arrived,
 const ARRIVED: usize = 4;
@@ -56,89 +55,6 @@ impl Limits {
     }
 }
 
-fn failed(e: &io::Error) -> Fault {
-    Fault::attempt(format!("the wire failed: {e}"))
-}
-
-/// A port, with what it sends and receives.
-struct End<P> {
-    port: P,
-    outgoing: Vec<u8>,
-    incoming: Vec<u8>,
-    /// Where a message's own bytes begin.
-    own: usize,
-}
-
-impl<P: Port> End<P> {
-    fn new(port: P, size: usize) -> Self {
-        let (outgoing, own) = port.frame(size);
-        let incoming = vec![0; outgoing.len()];
-        End { port, outgoing, incoming, own }
-    }
-
-    fn say(&mut self, at: usize, bytes: &[u8]) {
-        self.outgoing[self.own + at..][..bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn number(&self) -> u32 {
-        self.incoming[self.own..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
-    }
-
-    fn tick(&self, at: usize) -> u64 {
-        self.incoming[self.own + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    }
-
-    #[inline]
-    fn put(&mut self) -> Result<(), Fault> {
-        loop {
-            match self.port.send(&self.outgoing) {
-                Ok(()) => return Ok(()),
-                Err(e) if passing(&e) => {}
-                Err(e) => return Err(failed(&e)),
-            }
-        }
-    }
-
-    /// Whether a whole message has come.
-    #[inline]
-    fn take(&mut self) -> Result<bool, Fault> {
-        match self.port.receive(&mut self.incoming) {
-            Ok(length) => Ok(length == self.incoming.len()),
-            Err(e) if passing(&e) => Ok(false),
-            Err(e) => Err(failed(&e)),
-        }
-    }
-
-    /// Waits for message `number`; whether it came in time.
-    #[inline]
-    fn wait(&mut self, number: u32, spins: usize, clock: Ticks, until: u64) -> Result<bool, Fault> {
-        loop {
-            for _ in 0..spins {
-                if self.take()? && self.number() == number {
-                    return Ok(true);
-                }
-            }
-            if clock.now() > until {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// The same; when the call began that found it.
-    #[inline]
-    fn wait_timed(&mut self, number: u32, clock: Ticks, until: u64) -> Result<Option<u64>, Fault> {
-        loop {
-            let began = clock.now();
-            if self.take()? && self.number() == number {
-                return Ok(Some(began));
-            }
-            if began > until {
-                return Ok(None);
-            }
-        }
-    }
-}
-
 /// One message: when it was sent, and what each of its ways took; none where it was lost.
 struct Round {
     sent: u64,
@@ -154,7 +70,7 @@ pub const CALLS: usize = 3;
 
 /// One thread with both ends: sends on `first`, and waits at `second`.
 pub fn alone<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
-    let (mut first, mut second) = (End::new(first, size), End::new(second, size));
+    let (mut first, mut second) = (Messages::new(first, size), Messages::new(second, size));
     run(limits, |number, clock, patience| {
         first.say(0, &number.to_le_bytes());
         let sent = clock.now();
@@ -167,7 +83,7 @@ pub fn alone<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Resul
 
 /// The same, with [`CALLS`] times of each message.
 pub fn calls<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
-    let (mut first, mut second) = (End::new(first, size), End::new(second, size));
+    let (mut first, mut second) = (Messages::new(first, size), Messages::new(second, size));
     run(limits, |number, clock, patience| {
         first.say(0, &number.to_le_bytes());
         let sent = clock.now();
@@ -182,7 +98,7 @@ pub fn calls<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Resul
 
 /// One end: sends, and waits for the answer.
 pub fn ask<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Fault> {
-    let mut end = End::new(port, size);
+    let mut end = Messages::new(port, size);
     run(limits, |number, clock, patience| {
         end.say(0, &number.to_le_bytes());
         let sent = clock.now();
@@ -202,7 +118,7 @@ pub fn ask<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Fault
 
 /// The other end: sends back what comes, until this process is ended.
 pub fn answer<P: Port>(port: P, size: usize) -> Result<Times, Fault> {
-    let mut end = End::new(port, size);
+    let mut end = Messages::new(port, size);
     let clock = Ticks::find();
     loop {
         if !end.take()? {
@@ -242,7 +158,7 @@ fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::ErrorKind;
+    use std::io::{self, ErrorKind};
     use std::path::Path;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::thread;
@@ -271,7 +187,7 @@ mod tests {
 
         fn send(&mut self, frame: &[u8]) -> io::Result<()> {
             self.sent += 1;
-            if self.loses > 0 && self.sent % self.loses == 0 {
+            if self.loses > 0 && self.sent.is_multiple_of(self.loses) {
                 return Ok(());
             }
             self.out.send(frame.to_vec()).map_err(|_| ErrorKind::BrokenPipe.into())

@@ -4,7 +4,9 @@
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `one_way` | s | distribution: from before a message is handed over until after it has been taken in |
-//! | `lost` | ratio | share of the messages that did not arrive within 100 ms |
+//! | `bandwidth` | bit/s | with `measure = "bandwidth"`: of frames that arrive, from their Ethernet headers on |
+//! | `frame_rate` | /s | how many of them a second |
+//! | `lost` | ratio | share of the messages that did not arrive within 100 ms, or of a stream's frames that did not arrive |
 //! | `huge_pages` | ratio | of DPDK: 1 where its buffers lie in huge pages, else 0 |
 //! | `stage_time` | s | with `stages`: what handing a message over took, what lies between, what the call took that found it; labels as of `latency` |
 //! | `own_overhead` | s | what reading the clock costs |
@@ -19,10 +21,12 @@
 mod end;
 mod exchange;
 mod ground;
+mod messages;
 mod outcome;
 mod port;
 mod process;
 mod spec;
+mod stream;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -38,7 +42,7 @@ pub use end::serve;
 use ground::Ground;
 use outcome::readings;
 use process::Process;
-use spec::{Ends, Memory, Order, PARAMETERS, Role, Spec, Transport};
+use spec::{Ends, Measure, Memory, Order, PARAMETERS, Role, Spec, Transport};
 
 use super::{Readings, alone};
 use crate::Declared;
@@ -53,6 +57,8 @@ pub const WIRE: Declared<Spec> = Declared {
     deploy: |spec| {
         let metrics = vec![
             Metric::new("one_way", "s", Better::Lower),
+            Metric::new("bandwidth", "bit/s", Better::Higher),
+            Metric::new("frame_rate", "/s", Better::Higher),
             Metric::new("lost", "ratio", Better::Lower),
             Metric::new("huge_pages", "ratio", Better::Neither),
             Metric::new("stage_time", "s", Better::Neither),
@@ -117,19 +123,20 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         ends: between.ends(),
     };
     let _from = remote(spec.memory, near)?;
-    let found = match spec.ends {
-        Ends::OneThread => {
-            let role = if spec.stages { Role::Stages } else { Role::Alone };
-            Process::start(&order(role), near, until)?.result()?
+    let start = |role: Role, cpu: usize| Process::start(&order(role), cpu, until);
+    match (spec.ends, spec.measure) {
+        (Ends::OneThread, Measure::Stages) => readings(spec, &start(Role::Stages, near)?.result()?, None),
+        (Ends::OneThread, _) => readings(spec, &start(Role::Alone, near)?.result()?, None),
+        (Ends::TwoProcesses, Measure::Bandwidth) => {
+            let counts = start(Role::Counts, far)?;
+            let sent = start(Role::Floods, near)?.result()?;
+            readings(spec, &counts.result()?, Some(&sent))
         }
-        Ends::TwoProcesses => {
-            let other = Process::start(&order(Role::Answers), far, until)?;
-            let found = Process::start(&order(Role::Asks), near, until)?.result();
-            drop(other);
-            found?
+        (Ends::TwoProcesses, _) => {
+            let _answers = start(Role::Answers, far)?;
+            readings(spec, &start(Role::Asks, near)?.result()?, None)
         }
-    };
-    readings(spec, &found)
+    }
 }
 
 /// Has buffers of what is started from now on lie on another memory node than that of the

@@ -4,8 +4,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading};
 
+use super::end::Found;
 use super::exchange::{CALLS, Times};
-use super::spec::Spec;
+use super::spec::{Measure, Spec};
+use super::stream::Stream;
 use crate::probe::Readings;
 use crate::probe::latency::Band;
 use crate::probe::settle::settled;
@@ -13,12 +15,38 @@ use crate::probe::settle::settled;
 /// What the times of a message are, where there are several.
 const STAGES: [&str; CALLS] = ["send: call", "on the way", "receive: call"];
 
-/// The readings a journal keeps.
+/// The readings a journal keeps, of what an end `found` and, of a stream, what the other `sent`.
 ///
 /// # Errors
-/// Where no message arrived.
-pub fn readings(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
-    let each = if spec.stages { CALLS } else { 1 };
+/// Where nothing arrived.
+pub fn readings(spec: &Spec, found: &Found, sent: Option<&Found>) -> Result<Readings, Fault> {
+    let readings = match (found, sent) {
+        (Found::Times(found), None) => one_way(spec, found)?,
+        (Found::Stream(found), Some(Found::Stream(sent))) => stream(spec, found, sent)?,
+        _ => return Err(Fault::attempt("the ends of the wire do not tell of the same")),
+    };
+    Ok(readings.into_iter().map(|(reading, n)| (labelled(spec, reading), n)).collect())
+}
+
+fn value(name: &str, value: f64) -> (Reading, u64) {
+    (Reading::value(name, value, Origin::Measured), 1)
+}
+
+fn stream(spec: &Spec, found: &Stream, sent: &Stream) -> Result<Readings, Fault> {
+    if found.frames == 0 {
+        return Err(Fault::attempt(format!("none of {} frames arrived", sent.frames)));
+    }
+    let lost = 1.0 - found.frames as f64 / sent.frames as f64;
+    Ok(vec![
+        value("bandwidth", found.rate * spec.size.0 as f64 * 8.0),
+        value("frame_rate", found.rate),
+        value("lost", lost.max(0.0)),
+    ])
+}
+
+fn one_way(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
+    let stages = spec.measure == Measure::Stages;
+    let each = if stages { CALLS } else { 1 };
     let messages: Vec<&[u32]> = found.times.chunks_exact(each).collect();
     let whole = |message: &&[u32]| message.iter().map(|time| u64::from(*time)).sum::<u64>();
     let times: Vec<u64> = messages.iter().map(whole).collect();
@@ -29,23 +57,22 @@ pub fn readings(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
         return Err(Fault::attempt(format!("none of {} messages arrived", found.lost)));
     }
     let n = one_way.count();
-    let value = |name: &str, value: f64| (Reading::value(name, value, Origin::Measured), 1);
     let mut readings = vec![
         (Reading::histogram("one_way", one_way, Origin::Measured), n),
         value("lost", found.lost as f64 / (found.lost as f64 + times.len() as f64)),
         value("own_overhead", found.cost * 1e-9),
     ];
     readings.extend(found.huge.map(|huge| value("huge_pages", f64::from(u8::from(huge)))));
-    if spec.stages {
+    if stages {
         let mut sorted = messages[kept..].to_vec();
         sorted.sort_unstable_by_key(whole);
-        readings.extend(Band::ALL.iter().flat_map(|band| stages(*band, &sorted)));
+        readings.extend(Band::ALL.iter().flat_map(|band| means(*band, &sorted)));
     }
-    Ok(readings.into_iter().map(|(reading, n)| (labelled(spec, reading), n)).collect())
+    Ok(readings)
 }
 
 /// The mean stages of the messages of a band.
-fn stages(band: Band, sorted: &[&[u32]]) -> Readings {
+fn means(band: Band, sorted: &[&[u32]]) -> Readings {
     let messages = &sorted[band.of(sorted.len())];
     let mean = |stage: usize| {
         messages.iter().map(|message| f64::from(message[stage])).sum::<f64>() / messages.len() as f64
@@ -76,14 +103,14 @@ mod tests {
         Spec::from_params(&params).expect("is one")
     }
 
-    fn times(times: Vec<u32>) -> Times {
-        Times { times, lost: 1, cost: 20.0, huge: Some(false) }
+    fn times(times: Vec<u32>) -> Found {
+        Found::Times(Times { times, lost: 1, cost: 20.0, huge: Some(false) })
     }
 
     #[test]
     fn calls_of_a_message_add_up_to_its_time() {
         let found = times([100, 2000, 300].repeat(400));
-        let readings = readings(&spec(true), &found).expect("some arrived");
+        let readings = readings(&spec(true), &found, None).expect("some arrived");
         let sum: f64 = readings
             .iter()
             .filter(|(r, _)| r.metric == "stage_time" && r.labels.get("band").is_some_and(|b| b == "p50"))
@@ -94,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_a_share_of_what_was_sent() {
-        let readings = readings(&spec(false), &times(vec![5; 99])).expect("some arrived");
+        let readings = readings(&spec(false), &times(vec![5; 99]), None).expect("some arrived");
         let number = |name: &str| {
             readings
                 .iter()
@@ -106,7 +133,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_s_rate_is_that_of_what_arrives() {
+        let stream = |frames, rate| Found::Stream(Stream { frames, rate });
+        let told = readings(&spec(false), &stream(750, 1e6), Some(&stream(1000, 2e6))).expect("some arrived");
+        let numbers: Vec<f64> = told.iter().filter_map(|(reading, _)| reading.number()).collect();
+        assert_eq!(numbers, [64.0 * 8.0 * 1e6, 1e6, 0.25]);
+    }
+
+    #[test]
     fn where_nothing_arrives_nothing_is_told() {
-        assert!(readings(&spec(false), &times(Vec::new())).is_err());
+        assert!(readings(&spec(false), &times(Vec::new()), None).is_err());
+        let silence = Found::Stream(Stream { frames: 0, rate: 0.0 });
+        assert!(readings(&spec(false), &silence, Some(&silence)).is_err());
     }
 }

@@ -27,6 +27,11 @@ pub trait Port: Sized {
     /// Sends a frame.
     fn send(&mut self, frame: &[u8]) -> io::Result<()>;
 
+    /// Sends a frame up to `count` times, as many at once as it can; returns how often.
+    fn send_many(&mut self, frame: &[u8], count: usize) -> io::Result<usize> {
+        (0..count).try_for_each(|_| self.send(frame)).map(|()| count)
+    }
+
     /// Receives a frame of at most `into.len()` bytes; returns how many it has.
     /// [`ErrorKind::WouldBlock`] (or a passing one) where there is none yet.
     fn receive(&mut self, into: &mut [u8]) -> io::Result<usize>;
@@ -100,6 +105,10 @@ impl Port for AfXdp {
     #[inline]
     fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         self.socket.send(frame)
+    }
+
+    fn send_many(&mut self, frame: &[u8], count: usize) -> io::Result<usize> {
+        self.socket.send_many(frame, count)
     }
 
     /// Frames of others, such as the kernel's own, are passed over.

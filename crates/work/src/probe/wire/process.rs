@@ -9,8 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
 use crosstalk_host::cpu::Pinned;
 
-use super::end::hear;
-use super::exchange::Times;
+use super::end::{Found, hear};
 use super::ground::DEVICE;
 use super::spec::{Order, Role, Transport};
 use crate::peer::Until;
@@ -82,7 +81,7 @@ impl<'a> Process<'a> {
     }
 
     /// What it found.
-    pub fn result(mut self) -> Result<Times, Fault> {
+    pub fn result(mut self) -> Result<Found, Fault> {
         hear(&mut self.told, self.most).map_err(|_| self.complaint())
     }
 
@@ -122,8 +121,8 @@ fn words(program: &dpdk::Program, driver: &str, order: &Order) -> Command {
     command.arg(order.role.name()).args(numbers).arg(driver);
     match order.role {
         Role::Alone | Role::Stages => command.args([place(0), place(1)]),
-        Role::Asks => command.arg(place(0)),
-        Role::Answers => command.arg(place(1)),
+        Role::Asks | Role::Floods => command.arg(place(0)),
+        Role::Answers | Role::Counts => command.arg(place(1)),
     };
     command
 }

@@ -132,6 +132,17 @@ pub enum Ends {
     TwoProcesses,
 }
 
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// How long a message takes.
+    Latency,
+    /// The same, and what the calls take.
+    Stages,
+    /// How many frames arrive.
+    Bandwidth,
+}
+
 /// Where the buffers of the ends lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
@@ -154,8 +165,8 @@ pub struct Spec {
     pub size: Bytes,
     /// Where buffers lie.
     pub memory: Memory,
-    /// Whether to see what the calls take.
-    pub stages: bool,
+    /// What is looked for.
+    pub measure: Measure,
     /// How long to measure.
     pub duration: Seconds,
 }
@@ -188,16 +199,12 @@ impl Spec {
             "one-thread" => Ends::OneThread,
             _ => Ends::TwoProcesses,
         };
-        let stages = params.flag("stages", false)?;
-        if stages && ends == Ends::TwoProcesses {
-            return Err(parameter("stages", "the calls of two processes overlap".into())
-                .remedy("take ends = \"one-thread\""));
-        }
+        let measure = measure(params, transport, ends)?;
         Ok(Spec {
             transport,
             mode,
             ends,
-            stages,
+            measure,
             size,
             memory: match params.choice("memory", &["local", "remote"])? {
                 "remote" => Memory::Remote,
@@ -205,6 +212,31 @@ impl Spec {
             },
             duration: duration(params, Seconds(1.0))?,
         })
+    }
+}
+
+/// The parameters `measure` and `stages`.
+fn measure(params: &Params, transport: Transport, ends: Ends) -> Result<Measure, Fault> {
+    let bandwidth = params.choice("measure", &["latency", "bandwidth"])? == "bandwidth";
+    let stages = params.flag("stages", false)?;
+    match (bandwidth, stages, ends) {
+        (true, true, _) => Err(parameter("stages", "a stream's frames are not timed one by one".into())
+            .remedy("take measure = \"latency\"")),
+        (true, _, Ends::OneThread) => {
+            Err(parameter("ends", "one thread cannot send and receive a stream at once".into())
+                .remedy("take ends = \"two-processes\""))
+        }
+        (true, ..) if transport == Transport::Shared => {
+            Err(parameter("transport", "a stream over shared memory waits for its reader".into())
+                .remedy("crosstalk probe bandwidth --transport shared"))
+        }
+        (_, true, Ends::TwoProcesses) => {
+            Err(parameter("stages", "the calls of two processes overlap".into())
+                .remedy("take ends = \"one-thread\""))
+        }
+        (true, ..) => Ok(Measure::Bandwidth),
+        (_, true, _) => Ok(Measure::Stages),
+        _ => Ok(Measure::Latency),
     }
 }
 
@@ -220,6 +252,10 @@ pub enum Role {
     Asks,
     /// It has the second end: sends back what comes.
     Answers,
+    /// It has the first end: sends without waiting for anything.
+    Floods,
+    /// It has the second end: counts what comes.
+    Counts,
 }
 
 impl Role {
@@ -230,6 +266,8 @@ impl Role {
             Role::Stages => "stages",
             Role::Asks => "asks",
             Role::Answers => "answers",
+            Role::Floods => "floods",
+            Role::Counts => "counts",
         }
     }
 }
