@@ -15,7 +15,7 @@ fn probe(dir: &Path, settings: &[&str]) -> std::process::Output {
 }
 
 /// Metric → reading.
-fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> {
+fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> + use<> {
     let dir = tempfile::tempdir().expect("a directory");
     let output = probe(dir.path(), settings);
     assert_eq!(output.status.code(), Some(0), "{settings:?}: {}", stderr(&output));
