@@ -16,15 +16,18 @@ typedef unsigned long long u64;
 
 #define RELOCATED __attribute__((preserve_access_index))
 
+struct net_device;
+
 struct sk_buff {
+	struct net_device *dev;
 	u16 network_header;
 	unsigned char *head;
 	unsigned char *data;
 } RELOCATED;
 
 struct sock_common {
-	u16 skc_num;
-	u16 skc_dport;
+	/* The other's port as it stands in a packet, then the own one as a number. */
+	u32 skc_portpair;
 } RELOCATED;
 
 struct sock {

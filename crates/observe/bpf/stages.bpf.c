@@ -1,7 +1,10 @@
-/* Where a message of our own is, and since when: one record a message and direction,
- * filled in at tracepoints. A message is known by the number in its payload (UDP) or by
- * its place in the stream (TCP). One message at a time is on its way in a direction, so
- * that what the scheduler does to the receiver is done for that one.
+/* Where a message of our own is, and since when: one record a message, filled in at
+ * tracepoints. A message is known by the number in its payload (UDP) or by its place in
+ * the stream (TCP). One message at a time is on its way in a direction, so that what the
+ * scheduler does to the receiver is done for that one.
+ *
+ * Every other packet, switch of tasks and socket of the machine passes here, too: what
+ * tells them apart with the least work comes first.
  *
  * Times are CLOCK_MONOTONIC in nanoseconds; zero: not seen. */
 #include "kernel.h"
@@ -10,7 +13,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* As in src/stages.rs. */
 enum stamp {
-	ENTER,   /* the sender enters its system call */
 	QUEUE,   /* the packet is given to the queueing discipline */
 	XMIT,    /* and to the driver */
 	RECEIVE, /* it is taken in by the receiver's stack: the last one on the way */
@@ -19,7 +21,6 @@ enum stamp {
 	WAKEUP,  /* it is runnable */
 	RUN,     /* it runs */
 	COPY,    /* its bytes are copied (of a UDP datagram in one piece there is no tracepoint) */
-	EXIT,    /* the receiver leaves its system call */
 	STAMPS,
 };
 
@@ -34,23 +35,6 @@ struct record {
 	u64 at[2][STAMPS];
 };
 
-/* What is looked for, and what has been found out. */
-struct state {
-	u32 protocol;
-	u32 size;       /* bytes of a message */
-	u16 port[2];    /* of the measuring and of the serving end */
-	u32 sender[2];  /* thread that sends in each direction: learnt */
-	u32 last[2];    /* TCP: the last sequence number, learnt with message 0, where `based` */
-	u32 based[2];
-	u32 unused;
-	u64 place[2];   /* TCP: bytes before it */
-	u64 entered[2]; /* when that thread last entered a system call, and which */
-	u64 call[2];    /* its number, plus one */
-	u64 sending[2]; /* the one in which it sends */
-	u64 current[2]; /* message that was last received, plus one */
-	u32 phase[2];   /* how far it has come: the last stamp, plus one */
-};
-
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
 	MAP_ENTRIES(RECORDS);
@@ -58,19 +42,72 @@ struct {
 	MAP_VALUE(struct record);
 } records SEC(".maps");
 
+/* What is looked for, written before the programs are loaded: the loader leaves out what
+ * it makes impossible. */
+const volatile u32 protocol;
+const volatile u32 size;     /* bytes of a message */
+const volatile u32 ports[2]; /* of the sender and the receiver, as they stand in a packet */
+const volatile u32 socks[2]; /* of the receiver's socket, as `skc_portpair` */
+
+/* What has been learnt from the first messages. Afterwards only read, so that every
+ * processor keeps it in its cache. */
 struct {
-	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
-	MAP_ENTRIES(1);
-	MAP_KEY(u32);
-	MAP_VALUE(struct state);
-} states SEC(".maps");
+	u32 sender[2]; /* the thread that sends in each direction */
+	u64 from[2];   /* the device that its messages are sent through first */
+	u64 to[2];     /* the last one that they come in at */
+	u64 unused[8];
+} learnt;
+
+/* What is on its way in each direction. */
+struct way {
+	u64 queued;   /* message that was last sent, plus one */
+	u64 received; /* message that was last received, plus one; zero: its receiver has it */
+	u64 last;     /* device at which it was received */
+	u64 place;    /* TCP: bytes before `sequence` */
+	u32 sequence; /* TCP: the last sequence number, learnt with message 0, where `based` */
+	u32 based;
+	u32 phase;    /* how far what was received has come: the last stamp, plus one */
+	u32 unused[19];
+} ways[2];
 
 #define INLINE static __attribute__((always_inline)) inline
 
-INLINE struct state *the_state(void)
+/* An IPv4 packet's beginning, without options, and its datagram's or segment's; so placed
+ * that every field is aligned. */
+struct packet {
+	u32 unused;
+	u8 version;
+	u8 service;
+	u16 length;
+	u16 identification;
+	u16 fragment;
+	u8 hops;
+	u8 protocol;
+	u16 check;
+	u32 from;
+	u32 to;
+	u32 ports;
+	u32 sequence; /* UDP: length and checksum */
+	union {
+		u64 number; /* UDP: the payload's first eight bytes */
+		struct {
+			u32 acknowledged;
+			u8 offset;
+			u8 flags;
+			u16 window;
+		};
+	};
+};
+
+INLINE u32 turned(u32 big)
 {
-	u32 zero = 0;
-	return bpf_map_lookup_elem(&states, &zero);
+	return __builtin_bswap32(big);
+}
+
+/* Two ways, zero and one, as the verifier sees it, too. */
+INLINE struct way *way_of(u32 way)
+{
+	return &ways[way & 1];
 }
 
 INLINE struct record *record_of(u64 number)
@@ -79,118 +116,114 @@ INLINE struct record *record_of(u64 number)
 	return bpf_map_lookup_elem(&records, &place);
 }
 
-INLINE u16 big16(const u8 *bytes)
-{
-	return (u16)bytes[0] << 8 | bytes[1];
-}
-
-INLINE u32 big32(const u8 *bytes)
-{
-	return (u32)bytes[0] << 24 | (u32)bytes[1] << 16 | (u32)bytes[2] << 8 | bytes[3];
-}
-
 struct found {
 	u32 way;
 	u64 number;
 };
 
-/* Whether the IPv4 packet at `ip` begins a message of ours; `first`: it may be the first of
- * a stream. */
-INLINE int find(struct state *state, const u8 *ip, struct found *found, int first)
+/* The message that a segment begins; `first`: it may be the first of a stream. */
+INLINE int find_in_stream(const struct packet *packet, struct found *found, int first)
 {
-	u8 head[20], next[20];
+	struct way *way = way_of(found->way);
+	u32 payload = __builtin_bswap16(packet->length) - 20 - (packet->offset >> 4) * 4;
 
-	if (bpf_probe_read_kernel(head, sizeof(head), ip))
+	if (!payload || payload > 65535 || !size)
 		return 0;
-	if (head[0] >> 4 != 4 || head[9] != state->protocol)
+	u32 sequence = turned(packet->sequence);
+	if (!way->based) {
+		if (!first)
+			return 0;
+		way->sequence = sequence;
+		way->based = 1;
+	}
+	/* Sequence numbers wrap around; between two packets they differ by less than half of that. */
+	int ahead = sequence - way->sequence;
+	u64 place = way->place + ahead;
+	if (ahead > 0) {
+		way->sequence = sequence;
+		way->place = place;
+	}
+	if (place % size)
 		return 0;
-	u32 length = (head[0] & 15) * 4;
-	/* A later fragment has no ports. */
-	if (big16(head + 6) & 0x1fff)
+	found->number = place / size;
+	return 1;
+}
+
+/* Whether the IPv4 packet at `ip` begins a message of ours. */
+INLINE int find(const void *ip, struct found *found, int first)
+{
+	struct packet packet;
+
+	if (bpf_probe_read_kernel(&packet.version, sizeof(packet) - sizeof(packet.unused), ip))
 		return 0;
-	if (bpf_probe_read_kernel(next, sizeof(next), ip + length))
-		return 0;
-	u16 from = big16(next), to = big16(next + 2);
-	if (from == state->port[0] && to == state->port[1])
+	/* Our own sockets give no options. A later fragment has no ports. */
+	if (packet.ports == ports[THERE])
 		found->way = THERE;
-	else if (from == state->port[1] && to == state->port[0])
+	else if (packet.ports == ports[BACK])
 		found->way = BACK;
 	else
 		return 0;
-	u32 way = found->way & 1;
-	if (state->protocol == UDP) {
-		u64 number;
-
-		if (bpf_probe_read_kernel(&number, sizeof(number), ip + length + 8))
-			return 0;
-		found->number = number;
-		return 1;
-	}
-	u32 payload = big16(head + 2) - length - (next[12] >> 4) * 4;
-	if (!payload || payload > 65535 || !state->size)
+	if (packet.version != 0x45 || packet.protocol != protocol || packet.fragment & 0xff1f)
 		return 0;
-	u32 sequence = big32(next + 4);
-	if (!state->based[way]) {
-		if (!first)
-			return 0;
-		state->last[way] = sequence;
-		state->based[way] = 1;
-	}
-	/* Sequence numbers wrap around; between two packets they differ by less than half of that. */
-	int ahead = sequence - state->last[way];
-	u64 place = state->place[way] + ahead;
-	if (ahead > 0) {
-		state->last[way] = sequence;
-		state->place[way] = place;
-	}
-	if (place % state->size)
-		return 0;
-	found->number = place / state->size;
+	if (protocol == TCP)
+		return find_in_stream(&packet, found, first);
+	found->number = packet.number;
 	return 1;
+}
+
+/* Whether a device is neither of two that are known. */
+INLINE int elsewhere(u64 device, const u64 known[2])
+{
+	return known[THERE] && known[BACK] && device != known[THERE] && device != known[BACK];
 }
 
 INLINE void stamp(u32 way, u64 number, u32 which, u64 now)
 {
 	struct record *record = record_of(number);
 
-	if (record && record->number == number + 1 && which < STAMPS)
+	if (record && which < STAMPS)
 		record->at[way & 1][which] = now;
 }
 
 /* The direction in which the running or named thread receives; 2: none. */
-INLINE u32 receives(struct state *state, u32 thread)
+INLINE u32 receives(u32 thread)
 {
-	if (thread && thread == state->sender[BACK])
-		return THERE;
-	if (thread && thread == state->sender[THERE])
-		return BACK;
+	if (thread == learnt.sender[BACK])
+		return thread ? THERE : 2;
+	if (thread == learnt.sender[THERE])
+		return thread ? BACK : 2;
 	return 2;
 }
 
 /* What is received last in a direction has come to `which`. */
-INLINE void come_to(struct state *state, u32 way, u32 which, u64 now)
+INLINE void come_to(u32 towards, u32 which)
 {
-	way &= 1;
-	if (!state->current[way] || state->phase[way] > which)
+	struct way *way = way_of(towards);
+
+	if (!way->received || way->phase > which)
 		return;
-	state->phase[way] = which + 1;
-	stamp(way, state->current[way] - 1, which, now);
+	way->phase = which + 1;
+	stamp(towards, way->received - 1, which, bpf_ktime_get_ns());
 }
 
 SEC("tp_btf/net_dev_queue")
 int net_dev_queue(u64 *ctx)
 {
 	struct sk_buff *skb = (void *)ctx[0];
-	struct state *state = the_state();
+	u64 device = (u64)skb->dev;
 	struct found found = {};
 
-	if (!state || !find(state, skb->head + skb->network_header, &found, 1))
+	if (elsewhere(device, learnt.from) || !find(skb->head + skb->network_header, &found, 1))
 		return 0;
-	u32 way = found.way & 1;
+	u32 direction = found.way & 1;
+	struct way *way = way_of(direction);
+	/* Bridges and second devices on the way come later: the first is the sender's. */
+	if (way->queued == found.number + 1)
+		return 0;
 	struct record *record = record_of(found.number);
 	if (!record)
 		return 0;
-	if (way == THERE && record->number != found.number + 1) {
+	if (direction == THERE) {
 		/* A new message in this place: nothing of an older one is left. */
 		for (int which = 0; which < STAMPS; which++) {
 			record->at[THERE][which] = 0;
@@ -198,19 +231,14 @@ int net_dev_queue(u64 *ctx)
 		}
 		record->number = found.number + 1;
 	}
-	/* Bridges and second devices on the way come later: the first is the sender's. */
-	if (record->number != found.number + 1 || record->at[way][QUEUE])
-		return 0;
-	u32 thread = bpf_get_current_pid_tgid();
-	if (!state->sender[way])
-		state->sender[way] = thread;
-	else if (state->sender[way] == thread) {
-		record->at[way][ENTER] = state->entered[way];
-		/* Later ones can be sent by a timer (pacing), whatever the thread is at. */
-		if (!state->sending[way])
-			state->sending[way] = state->call[way];
+	record->at[direction][QUEUE] = bpf_ktime_get_ns();
+	way->queued = found.number + 1;
+	/* Who sends has what it waited for. */
+	way_of(direction ^ 1)->received = 0;
+	if (!learnt.sender[direction]) {
+		learnt.sender[direction] = bpf_get_current_pid_tgid();
+		learnt.from[direction] = device;
 	}
-	record->at[way][QUEUE] = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -218,14 +246,18 @@ SEC("tp_btf/net_dev_start_xmit")
 int net_dev_start_xmit(u64 *ctx)
 {
 	struct sk_buff *skb = (void *)ctx[0];
-	struct state *state = the_state();
+	u64 device = (u64)skb->dev;
 	struct found found = {};
 
-	if (!state || !find(state, skb->head + skb->network_header, &found, 0))
+	if (elsewhere(device, learnt.from) || !find(skb->head + skb->network_header, &found, 0))
+		return 0;
+	u32 direction = found.way & 1;
+	if (device != learnt.from[direction] || way_of(direction)->queued != found.number + 1)
 		return 0;
 	struct record *record = record_of(found.number);
-	if (record && record->number == found.number + 1 && !record->at[found.way & 1][XMIT])
-		record->at[found.way & 1][XMIT] = bpf_ktime_get_ns();
+	/* What TCP sends again has been sent before. */
+	if (record && !record->at[direction][XMIT])
+		record->at[direction][XMIT] = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -233,16 +265,19 @@ SEC("tp_btf/netif_receive_skb")
 int netif_receive_skb(u64 *ctx)
 {
 	struct sk_buff *skb = (void *)ctx[0];
-	struct state *state = the_state();
+	u64 device = (u64)skb->dev;
 	struct found found = {};
 
 	/* The link's header has been pulled: the packet begins with its data. */
-	if (!state || !find(state, skb->data, &found, 0))
+	if (elsewhere(device, learnt.to) || !find(skb->data, &found, 0))
 		return 0;
-	u32 way = found.way & 1;
-	state->current[way] = found.number + 1;
-	state->phase[way] = RECEIVE + 1;
-	stamp(way, found.number, RECEIVE, bpf_ktime_get_ns());
+	struct way *way = way_of(found.way);
+	if (way->queued != found.number + 1)
+		return 0;
+	way->received = found.number + 1;
+	way->phase = RECEIVE + 1;
+	way->last = device;
+	stamp(found.way, found.number, RECEIVE, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -250,29 +285,27 @@ SEC("tp_btf/sk_data_ready")
 int sk_data_ready(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
-	struct state *state = the_state();
+	u32 pair = sk->__sk_common.skc_portpair, way;
 
-	if (!state)
+	if (pair == socks[THERE])
+		way = THERE;
+	else if (pair == socks[BACK])
+		way = BACK;
+	else
 		return 0;
-	u16 own = sk->__sk_common.skc_num, other = sk->__sk_common.skc_dport;
-	other = other >> 8 | other << 8;
-	if (own == state->port[1] && other == state->port[0])
-		come_to(state, THERE, READY, bpf_ktime_get_ns());
-	else if (own == state->port[0] && other == state->port[1])
-		come_to(state, BACK, READY, bpf_ktime_get_ns());
+	come_to(way, READY);
+	if (!learnt.to[way] && way_of(way)->received)
+		learnt.to[way] = way_of(way)->last;
 	return 0;
 }
 
 INLINE int scheduled(u32 thread, u32 which)
 {
-	struct state *state = the_state();
+	u32 way = receives(thread);
 
-	if (!state)
-		return 0;
-	u32 way = receives(state, thread);
 	/* Woken by something else, before the message was there, does not count. */
-	if (way < 2 && state->phase[way] > READY)
-		come_to(state, way, which, bpf_ktime_get_ns());
+	if (way < 2 && way_of(way)->phase > READY)
+		come_to(way, which);
 	return 0;
 }
 
@@ -300,46 +333,9 @@ int sched_switch(u64 *ctx)
 SEC("tp_btf/skb_copy_datagram_iovec")
 int skb_copy_datagram_iovec(u64 *ctx)
 {
-	struct state *state = the_state();
+	u32 way = receives(bpf_get_current_pid_tgid());
 
-	if (!state)
-		return 0;
-	u32 way = receives(state, bpf_get_current_pid_tgid());
 	if (way < 2)
-		come_to(state, way, COPY, bpf_ktime_get_ns());
-	return 0;
-}
-
-SEC("tp_btf/sys_enter")
-int sys_enter(u64 *ctx)
-{
-	struct state *state = the_state();
-	u32 thread = bpf_get_current_pid_tgid();
-
-	if (!state || !thread)
-		return 0;
-	for (u32 way = THERE; way <= BACK; way++) {
-		if (thread != state->sender[way])
-			continue;
-		state->entered[way] = bpf_ktime_get_ns();
-		state->call[way] = ctx[1] + 1;
-	}
-	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int sys_exit(u64 *ctx)
-{
-	struct state *state = the_state();
-
-	if (!state)
-		return 0;
-	u32 way = receives(state, bpf_get_current_pid_tgid());
-	if (way > 1 || (long long)ctx[1] <= 0)
-		return 0;
-	/* A reply can be there before the call that sent its message has ended. */
-	u32 own = (way ^ 1) & 1;
-	if (state->call[own] != state->sending[own])
-		come_to(state, way, EXIT, bpf_ktime_get_ns());
+		come_to(way, COPY);
 	return 0;
 }
