@@ -10,7 +10,7 @@ use crate::object::{STAGES, attach, failed, load};
 
 pub use crate::object::need;
 
-/// Where a message is from a time on; as `enum stamp` of `bpf/stages.bpf.c`.
+/// Where a message is from a time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
@@ -22,19 +22,17 @@ pub enum Stamp {
     Receive,
     /// It lies in the socket's queue.
     Ready,
-    /// The receiver is about to be woken.
+    /// The receiver is about to be woken: at once where it waited for the message.
     Waking,
     /// It is runnable.
     Wakeup,
     /// It runs.
     Run,
-    /// The message's bytes are copied. (Of a UDP datagram in one piece that is not seen.)
-    Copy,
 }
 
 impl Stamp {
     /// All of them, in the order of a message's way.
-    pub const ALL: [Stamp; 8] = [
+    pub const ALL: [Stamp; 7] = [
         Stamp::Queue,
         Stamp::Xmit,
         Stamp::Receive,
@@ -42,21 +40,18 @@ impl Stamp {
         Stamp::Waking,
         Stamp::Wakeup,
         Stamp::Run,
-        Stamp::Copy,
-    ];
-
-    /// The tracepoints at which they are taken.
-    const TRACEPOINTS: [&str; 8] = [
-        "net_dev_queue",
-        "net_dev_start_xmit",
-        "netif_receive_skb",
-        "sk_data_ready",
-        "sched_waking",
-        "sched_wakeup",
-        "sched_switch",
-        "skb_copy_datagram_iovec",
     ];
 }
+
+/// The tracepoints at which they are taken.
+const TRACEPOINTS: [&str; 6] = [
+    "net_dev_queue",
+    "net_dev_start_xmit",
+    "netif_receive_skb",
+    "sk_data_ready",
+    "sched_wakeup",
+    "sched_switch",
+];
 
 /// Which protocol carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,16 +80,40 @@ pub const RECORDS: u64 = 1 << 16;
 /// Stamps in a direction.
 const STAMPS: usize = Stamp::ALL.len();
 
-/// A record as the kernel keeps it.
+/// One way as the kernel keeps it: `struct leg` of `bpf/stages.bpf.c`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Raw {
+struct Leg {
     number: u64,
-    at: [[u64; STAMPS]; 2],
+    queued: u64,
+    after: [u32; 5],
+    awaited: u32,
+    phase: u32,
+    unused: u32,
 }
+
+/// Both.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Raw([Leg; 2]);
 
 // SAFETY: integers only, without padding between them: every pattern of bits is valid.
 unsafe impl Pod for Raw {}
+
+impl Leg {
+    /// Times in the order of [`Stamp::ALL`]; zero where not seen.
+    fn times(&self) -> [u64; STAMPS] {
+        let [xmit, receive, ready, wakeup, run] = self.after.map(|after| match after {
+            // Never, or so late that it cannot be told.
+            0 | u32::MAX => 0,
+            after => self.queued + u64::from(after),
+        });
+        // Who waited is woken by the message. Who did something else comes by itself: until then
+        // the message lies in the queue.
+        let waking = if wakeup > 0 && self.awaited != 0 { ready } else { wakeup };
+        [self.queued, xmit, receive, ready, waking, wakeup, run]
+    }
+}
 
 /// One message's times, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,13 +177,14 @@ impl Tracer {
                 ("socks", (&socks).into()),
             ],
         )?;
-        for tracepoint in Stamp::TRACEPOINTS {
+        for tracepoint in TRACEPOINTS {
             attach(&mut programs, &types, tracepoint)?;
         }
         Ok(Tracer { programs })
     }
 
-    /// The records of the messages before `number`, as many as were kept: the last 65,536.
+    /// The records of the messages before `number`, as many as were kept: the last 65,536. A
+    /// message is in them once the next one has been sent.
     ///
     /// # Errors
     /// An environment fault where the kernel does not give them.
@@ -178,8 +198,8 @@ impl Tracer {
             let raw = records
                 .get(&((number % RECORDS) as u32), 0)
                 .map_err(|e| failed("read the map `records`", &e))?;
-            if raw.number == number + 1 {
-                found.push(Record { number, at: raw.at });
+            if raw.0.iter().all(|leg| leg.number == number + 1) {
+                found.push(Record { number, at: raw.0.map(|leg| leg.times()) });
             }
         }
         Ok(found)
