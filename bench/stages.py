@@ -79,7 +79,12 @@ class Bench:
 def report(figures, which, pairs):
     for quantile in ("p50", "p99"):
         metric = f"round_trip_{quantile}"
+        # No percentile is stated from too few messages: such a pair does not count.
         values = [tuple(ours.one(side, metric)[0] for side in pair) for pair in pairs]
+        values = [pair for pair in values if None not in pair]
+        if not values:
+            figures.missing(f"{metric} {which}", "too few messages for this percentile in every pair")
+            continue
         point, low, high = ratio(values)
         told = f"{metric} {which}: with stages / without"
         figures.add(f"{metric} {which}", point, "ratio", low, high, len(values), told, load=load())
@@ -88,7 +93,8 @@ def report(figures, which, pairs):
     share = sum(share * n for share, n in matched) / of
     figures.add(f"matched {which}", share, "share", n=of, what=f"messages followed from end to end, {which}")
     for band in ("p50", "p99"):
-        worst = max(ours.one(followed, "unexplained", band=band)[0] for followed, _ in pairs)
+        found = [ours.one(followed, "unexplained", band=band)[0] for followed, _ in pairs]
+        worst = max(share for share in found if share is not None)
         told = f"of the round trip around {band} no stage explains, {which}, worst run"
         figures.add(f"unexplained {band} {which}", worst, "share", n=len(pairs), what=told)
 

@@ -1,19 +1,21 @@
 """A serving end of the latency probe that is not ours: written from the protocol alone, over UDP.
 It holds messages up on purpose, and times by itself what it does.
 
-Usage: python -m lib.other_end ADDRESS PORT REST WORK. It sleeps REST seconds before it reads a
-message and WORK seconds before it replies, and once the measuring end has gone prints an object
-of lists, in seconds, a number a message:
+Usage: python -m lib.other_end ADDRESS PORT REST WORK. It prints "up" when it listens. It sleeps
+REST seconds before it reads a message and WORK seconds before it replies, and once the measuring
+end has gone prints an object of lists, in seconds, a number a message:
 
-`rested`   in the socket: from the kernel's stamp of arrival (SO_TIMESTAMPNS) until this end is
-           awake to read
+`rested`   in the socket: from the kernel's stamp of arrival (SO_TIMESTAMPNS) until the sleep is
+           to end
 `worked`   between receiving and replying
-`queued`   waiting for a processor while it waited for the message, as the scheduler says
-           (schedstat's run delay)
+`queued`   waiting for a processor from when it sent the reply before until it has the message,
+           as the scheduler says (schedstat's run delay)
 `sent`     in the queueing discipline: between the kernel's two stamps of the reply on its way out
            (SO_TIMESTAMPING: scheduled, software)
 """
 
+import contextlib
+import ctypes
 import json
 import os
 import select
@@ -36,6 +38,7 @@ def main():
     address, port, rest, work = sys.argv[1], *map(float, sys.argv[2:])
     with socket.create_server((address, int(port))) as listener:
         listener.settimeout(PATIENCE)
+        print("up", flush=True)
         control = listener.accept()[0]
     control.settimeout(PATIENCE)
     lines = control.makefile("rw")
@@ -70,16 +73,18 @@ def serve(messages, control, rest, work):
         messages.setsockopt(socket.SOL_SOCKET, option, value)
     # A limit on each wait that needs no second system call.
     messages.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 200_000))
+    # Sleeps end when they are to, and not up to 50 µs later (prctl(2), PR_SET_TIMERSLACK).
+    ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)
     schedstat = os.open(f"/proc/self/task/{os.getpid()}/schedstat", os.O_RDONLY)
     delay = lambda: int(os.pread(schedstat, 64, 0).split()[1])
-    rested, worked, queued, replies, stamps, sent = [], [], [], [], {}, 0
+    rested, worked, queued, replies, stamps, sent, before = [], [], [], [], {}, 0, 0
     while True:
+        awake = time.clock_gettime_ns(time.CLOCK_REALTIME) + int(rest * 1e9)
         if rest:
             time.sleep(rest)
-        awake, before = time.clock_gettime_ns(time.CLOCK_REALTIME), delay()
         try:
             message, extra, _, sender = messages.recvmsg(2048, 256)
-        except BlockingIOError:
+        except (BlockingIOError, ConnectionRefusedError):
             if select.select([control], [], [], 0)[0]:
                 break
             continue
@@ -98,7 +103,10 @@ def serve(messages, control, rest, work):
             struct.pack_into("<QQ", reply, 8, arrived, time.monotonic_ns())
             message = reply
             replies.append(sent)
-        messages.send(message)
+        before = delay()
+        with contextlib.suppress(ConnectionRefusedError):
+            # The measuring end may have gone: the conversation tells.
+            messages.send(message)
         sent += 1
         drain(messages, stamps)
     drain(messages, stamps)

@@ -37,10 +37,11 @@ def told(text):
 
 
 def one(readings, metric, **labels):
-    """The value of the only such reading, and its number of observations."""
+    """The value of the only such reading, and its number of observations; None and 0 of none."""
     fits = lambda reading: reading["metric"] == metric and labels.items() <= reading["labels"].items()
-    (found,) = [(reading["value"], n) for reading, n in readings if fits(reading)]
-    return found
+    found = [(reading["value"], n) for reading, n in readings if fits(reading)]
+    (only,) = found or [(None, 0)]
+    return only
 
 
 def settle():

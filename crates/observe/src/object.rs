@@ -71,7 +71,10 @@ pub type Constant<'a> = (&'a str, GlobalData<'a>);
 ///
 /// # Errors
 /// An environment fault that says what is missing.
-pub fn load<'a>(object: &[u8], constants: impl IntoIterator<Item = Constant<'a>>) -> Result<(Ebpf, Btf), Fault> {
+pub fn load<'a>(
+    object: &[u8],
+    constants: impl IntoIterator<Item = Constant<'a>>,
+) -> Result<(Ebpf, Btf), Fault> {
     if let Some((why, remedy)) = obstacle() {
         return Err(
             Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy)

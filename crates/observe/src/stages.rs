@@ -32,15 +32,8 @@ pub enum Stamp {
 
 impl Stamp {
     /// All of them, in the order of a message's way.
-    pub const ALL: [Stamp; 7] = [
-        Stamp::Queue,
-        Stamp::Xmit,
-        Stamp::Receive,
-        Stamp::Ready,
-        Stamp::Waking,
-        Stamp::Wakeup,
-        Stamp::Run,
-    ];
+    pub const ALL: [Stamp; 7] =
+        [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Ready, Stamp::Waking, Stamp::Wakeup, Stamp::Run];
 }
 
 /// The tracepoints at which they are taken.

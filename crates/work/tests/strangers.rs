@@ -23,9 +23,8 @@ fn echo(otherwise: (&str, &str)) -> String {
         ("pin", "null"),
         ("seconds", "1"),
     ];
-    let said = usual.map(|(name, value)| {
-        format!("\"{name}\":{}", if name == otherwise.0 { otherwise.1 } else { value })
-    });
+    let said = usual
+        .map(|(name, value)| format!("\"{name}\":{}", if name == otherwise.0 { otherwise.1 } else { value }));
     format!("{{\"ask\":\"echo\",{}}}", said.join(","))
 }
 
@@ -77,7 +76,10 @@ fn what_makes_no_sense_is_refused() {
         }
         // What can be understood is answered with the reason.
         let answers = said(target, &[HELLO, &echo(("size", "0"))]);
-        assert!(answers.last().is_some_and(|line| line.contains("refused") && line.contains("1 to")), "{answers:?}");
+        assert!(
+            answers.last().is_some_and(|line| line.contains("refused") && line.contains("1 to")),
+            "{answers:?}"
+        );
     });
 }
 

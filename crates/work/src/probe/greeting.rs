@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use crate::peer::socket::{broken, is_readable, passing};
 use super::control::comes;
+use crate::peer::socket::{broken, is_readable, passing};
 use crate::peer::{Line, TICK, Until};
 
 /// How often to repeat the greeting.

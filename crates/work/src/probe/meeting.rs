@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 
-use crate::peer::socket::{passing, readable};
 use super::control::comes;
+use crate::peer::socket::{passing, readable};
 use crate::peer::{Line, TICK, Until};
 
 /// Where to meet.
