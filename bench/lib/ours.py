@@ -31,6 +31,19 @@ def readings(text):
     return found
 
 
+def told(text):
+    """Every reading of the last line, with how many observations it stands for."""
+    return [(line["reading"], line["n"]) for line in json.loads(text.splitlines()[-1])["readings"]]
+
+
+def one(readings, metric, **labels):
+    """The value of the only such reading, and its number of observations; None and 0 of none."""
+    fits = lambda reading: reading["metric"] == metric and labels.items() <= reading["labels"].items()
+    found = [(reading["value"], n) for reading, n in readings if fits(reading)]
+    (only,) = found or [(None, 0)]
+    return only
+
+
 def settle():
     """Lets a server that was just started come to its accept or receive call."""
     time.sleep(0.3)

@@ -124,7 +124,7 @@ fn first_memory_region(resources: &str) -> Option<usize> {
             .split_whitespace()
             .filter_map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok())
             .collect();
-        matches!(numbers[..], [begin, end, flags] if flags & 0x200 != 0 && end > begin && end - begin + 1 >= PAGE as u64)
+        matches!(numbers[..], [begin, end, flags] if flags & 0x200 != 0 && end.saturating_sub(begin) >= PAGE as u64 - 1)
     };
     resources.lines().take(6).position(is_memory)
 }
@@ -203,6 +203,9 @@ mod tests {
         assert_eq!(first_memory_region(text), Some(2));
         assert_eq!(first_memory_region(""), None);
         assert_eq!(first_memory_region("nonsense\n"), None);
+        // All of memory, and an end before the begin.
+        assert_eq!(first_memory_region("0x0 0xffffffffffffffff 0x200\n"), Some(0));
+        assert_eq!(first_memory_region("0xffffffffffffffff 0x0 0x200\n"), None);
     }
 
     #[test]

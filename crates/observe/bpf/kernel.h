@@ -12,7 +12,9 @@ typedef unsigned long long u64;
 #define MAP_ENTRIES(value) int (*max_entries)[value]
 #define MAP_KEY(kind) kind *key
 #define MAP_VALUE(kind) kind *value
+#define MAP_FLAGS(value) int (*map_flags)[value]
 #define BPF_MAP_TYPE_ARRAY 2
+#define BPF_F_MMAPABLE (1 << 10)
 
 #define RELOCATED __attribute__((preserve_access_index))
 
@@ -23,12 +25,25 @@ struct sk_buff {
 } RELOCATED;
 
 struct sock_common {
-	u16 skc_num;
-	u16 skc_dport;
+	/* The other's port as it stands in a packet, then the own one as a number. */
+	u32 skc_portpair;
+} RELOCATED;
+
+struct list_head {
+	struct list_head *next;
+} RELOCATED;
+
+struct wait_queue_head {
+	struct list_head head;
+} RELOCATED;
+
+struct socket_wq {
+	struct wait_queue_head wait;
 } RELOCATED;
 
 struct sock {
 	struct sock_common __sk_common;
+	struct socket_wq *sk_wq;
 } RELOCATED;
 
 struct task_struct {

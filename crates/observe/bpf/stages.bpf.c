@@ -1,26 +1,30 @@
-/* Where a message of our own is, and since when: one record a message and direction,
- * filled in at tracepoints. A message is known by the number in its payload (UDP) or by
- * its place in the stream (TCP). One message at a time is on its way in a direction, so
- * that what the scheduler does to the receiver is done for that one.
+/* Where a message of our own is, and since when: one record a message, filled in at
+ * tracepoints. A message is known by the number in its payload (UDP) or by its place in
+ * the stream (TCP). One message at a time is on its way in a direction, so that what the
+ * scheduler does to the receiver is done for that one.
  *
- * Times are CLOCK_MONOTONIC in nanoseconds; zero: not seen. */
+ * What this costs is part of what is timed, and most of it is that a program is called at
+ * all: there are no more of them than stages. What is on its way in a direction is kept in
+ * one line of memory, which goes from processor to processor as the message does, and is
+ * written into the record when its receiver has it. And every other packet, switch of tasks
+ * and socket of the machine passes here, too: what tells them apart with the least work
+ * comes first.
+ *
+ * Times are CLOCK_MONOTONIC in nanoseconds. */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* As in src/stages.rs. */
+/* As in src/stages.rs; the first of all is when the packet was given to the queueing
+ * discipline. */
 enum stamp {
-	ENTER,   /* the sender enters its system call */
-	QUEUE,   /* the packet is given to the queueing discipline */
-	XMIT,    /* and to the driver */
+	XMIT,    /* it is given to the driver */
 	RECEIVE, /* it is taken in by the receiver's stack: the last one on the way */
 	READY,   /* it lies in the socket's queue */
-	WAKING,  /* the receiver is about to be woken */
-	WAKEUP,  /* it is runnable */
+	WAKEUP,  /* the receiver is runnable */
 	RUN,     /* it runs */
-	COPY,    /* its bytes are copied (of a UDP datagram in one piece there is no tracepoint) */
-	EXIT,    /* the receiver leaves its system call */
 	STAMPS,
+	CLOSED = STAMPS, /* the receiver has it */
 };
 
 #define RECORDS (1 << 16)
@@ -29,26 +33,18 @@ enum stamp {
 #define UDP 17
 #define TCP 6
 
-struct record {
-	u64 number; /* of the message, plus one; zero: none */
-	u64 at[2][STAMPS];
+/* A message's way in one direction. */
+struct leg {
+	u64 number;        /* of the message, plus one; zero: none */
+	u64 queued;        /* when it was given to the queueing discipline */
+	u32 after[STAMPS]; /* nanoseconds since then; zero: not seen */
+	u32 awaited;       /* whether somebody waited at the socket when it was ready */
+	u32 phase;         /* the stamp that is next at the earliest */
+	u32 unused;
 };
 
-/* What is looked for, and what has been found out. */
-struct state {
-	u32 protocol;
-	u32 size;       /* bytes of a message */
-	u16 port[2];    /* of the measuring and of the serving end */
-	u32 sender[2];  /* thread that sends in each direction: learnt */
-	u32 last[2];    /* TCP: the last sequence number, learnt with message 0, where `based` */
-	u32 based[2];
-	u32 unused;
-	u64 place[2];   /* TCP: bytes before it */
-	u64 entered[2]; /* when that thread last entered a system call, and which */
-	u64 call[2];    /* its number, plus one */
-	u64 sending[2]; /* the one in which it sends */
-	u64 current[2]; /* message that was last received, plus one */
-	u32 phase[2];   /* how far it has come: the last stamp, plus one */
+struct record {
+	struct leg legs[2];
 };
 
 struct {
@@ -58,14 +54,78 @@ struct {
 	MAP_VALUE(struct record);
 } records SEC(".maps");
 
+/* What is on its way in each direction: a line of the cache each. */
+struct way {
+	struct leg leg;
+	u64 packet; /* its socket buffer, until it lies in the socket's queue */
+	u64 unused;
+};
+
+/* TCP: the last sequence number, learnt with message 0, where `based`, and bytes before it. */
+struct stream {
+	u64 place;
+	u32 sequence;
+	u32 based;
+};
+
+struct state {
+	struct way ways[2];
+	struct stream streams[2];
+	u64 unused[4];
+	/* The thread that sends in each direction, learnt from the first messages: afterwards
+	 * only read, so that every processor keeps it. */
+	u32 sender[2];
+};
+
+/* Begins with a page, and so with a line of the cache, since it could be mapped. */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
 	MAP_ENTRIES(1);
 	MAP_KEY(u32);
 	MAP_VALUE(struct state);
+	MAP_FLAGS(BPF_F_MMAPABLE);
 } states SEC(".maps");
 
+/* What is looked for, written before the programs are loaded: the loader leaves out what
+ * it makes impossible. */
+const volatile u32 protocol;
+const volatile u32 size;     /* bytes of a message */
+const volatile u32 ports[2]; /* of the sender and the receiver, as they stand in a packet */
+const volatile u32 socks[2]; /* of the receiver's socket, as `skc_portpair` */
+
 #define INLINE static __attribute__((always_inline)) inline
+
+/* An IPv4 packet's beginning, without options, and its datagram's or segment's; so placed
+ * that every field is aligned. */
+struct packet {
+	u32 unused;
+	u8 version;
+	u8 service;
+	u16 length;
+	u16 identification;
+	u16 fragment;
+	u8 hops;
+	u8 protocol;
+	u16 check;
+	u32 from;
+	u32 to;
+	u32 ports;
+	u32 sequence; /* UDP: length and checksum */
+	union {
+		u64 number; /* UDP: the payload's first eight bytes */
+		struct {
+			u32 acknowledged;
+			u8 offset;
+			u8 flags;
+			u16 window;
+		};
+	};
+};
+
+struct found {
+	u32 way;
+	u64 number;
+};
 
 INLINE struct state *the_state(void)
 {
@@ -73,108 +133,74 @@ INLINE struct state *the_state(void)
 	return bpf_map_lookup_elem(&states, &zero);
 }
 
-INLINE struct record *record_of(u64 number)
+/* The message that a segment begins; `first`: it may be the first of a stream. */
+INLINE int find_in_stream(struct stream *stream, const struct packet *packet, struct found *found, int first)
 {
-	u32 place = number & (RECORDS - 1);
-	return bpf_map_lookup_elem(&records, &place);
-}
+	u32 payload = __builtin_bswap16(packet->length) - 20 - (packet->offset >> 4) * 4;
 
-INLINE u16 big16(const u8 *bytes)
-{
-	return (u16)bytes[0] << 8 | bytes[1];
-}
-
-INLINE u32 big32(const u8 *bytes)
-{
-	return (u32)bytes[0] << 24 | (u32)bytes[1] << 16 | (u32)bytes[2] << 8 | bytes[3];
-}
-
-struct found {
-	u32 way;
-	u64 number;
-};
-
-/* Whether the IPv4 packet at `ip` begins a message of ours; `first`: it may be the first of
- * a stream. */
-INLINE int find(struct state *state, const u8 *ip, struct found *found, int first)
-{
-	u8 head[20], next[20];
-
-	if (bpf_probe_read_kernel(head, sizeof(head), ip))
+	if (!payload || payload > 65535 || !size)
 		return 0;
-	if (head[0] >> 4 != 4 || head[9] != state->protocol)
-		return 0;
-	u32 length = (head[0] & 15) * 4;
-	/* A later fragment has no ports. */
-	if (big16(head + 6) & 0x1fff)
-		return 0;
-	if (bpf_probe_read_kernel(next, sizeof(next), ip + length))
-		return 0;
-	u16 from = big16(next), to = big16(next + 2);
-	if (from == state->port[0] && to == state->port[1])
-		found->way = THERE;
-	else if (from == state->port[1] && to == state->port[0])
-		found->way = BACK;
-	else
-		return 0;
-	u32 way = found->way & 1;
-	if (state->protocol == UDP) {
-		u64 number;
-
-		if (bpf_probe_read_kernel(&number, sizeof(number), ip + length + 8))
-			return 0;
-		found->number = number;
-		return 1;
-	}
-	u32 payload = big16(head + 2) - length - (next[12] >> 4) * 4;
-	if (!payload || payload > 65535 || !state->size)
-		return 0;
-	u32 sequence = big32(next + 4);
-	if (!state->based[way]) {
+	u32 sequence = __builtin_bswap32(packet->sequence);
+	if (!stream->based) {
 		if (!first)
 			return 0;
-		state->last[way] = sequence;
-		state->based[way] = 1;
+		stream->sequence = sequence;
+		stream->based = 1;
 	}
 	/* Sequence numbers wrap around; between two packets they differ by less than half of that. */
-	int ahead = sequence - state->last[way];
-	u64 place = state->place[way] + ahead;
+	int ahead = sequence - stream->sequence;
+	u64 place = stream->place + ahead;
 	if (ahead > 0) {
-		state->last[way] = sequence;
-		state->place[way] = place;
+		stream->sequence = sequence;
+		stream->place = place;
 	}
-	if (place % state->size)
+	if (place % size)
 		return 0;
-	found->number = place / state->size;
+	found->number = place / size;
 	return 1;
 }
 
-INLINE void stamp(u32 way, u64 number, u32 which, u64 now)
+/* Whether the IPv4 packet at `ip` begins a message of ours. */
+INLINE int find(struct state *state, const void *ip, struct found *found, int first)
 {
-	struct record *record = record_of(number);
+	struct packet packet;
 
-	if (record && record->number == number + 1 && which < STAMPS)
-		record->at[way & 1][which] = now;
+	if (bpf_probe_read_kernel(&packet.version, sizeof(packet) - sizeof(packet.unused), ip))
+		return 0;
+	if (packet.ports == ports[THERE])
+		found->way = THERE;
+	else if (packet.ports == ports[BACK])
+		found->way = BACK;
+	else
+		return 0;
+	/* Our own sockets give no options. A later fragment has no ports. */
+	if (packet.version != 0x45 || packet.protocol != protocol || packet.fragment & 0xff1f)
+		return 0;
+	if (protocol == TCP)
+		return find_in_stream(&state->streams[found->way & 1], &packet, found, first);
+	found->number = packet.number;
+	return 1;
 }
 
-/* The direction in which the running or named thread receives; 2: none. */
-INLINE u32 receives(struct state *state, u32 thread)
+/* Nanoseconds since the message was queued; what is longer than can be told stands for itself. */
+INLINE void stamp(struct leg *leg, u32 which)
 {
-	if (thread && thread == state->sender[BACK])
-		return THERE;
-	if (thread && thread == state->sender[THERE])
-		return BACK;
-	return 2;
+	u64 after = bpf_ktime_get_ns() - leg->queued;
+
+	leg->after[which] = after > 0xffffffff ? 0xffffffff : after;
+	leg->phase = which + 1;
 }
 
-/* What is received last in a direction has come to `which`. */
-INLINE void come_to(struct state *state, u32 way, u32 which, u64 now)
+/* What its receiver has goes into the message's record. */
+INLINE void close(struct leg *leg, u32 way)
 {
-	way &= 1;
-	if (!state->current[way] || state->phase[way] > which)
+	u32 place = (leg->number - 1) & (RECORDS - 1);
+	struct record *record = bpf_map_lookup_elem(&records, &place);
+
+	if (!leg->number || !record)
 		return;
-	state->phase[way] = which + 1;
-	stamp(way, state->current[way] - 1, which, now);
+	record->legs[way & 1] = *leg;
+	leg->phase = CLOSED;
 }
 
 SEC("tp_btf/net_dev_queue")
@@ -186,46 +212,41 @@ int net_dev_queue(u64 *ctx)
 
 	if (!state || !find(state, skb->head + skb->network_header, &found, 1))
 		return 0;
-	u32 way = found.way & 1;
-	struct record *record = record_of(found.number);
-	if (!record)
-		return 0;
-	if (way == THERE && record->number != found.number + 1) {
-		/* A new message in this place: nothing of an older one is left. */
-		for (int which = 0; which < STAMPS; which++) {
-			record->at[THERE][which] = 0;
-			record->at[BACK][which] = 0;
-		}
-		record->number = found.number + 1;
-	}
+	u32 direction = found.way & 1;
+	struct way *way = &state->ways[direction];
 	/* Bridges and second devices on the way come later: the first is the sender's. */
-	if (record->number != found.number + 1 || record->at[way][QUEUE])
+	if (way->leg.number == found.number + 1)
 		return 0;
-	u32 thread = bpf_get_current_pid_tgid();
-	if (!state->sender[way])
-		state->sender[way] = thread;
-	else if (state->sender[way] == thread) {
-		record->at[way][ENTER] = state->entered[way];
-		/* Later ones can be sent by a timer (pacing), whatever the thread is at. */
-		if (!state->sending[way])
-			state->sending[way] = state->call[way];
-	}
-	record->at[way][QUEUE] = bpf_ktime_get_ns();
+	/* Who sends has what it waited for. */
+	close(&state->ways[direction ^ 1].leg, direction ^ 1);
+	struct leg leg = { .number = found.number + 1, .queued = bpf_ktime_get_ns() };
+	way->leg = leg;
+	way->packet = (u64)skb;
+	if (!state->sender[direction])
+		state->sender[direction] = bpf_get_current_pid_tgid();
+	return 0;
+}
+
+/* The way that a socket buffer is on. It is the message's own, and nobody else's, from the
+ * queueing discipline to the socket's queue. */
+INLINE struct way *way_of(struct state *state, u64 packet)
+{
+	if (state->ways[THERE].packet == packet)
+		return &state->ways[THERE];
+	if (state->ways[BACK].packet == packet)
+		return &state->ways[BACK];
 	return 0;
 }
 
 SEC("tp_btf/net_dev_start_xmit")
 int net_dev_start_xmit(u64 *ctx)
 {
-	struct sk_buff *skb = (void *)ctx[0];
 	struct state *state = the_state();
-	struct found found = {};
+	struct way *way = state ? way_of(state, ctx[0]) : 0;
 
-	if (!state || !find(state, skb->head + skb->network_header, &found, 0))
-		return 0;
-	struct record *record = record_of(found.number);
-	if (record && record->number == found.number + 1 && !record->at[found.way & 1][XMIT])
-		record->at[found.way & 1][XMIT] = bpf_ktime_get_ns();
+	/* Later devices on the way do not count. */
+	if (way && way->leg.phase <= XMIT)
+		stamp(&way->leg, XMIT);
 	return 0;
 }
 
@@ -236,13 +257,21 @@ int netif_receive_skb(u64 *ctx)
 	struct state *state = the_state();
 	struct found found = {};
 
-	/* The link's header has been pulled: the packet begins with its data. */
-	if (!state || !find(state, skb->data, &found, 0))
+	if (!state)
 		return 0;
-	u32 way = found.way & 1;
-	state->current[way] = found.number + 1;
-	state->phase[way] = RECEIVE + 1;
-	stamp(way, found.number, RECEIVE, bpf_ktime_get_ns());
+	struct way *way = way_of(state, ctx[0]);
+	if (!way) {
+		/* Over a real wire it comes in another buffer. The link's header has been pulled:
+		 * the packet begins with its data. */
+		if (!find(state, skb->data, &found, 0))
+			return 0;
+		way = &state->ways[found.way & 1];
+		if (way->leg.number != found.number + 1)
+			return 0;
+	}
+	/* Between devices on the way it is taken in several times. */
+	if (way->leg.phase > XMIT && way->leg.phase <= READY)
+		stamp(&way->leg, RECEIVE);
 	return 0;
 }
 
@@ -250,96 +279,55 @@ SEC("tp_btf/sk_data_ready")
 int sk_data_ready(u64 *ctx)
 {
 	struct sock *sk = (void *)ctx[0];
-	struct state *state = the_state();
+	u32 pair = sk->__sk_common.skc_portpair;
+	struct state *state;
+	struct way *way;
 
+	if (pair != socks[THERE] && pair != socks[BACK])
+		return 0;
+	state = the_state();
 	if (!state)
 		return 0;
-	u16 own = sk->__sk_common.skc_num, other = sk->__sk_common.skc_dport;
-	other = other >> 8 | other << 8;
-	if (own == state->port[1] && other == state->port[0])
-		come_to(state, THERE, READY, bpf_ktime_get_ns());
-	else if (own == state->port[0] && other == state->port[1])
-		come_to(state, BACK, READY, bpf_ktime_get_ns());
+	way = &state->ways[pair == socks[THERE] ? THERE : BACK];
+	if (way->leg.phase != READY)
+		return 0;
+	stamp(&way->leg, READY);
+	way->packet = 0;
+	struct socket_wq *queue = sk->sk_wq;
+	way->leg.awaited = (u64)queue->wait.head.next != (u64)&queue->wait.head;
 	return 0;
 }
 
-INLINE int scheduled(u32 thread, u32 which)
+/* What thread `thread` is to receive has come to `which`. */
+INLINE int come_to(u32 thread, u32 which)
 {
 	struct state *state = the_state();
+	struct leg *leg;
 
-	if (!state)
+	if (!state || !thread)
 		return 0;
-	u32 way = receives(state, thread);
-	/* Woken by something else, before the message was there, does not count. */
-	if (way < 2 && state->phase[way] > READY)
-		come_to(state, way, which, bpf_ktime_get_ns());
+	if (thread == state->sender[BACK])
+		leg = &state->ways[THERE].leg;
+	else if (thread == state->sender[THERE])
+		leg = &state->ways[BACK].leg;
+	else
+		return 0;
+	/* What happens to it before the message is there does not count. */
+	if (leg->phase > READY && leg->phase <= which)
+		stamp(leg, which);
 	return 0;
-}
-
-SEC("tp_btf/sched_waking")
-int sched_waking(u64 *ctx)
-{
-	struct task_struct *task = (void *)ctx[0];
-	return scheduled(task->pid, WAKING);
 }
 
 SEC("tp_btf/sched_wakeup")
 int sched_wakeup(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	return scheduled(task->pid, WAKEUP);
+	return come_to(task->pid, WAKEUP);
 }
 
 SEC("tp_btf/sched_switch")
 int sched_switch(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[2];
-	return scheduled(task->pid, RUN);
-}
-
-SEC("tp_btf/skb_copy_datagram_iovec")
-int skb_copy_datagram_iovec(u64 *ctx)
-{
-	struct state *state = the_state();
-
-	if (!state)
-		return 0;
-	u32 way = receives(state, bpf_get_current_pid_tgid());
-	if (way < 2)
-		come_to(state, way, COPY, bpf_ktime_get_ns());
-	return 0;
-}
-
-SEC("tp_btf/sys_enter")
-int sys_enter(u64 *ctx)
-{
-	struct state *state = the_state();
-	u32 thread = bpf_get_current_pid_tgid();
-
-	if (!state || !thread)
-		return 0;
-	for (u32 way = THERE; way <= BACK; way++) {
-		if (thread != state->sender[way])
-			continue;
-		state->entered[way] = bpf_ktime_get_ns();
-		state->call[way] = ctx[1] + 1;
-	}
-	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int sys_exit(u64 *ctx)
-{
-	struct state *state = the_state();
-
-	if (!state)
-		return 0;
-	u32 way = receives(state, bpf_get_current_pid_tgid());
-	if (way > 1 || (long long)ctx[1] <= 0)
-		return 0;
-	/* A reply can be there before the call that sent its message has ended. */
-	u32 own = (way ^ 1) & 1;
-	if (state->call[own] != state->sending[own])
-		come_to(state, way, EXIT, bpf_ktime_get_ns());
-	return 0;
+	return come_to(task->pid, RUN);
 }

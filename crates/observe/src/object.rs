@@ -1,7 +1,7 @@
 //! Compiled programs, and loading them.
 
 use aya::programs::BtfTracePoint;
-use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
+use aya::{Btf, Ebpf, EbpfLoader, GlobalData, include_bytes_aligned};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use std::error::Error;
@@ -64,19 +64,29 @@ pub fn may_load() -> bool {
     own && (has(SYS_ADMIN) || has(BPF) && has(PERFMON))
 }
 
-/// Loads an object.
+/// A constant of an object, by its name.
+pub type Constant<'a> = (&'a str, GlobalData<'a>);
+
+/// Loads an object, with these values in the place of its constants.
 ///
 /// # Errors
 /// An environment fault that says what is missing.
-pub fn load(object: &[u8]) -> Result<(Ebpf, Btf), Fault> {
+pub fn load<'a>(
+    object: &[u8],
+    constants: impl IntoIterator<Item = Constant<'a>>,
+) -> Result<(Ebpf, Btf), Fault> {
     if let Some((why, remedy)) = obstacle() {
         return Err(
             Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy)
         );
     }
     let types = Btf::from_sys_fs().map_err(|e| failed("read the kernel's types", &e))?;
-    let programs =
-        EbpfLoader::new().btf(Some(&types)).load(object).map_err(|e| failed("load the programs", &e))?;
+    let mut loader = EbpfLoader::new();
+    loader.btf(Some(&types));
+    for (name, value) in constants {
+        loader.override_global(name, value, true);
+    }
+    let programs = loader.load(object).map_err(|e| failed("load the programs", &e))?;
     Ok((programs, types))
 }
 
@@ -124,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_object_that_is_none_is_refused() {
-        let fault = load(b"no object").expect_err("refused");
+        let fault = load(b"no object", []).expect_err("refused");
         assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
     }
 }

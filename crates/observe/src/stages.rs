@@ -4,19 +4,16 @@
 use aya::maps::{Array, MapData};
 use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
-use crosstalk_core::need::Need;
 use std::net::SocketAddr;
 
 use crate::object::{STAGES, attach, failed, load};
 
 pub use crate::object::need;
 
-/// Where a message is from a time on; as `enum stamp` of `bpf/stages.bpf.c`.
+/// Where a message is from a time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
-    /// The sender enters its system call.
-    Enter,
     /// The packet is given to the queueing discipline.
     Queue,
     /// And to the driver.
@@ -25,47 +22,29 @@ pub enum Stamp {
     Receive,
     /// It lies in the socket's queue.
     Ready,
-    /// The receiver is about to be woken.
+    /// The receiver is about to be woken: at once where it waited for the message.
     Waking,
     /// It is runnable.
     Wakeup,
     /// It runs.
     Run,
-    /// The message's bytes are copied. (Of a UDP datagram in one piece that is not seen.)
-    Copy,
-    /// The receiver leaves its system call.
-    Exit,
 }
 
 impl Stamp {
     /// All of them, in the order of a message's way.
-    pub const ALL: [Stamp; 10] = [
-        Stamp::Enter,
-        Stamp::Queue,
-        Stamp::Xmit,
-        Stamp::Receive,
-        Stamp::Ready,
-        Stamp::Waking,
-        Stamp::Wakeup,
-        Stamp::Run,
-        Stamp::Copy,
-        Stamp::Exit,
-    ];
-
-    /// The tracepoints at which it is taken.
-    const TRACEPOINTS: [&str; 10] = [
-        "sys_enter",
-        "net_dev_queue",
-        "net_dev_start_xmit",
-        "netif_receive_skb",
-        "sk_data_ready",
-        "sched_waking",
-        "sched_wakeup",
-        "sched_switch",
-        "skb_copy_datagram_iovec",
-        "sys_exit",
-    ];
+    pub const ALL: [Stamp; 7] =
+        [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Ready, Stamp::Waking, Stamp::Wakeup, Stamp::Run];
 }
+
+/// The tracepoints at which they are taken.
+const TRACEPOINTS: [&str; 6] = [
+    "net_dev_queue",
+    "net_dev_start_xmit",
+    "netif_receive_skb",
+    "sk_data_ready",
+    "sched_wakeup",
+    "sched_switch",
+];
 
 /// Which protocol carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,37 +73,40 @@ pub const RECORDS: u64 = 1 << 16;
 /// Stamps in a direction.
 const STAMPS: usize = Stamp::ALL.len();
 
-/// A record as the kernel keeps it.
+/// One way as the kernel keeps it: `struct leg` of `bpf/stages.bpf.c`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Raw {
+struct Leg {
     number: u64,
-    at: [[u64; STAMPS]; 2],
+    queued: u64,
+    after: [u32; 5],
+    awaited: u32,
+    phase: u32,
+    unused: u32,
 }
 
-/// As `struct state` of `bpf/stages.bpf.c`.
+/// Both.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct State {
-    protocol: u32,
-    size: u32,
-    port: [u16; 2],
-    sender: [u32; 2],
-    last: [u32; 2],
-    based: [u32; 2],
-    unused: u32,
-    place: [u64; 2],
-    entered: [u64; 2],
-    call: [u64; 2],
-    sending: [u64; 2],
-    current: [u64; 2],
-    phase: [u32; 2],
-}
+struct Raw([Leg; 2]);
 
 // SAFETY: integers only, without padding between them: every pattern of bits is valid.
 unsafe impl Pod for Raw {}
-// SAFETY: integers only, without padding between them: every pattern of bits is valid.
-unsafe impl Pod for State {}
+
+impl Leg {
+    /// Times in the order of [`Stamp::ALL`]; zero where not seen.
+    fn times(&self) -> [u64; STAMPS] {
+        let [xmit, receive, ready, wakeup, run] = self.after.map(|after| match after {
+            // Never, or so late that it cannot be told.
+            0 | u32::MAX => 0,
+            after => self.queued + u64::from(after),
+        });
+        // Who waited is woken by the message. Who did something else comes by itself: until then
+        // the message lies in the queue.
+        let waking = if wakeup > 0 && self.awaited != 0 { ready } else { wakeup };
+        [self.queued, xmit, receive, ready, waking, wakeup, run]
+    }
+}
 
 /// One message's times, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,8 +145,8 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Attaches to every tracepoint on the way of `flow`. The first message is not matched
-    /// whole: the ends' threads are known by it.
+    /// Attaches to every tracepoint on the way of `flow`. Of the first message it is not seen when
+    /// its receivers are woken: the ends' threads are known by it.
     ///
     /// # Errors
     /// An environment fault that says what this machine lacks.
@@ -172,35 +154,30 @@ impl Tracer {
         if !flow.here.is_ipv4() || !flow.there.is_ipv4() {
             return Err(Fault::usage("stages are seen over IPv4 only").remedy("give IPv4 addresses"));
         }
-        let (mut programs, types) = load(STAGES)?;
-        let state = State {
-            protocol: match flow.protocol {
-                Protocol::Tcp => 6,
-                Protocol::Udp => 17,
-            },
-            size: flow.size,
-            port: [flow.here.port(), flow.there.port()],
-            sender: [0; 2],
-            last: [0; 2],
-            based: [0; 2],
-            unused: 0,
-            place: [0; 2],
-            entered: [0; 2],
-            call: [0; 2],
-            sending: [0; 2],
-            current: [0; 2],
-            phase: [0; 2],
+        let protocol = match flow.protocol {
+            Protocol::Tcp => 6_u32,
+            Protocol::Udp => 17,
         };
-        let map = programs.map_mut("states").ok_or_else(|| Fault::environment("there is no map `states`"))?;
-        let mut states: Array<_, State> = map.try_into().map_err(|e| failed("use the map `states`", &e))?;
-        states.set(0, state, 0).map_err(|e| failed("write the map `states`", &e))?;
-        for tracepoint in Stamp::TRACEPOINTS {
+        let (here, there) = (flow.here.port(), flow.there.port());
+        let ports = [as_sent(here, there), as_sent(there, here)];
+        let socks = [of_socket(there, here), of_socket(here, there)];
+        let (mut programs, types) = load(
+            STAGES,
+            [
+                ("protocol", (&protocol).into()),
+                ("size", (&flow.size).into()),
+                ("ports", (&ports).into()),
+                ("socks", (&socks).into()),
+            ],
+        )?;
+        for tracepoint in TRACEPOINTS {
             attach(&mut programs, &types, tracepoint)?;
         }
         Ok(Tracer { programs })
     }
 
-    /// The records of the messages before `number`, as many as were kept: the last 65,536.
+    /// The records of the messages before `number`, as many as were kept: the last 65,536. A
+    /// message is in them once the next one has been sent.
     ///
     /// # Errors
     /// An environment fault where the kernel does not give them.
@@ -214,15 +191,23 @@ impl Tracer {
             let raw = records
                 .get(&((number % RECORDS) as u32), 0)
                 .map_err(|e| failed("read the map `records`", &e))?;
-            if raw.number == number + 1 {
-                found.push(Record { number, at: raw.at });
+            if raw.0.iter().all(|leg| leg.number == number + 1) {
+                found.push(Record { number, at: raw.0.map(|leg| leg.times()) });
             }
         }
         Ok(found)
     }
 }
 
-/// Whether stages can be seen here.
-pub fn needs() -> Vec<Need> {
-    vec![need()]
+/// Both ports as they stand in a packet from one to the other, read as this machine does.
+fn as_sent(from: u16, to: u16) -> u32 {
+    let ([a, b], [c, d]) = (from.to_be_bytes(), to.to_be_bytes());
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+/// Both ports as the kernel's `skc_portpair` has them in a socket: the other's as it stands in
+/// a packet, then its own as a number.
+fn of_socket(own: u16, other: u16) -> u32 {
+    let ([a, b], [c, d]) = (other.to_be_bytes(), own.to_ne_bytes());
+    u32::from_ne_bytes([a, b, c, d])
 }

@@ -2,6 +2,7 @@
 
 mod mock;
 
+use crosstalk_core::interconnect::Hop;
 use crosstalk_study::{Catalogues, PlanOptions, parse, plan, setting, to_toml};
 use proptest::prelude::*;
 
@@ -12,6 +13,9 @@ const STUDIES: [&str; 5] = [
     include_str!("fixtures/infiniband.toml"),
     include_str!("fixtures/volunteer.toml"),
 ];
+
+const COMPONENTS: &str = include_str!("../../../components/server.toml");
+const INTERCONNECT: &str = include_str!("../../../interconnects/tia-942-ethernet.toml");
 
 /// `text` with `replaced` characters from `at` on replaced by `by`.
 fn spoilt(text: &str, at: usize, replaced: usize, by: &str) -> String {
@@ -45,7 +49,39 @@ proptest! {
         let _ = catalogues.fabric("f", &text, "f.toml");
         let _ = catalogues.system("s", &text, "s.toml");
         let _ = catalogues.published_csv(&text, "p.csv");
+        let _ = catalogues.components(&text, "c.toml");
+        let _ = catalogues.interconnect("i", &text, "i.toml");
         let _ = setting(&text);
+        let _ = text.parse::<Hop>();
+    }
+
+    #[test]
+    fn a_spoilt_component_or_path_is_a_fault_or_makes_sense(
+        of_components: bool, at: usize, replaced in 0usize..12, by in "[a-z0-9\"'$.={}\\[\\],\n -]{0,8}",
+    ) {
+        let mut catalogues = Catalogues::bundled();
+        let (components, path) = (COMPONENTS, INTERCONNECT);
+        let read = if of_components {
+            catalogues.components(&spoilt(components, at, replaced, &by), "c.toml")
+        } else {
+            catalogues.interconnect("mine", &spoilt(path, at, replaced, &by), "i.toml")
+        };
+        match read {
+            Err(fault) => prop_assert!(fault.place.is_some(), "{}", fault.message),
+            // What it is then said to take can be added up.
+            Ok(()) => for interconnect in catalogues.interconnects() {
+                for (hop, component) in catalogues.along(&interconnect.path).unwrap_or_default() {
+                    prop_assert!(hop.length.is_none_or(|metres| metres >= 0.0));
+                    prop_assert!(component.low.0 >= 0.0 && component.high.is_none_or(|high| high.0 >= component.low.0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_hop_reads_as_it_is_written(component in "[a-z][a-z0-9-]{0,20}", metres in prop::option::of(0.0f64..1e6)) {
+        let hop = Hop { component, length: metres };
+        prop_assert_eq!(hop.to_string().parse::<Hop>().expect("reads"), hop);
     }
 
     #[test]

@@ -12,11 +12,14 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_work::probe::latency::{Band, LATENCY, Mode, Outcome, Spec, measure};
+use crosstalk_work::probe::latency::{LATENCY, Mode, Outcome, Spec, measure};
 use crosstalk_work::probe::{Times, Until, listen, serve};
 
 mod ends;
+mod impostor;
 mod scene;
+
+use impostor::{impostor_of, impostor_with, read_line};
 
 /// What carries bytes in order, but for what this machine does not have.
 fn streams() -> Vec<&'static str> {
@@ -82,51 +85,6 @@ fn two_nodes_with_networks_of_their_own_meet_on_their_host() {
     }
 }
 
-/// A run with stages; `None` where they cannot be seen here.
-fn followed(transport: &str, mode: &str) -> Option<Outcome> {
-    let params = short(transport).with("mode", mode).with("stages", true).with("duration", "200 ms");
-    if let Some(missing) = LATENCY.needs(&params).into_iter().find(|need| !need.is_found()) {
-        eprintln!("skipped: {missing:?}");
-        return None;
-    }
-    on_this_host(&params).expect("measures").pop()
-}
-
-#[test]
-fn every_message_is_followed_through_the_kernel() {
-    for transport in ["tcp", "udp"] {
-        for mode in ["blocking", "polling"] {
-            let Some(outcome) = followed(transport, mode) else { return };
-            let stages = outcome.stages.expect("asked for");
-            let matched = stages.matched as f64 / stages.looked_for as f64;
-            // The first message shows which threads the ends are; on a busy machine there are few.
-            let missing = stages.looked_for - stages.matched;
-            assert!(
-                stages.matched > 10 && (missing <= 1 || matched >= 0.99),
-                "{transport} {mode}: {matched}"
-            );
-            let (band, of_band, n, unexplained) = &stages.bands[1];
-            assert!(*band == Band::P50 && *unexplained < 0.05, "{n} messages, {unexplained}");
-            let sum: f64 = of_band.iter().map(|(_, _, seconds)| seconds).sum();
-            let median = outcome.round_trip.quantile(0.5).expect("some") * 1e-9;
-            assert!((sum / median - 1.0).abs() < 0.15, "{transport} {mode}: {sum} of {median}");
-            let taken = |name: &str| of_band.iter().filter(|s| s.1 == name).map(|s| s.2).sum::<f64>();
-            // Only who sleeps is woken.
-            assert_eq!(taken("wake-up") > 1e-7, mode == "blocking", "{transport} {mode}");
-            assert!(taken("driver and wire") > 0.0 && taken("send: call and protocol") > 0.0);
-        }
-    }
-}
-
-#[test]
-fn stages_are_refused_where_there_are_no_packets() {
-    for (name, value) in [("transport", "shared"), ("size", "8 B")] {
-        let fault =
-            Spec::from_params(&short("udp").with("stages", true).with(name, value)).expect_err("refused");
-        assert!(fault.to_string().contains("`stages`") && fault.remedy.is_some(), "{fault}");
-    }
-}
-
 #[test]
 fn one_way_is_part_of_the_round_trip_and_half_is_half() {
     let outcome = &on_this_host(&short("udp")).expect("measures")[0];
@@ -189,47 +147,8 @@ fn a_deadline_ends_it_with_a_fault() {
     assert!(outcomes[0].as_ref().is_err_and(|f| f.message.contains("time was up")), "{outcomes:?}");
 }
 
-/// A serving end that is not quite one: `upon` gets the connection of control
-/// after the greeting, and what was asked.
 fn impostor(upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send) -> Result<Vec<Outcome>, Fault> {
     impostor_with(&Params::default().with("duration", "10 s"), upon)
-}
-
-fn impostor_with(
-    params: &Params,
-    upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send,
-) -> Result<Vec<Outcome>, Fault> {
-    impostor_of(2, params, |listener, control| {
-        read_line(control);
-        upon(listener, control);
-    })
-}
-
-/// One that greets with this version of the conversation.
-fn impostor_of(
-    version: u32,
-    params: &Params,
-    upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send,
-) -> Result<Vec<Outcome>, Fault> {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let target = listener.local_addr().expect("has one");
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let (mut control, _) = listener.accept().expect("comes");
-            read_line(&mut control);
-            writeln!(control, "{{\"answer\":\"hello\",\"version\":{version},\"clock\":null}}")
-                .expect("greets");
-            upon(&listener, &mut control);
-        });
-        let flag = AtomicBool::new(false);
-        let spec = Spec::from_params(params).expect("reads");
-        measure(target, &spec, &Until::new(Seconds(10.0), &flag))
-    })
-}
-
-fn read_line(stream: &mut TcpStream) {
-    let mut byte = [0];
-    while stream.read(&mut byte).expect("reads") == 1 && byte != *b"\n" {}
 }
 
 #[test]
@@ -264,7 +183,7 @@ fn an_end_that_falls_silent_is_a_fault_after_the_patience() {
 
 #[test]
 fn another_version_is_refused_by_name() {
-    let fault = impostor_of(99, &Params::default(), |_, _| ()).expect_err("is refused");
+    let fault = impostor_of(99, "null", &Params::default(), |_, _| ()).expect_err("is refused");
     assert!(fault.message.contains("version 99"), "{fault}");
 }
 

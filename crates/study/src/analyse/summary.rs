@@ -139,6 +139,28 @@ fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
 mod tests {
     use super::*;
     use crosstalk_core::record::Origin;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_asks_for_something(text in "[a-z_ =,.p0-9\\[\\]]{0,40}") {
+            let asked = Asked::new(&text);
+            prop_assert!((0.0..=1.0).contains(&asked.quantile), "{asked:?}");
+            prop_assert!(text.contains(asked.metric));
+        }
+
+        #[test]
+        fn what_is_asked_for_by_labels_is_what_was_written(
+            labels in prop::collection::vec(("[a-z]{1,8}", "[a-z][a-z: -]{0,10}[a-z]"), 1..4), percent in 1u32..100,
+        ) {
+            let written: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let text = format!("stage_time[{}] p{percent}", written.join(", "));
+            let asked = Asked::new(&text);
+            prop_assert_eq!((asked.metric, asked.quantile), ("stage_time", f64::from(percent) / 100.0));
+            let found: Vec<(String, String)> = asked.labels.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+            prop_assert_eq!(found, labels);
+        }
+    }
 
     #[test]
     fn labels_choose_among_readings() {

@@ -1,10 +1,10 @@
 //! A conversation of one JSON object a line over a TCP connection.
 
 use serde::{Serialize, de::DeserializeOwned};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::message::{receive, send};
 use crosstalk_core::{Fault, FaultKind};
@@ -15,9 +15,26 @@ use super::until::Until;
 /// How long a line may take from its first byte to its last, and to be taken.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A connection that is read from until a deadline, however slowly the other end sends.
+struct Patient {
+    stream: TcpStream,
+    deadline: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(ErrorKind::TimedOut, "a line took too long"));
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(into)
+    }
+}
+
 /// One end of a conversation.
 pub struct Line {
-    reader: BufReader<TcpStream>,
+    reader: BufReader<Patient>,
     writer: TcpStream,
     peer: SocketAddr,
 }
@@ -26,10 +43,10 @@ impl Line {
     /// Over a connection that has come about.
     pub fn new(stream: TcpStream) -> Result<Self, Fault> {
         let open = || -> io::Result<Self> {
-            stream.set_read_timeout(Some(PATIENCE))?;
             stream.set_write_timeout(Some(PATIENCE))?;
             let peer = stream.peer_addr()?;
-            Ok(Line { reader: BufReader::new(stream.try_clone()?), writer: stream, peer })
+            let reader = Patient { stream: stream.try_clone()?, deadline: Instant::now() };
+            Ok(Line { reader: BufReader::new(reader), writer: stream, peer })
         };
         open().map_err(|e| Fault::attempt(format!("cannot hold a conversation: {e}")))
     }
@@ -54,6 +71,7 @@ impl Line {
         if self.reader.buffer().is_empty() {
             readable(&self.writer, until, "the other end")?;
         }
+        self.reader.get_mut().deadline = Instant::now() + PATIENCE.min(until.left());
         receive(&mut self.reader).map_err(|f| self.attempt(f))
     }
 
@@ -79,7 +97,7 @@ mod tests {
     use super::*;
     use crate::peer::socket::{accept, connect, listen};
     use crosstalk_core::units::Seconds;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn pair(until: &Until) -> (Line, Line) {
         let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
@@ -100,6 +118,25 @@ mod tests {
         assert!(there.stirs());
         assert_eq!(there.hear(&until), Ok(Some("two".to_string())));
         assert_eq!(there.hear::<u8>(&until), Ok(None));
+    }
+
+    #[test]
+    fn a_line_that_never_ends_is_not_waited_for() {
+        let flag = AtomicBool::new(false);
+        let (mut here, there) = pair(&Until::new(Seconds(5.0), &flag));
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut drip = &there.writer;
+                while !over.load(Ordering::Relaxed) && io::Write::write_all(&mut drip, b" ").is_ok() {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            });
+            let begin = Instant::now();
+            assert!(here.hear::<u8>(&Until::new(Seconds(0.3), &flag)).is_err());
+            assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+            over.store(true, Ordering::Relaxed);
+        });
     }
 
     #[test]

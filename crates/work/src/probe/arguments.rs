@@ -101,11 +101,11 @@ impl Transport {
     /// Refuses a message that this transport cannot carry.
     pub fn carries(self, size: Bytes) -> Result<(), Fault> {
         let largest = if self == Transport::Udp { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
-        if size.0 <= largest {
+        if (1..=largest).contains(&size.0) {
             return Ok(());
         }
         let fault = Fault::usage(format!(
-            "a message over {} has at most {largest} bytes, found {}",
+            "a message over {} has 1 to {largest} bytes, found {}",
             self.name(),
             size.0
         ))

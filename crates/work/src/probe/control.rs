@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -12,11 +13,11 @@ use crosstalk_core::Fault;
 use super::greeting::{await_greeting, greet};
 use super::meeting::Spot;
 use super::{bandwidth, latency};
-use crate::peer::socket::{accept, broken, connect, gone, udp_beside};
-use crate::peer::{Line, Until};
+use crate::peer::socket::{accept, broken, connect, gone, is_readable, udp_beside};
+use crate::peer::{Line, TICK, Until};
 
 /// The version of this conversation; both ends refuse another one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How much longer than it said a session may take, in seconds.
 pub const GRACE: f64 = 10.0;
@@ -121,7 +122,7 @@ pub fn expect_datagrams(
     let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
     let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
     line.say(&Answer::Ready(Ready { token, udp: Some(port), spot: None }))?;
-    await_greeting(&socket, peer.ip(), token, until)?;
+    await_greeting(&socket, line, token, until)?;
     Ok(socket)
 }
 
@@ -138,7 +139,20 @@ pub fn datagrams_to(
 
 /// The limit of a session that is to take `seconds`.
 pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
-    until.within(Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0) + GRACE))
+    // `max` and `min` make a number of what is none, as `clamp` does not.
+    until.within(Duration::from_secs_f64(seconds.max(0.0).min(86_400.0) + GRACE))
+}
+
+/// Waits until the measuring end comes to `door`. One that has hung up instead, or has something
+/// else to say, will not come: others are to be served.
+pub fn comes(door: &impl AsFd, line: &Line, until: &Until) -> Result<(), Fault> {
+    while !is_readable(door, TICK) {
+        until.check("the measuring end to come")?;
+        if line.stirs() {
+            return Err(gone(line.peer()));
+        }
+    }
+    Ok(())
 }
 
 /// A number that another connection cannot guess by accident.
@@ -155,14 +169,83 @@ pub fn data(target: SocketAddr, token: u64, until: &Until) -> Result<TcpStream, 
 
 /// The serving end's: the next connection that shows the token. Others are
 /// turned away.
-pub fn expect(listener: &TcpListener, token: u64, until: &Until) -> Result<TcpStream, Fault> {
+pub fn expect(listener: &TcpListener, line: &Line, token: u64, until: &Until) -> Result<TcpStream, Fault> {
     loop {
+        comes(listener, line, until)?;
         let (mut stream, peer) = accept(listener, until)?;
         let mut shown = [0; 8];
         let read = stream.set_read_timeout(Some(SHOWING)).and_then(|()| stream.read_exact(&mut shown));
         if read.is_ok() && shown == token.to_le_bytes() {
             stream.set_read_timeout(None).map_err(|e| broken(peer, &e))?;
             return Ok(stream);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::message::receive;
+    use proptest::prelude::*;
+
+    const ASKS: [&str; 3] = [
+        r#"{"ask":"hello","version":3}"#,
+        r#"{"ask":"echo","transport":"tcp","size":64,"mode":"blocking","stamps":"both","pin":null,"seconds":1.0}"#,
+        r#"{"ask":"count","transport":"udp","size":64,"seconds":1.0,"interval":0.1,"pin":1}"#,
+    ];
+    const ANSWERS: [&str; 3] = [
+        r#"{"answer":"hello","version":3,"clock":"a boot time:[1]"}"#,
+        r#"{"answer":"ready","token":18446744073709551615,"udp":null,"spot":{"file":"/tmp/spot"}}"#,
+        r#"{"answer":"counted","bytes":1,"receives":1,"seconds":0.0,"intervals":[1],"overhead":0.0}"#,
+    ];
+
+    fn asked(line: &str) -> Result<Option<Ask>, Fault> {
+        receive(&mut format!("{line}\n").as_bytes())
+    }
+
+    fn answered(line: &str) -> Result<Option<Answer>, Fault> {
+        receive(&mut format!("{line}\n").as_bytes())
+    }
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for (ask, answer) in ASKS.into_iter().zip(ANSWERS) {
+            let (ask, answer) = (asked(ask), answered(answer));
+            assert!(matches!(ask, Ok(Some(_))) && matches!(answer, Ok(Some(_))), "{ask:?} {answer:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_spoilt_line_is_a_fault_or_a_message(
+            which in 0usize..3, at in 0usize..120, left_out in 0usize..6, by in "[-0-9a-z\"{}\\[\\]:,.]{0,6}",
+        ) {
+            for line in [ASKS[which], ANSWERS[which]] {
+                let at = at % line.len();
+                let line = format!("{}{by}{}", &line[..at], &line[(at + left_out).min(line.len())..]);
+                // What is understood reads the same when it is said again.
+                if let Ok(Some(ask)) = asked(&line) {
+                    prop_assert_eq!(asked(&serde_json::to_string(&ask).expect("writes")), Ok(Some(ask)));
+                }
+                if let Ok(Some(answer)) = answered(&line) {
+                    prop_assert_eq!(answered(&serde_json::to_string(&answer).expect("writes")), Ok(Some(answer)));
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_fault(noise in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut line = noise;
+            line.push(b'\n');
+            prop_assert!(receive::<Ask>(&mut line.as_slice()).is_err());
+            prop_assert!(receive::<Answer>(&mut line.as_slice()).is_err());
+        }
+
+        #[test]
+        fn a_session_may_say_any_time(seconds: f64) {
+            let never = std::sync::atomic::AtomicBool::new(false);
+            let until = Until::new(crosstalk_core::units::Seconds(1.0), &never);
+            prop_assert!(limit(seconds, &until).left() <= Duration::from_secs(1));
         }
     }
 }

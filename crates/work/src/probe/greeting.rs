@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
+use super::control::comes;
 use crate::peer::socket::{broken, is_readable, passing};
-use crate::peer::{TICK, Until};
+use crate::peer::{Line, TICK, Until};
 
 /// How often to repeat the greeting.
 const REPEAT: Duration = Duration::from_millis(50);
@@ -41,15 +42,16 @@ pub fn greet(local: IpAddr, target: SocketAddr, token: u64, until: &Until) -> Re
         .remedy("open this UDP port in the firewalls between the hosts, or measure transport = \"tcp\""))
 }
 
-/// The serving end's: waits for the greeting from `host`, answers it, and is
-/// connected to whoever sent it.
-pub fn await_greeting(socket: &UdpSocket, host: IpAddr, token: u64, until: &Until) -> Result<(), Fault> {
+/// The serving end's: waits for the greeting from the host at the other end of `line`,
+/// answers it, and is connected to whoever sent it.
+pub fn await_greeting(socket: &UdpSocket, line: &Line, token: u64, until: &Until) -> Result<(), Fault> {
+    let host = line.peer().ip();
     let failed = |e: io::Error| Fault::attempt(format!("the UDP socket failed: {e}"));
     socket.set_read_timeout(Some(TICK)).map_err(failed)?;
     let limit = until.within(PATIENCE);
     let mut greeting = [0; SIZE];
     loop {
-        limit.check("the first datagram")?;
+        comes(socket, line, &limit)?;
         match socket.recv_from(&mut greeting) {
             Ok((SIZE, from)) if from.ip() == host && greeting == token.to_le_bytes() => {
                 socket.connect(from).map_err(failed)?;

@@ -80,12 +80,12 @@ impl Medium {
         let nap = waiting.nap;
         if Medium::is_tcp(transport) {
             line.say(&Answer::Ready(Ready { token, udp: None, spot: None }))?;
-            let socket = expect(door.listener, token, until)?;
+            let socket = expect(door.listener, line, token, until)?;
             return Medium::tcp(transport, socket, nap).map_err(|e| broken(line.peer(), &e));
         }
         let meeting = Meeting::open(door.scratch, token)?;
         line.say(&Answer::Ready(Ready { token, udp: None, spot: Some(meeting.spot.clone()) }))?;
-        let stream = meeting.accept(token, until)?;
+        let stream = meeting.accept(line, token, until)?;
         let failed = |e: io::Error| Fault::environment(format!("cannot make a {}: {e}", transport.name()));
         match transport {
             Transport::Pipe => {

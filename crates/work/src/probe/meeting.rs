@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 
+use super::control::comes;
 use crate::peer::socket::{passing, readable};
-use crate::peer::{TICK, Until};
+use crate::peer::{Line, TICK, Until};
 
 /// Where to meet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,10 +67,10 @@ impl Meeting {
     }
 
     /// The other end's connection, once it has shown the token.
-    pub fn accept(&self, token: u64, until: &Until) -> Result<UnixStream, Fault> {
+    pub fn accept(&self, line: &Line, token: u64, until: &Until) -> Result<UnixStream, Fault> {
         self.listener.set_nonblocking(true).map_err(|e| broken(&e))?;
         loop {
-            readable(&self.listener, until, "the other end")?;
+            comes(&self.listener, line, until)?;
             match self.listener.accept() {
                 Ok((mut stream, _)) => {
                     let mut shown = [0; 8];
@@ -146,6 +147,7 @@ fn broken(e: &io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::socket::{accept, connect, listen};
     use crate::probe::control::token;
     use crosstalk_core::units::Seconds;
     use std::fs::File;
@@ -157,6 +159,10 @@ mod tests {
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(10.0), &never);
         let secret = token();
+        // A conversation in which nothing is said.
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
+        let _other = connect(listener.local_addr().expect("has one"), &until).expect("connects");
+        let line = Line::new(accept(&listener, &until).expect("accepts").0).expect("opens");
         let meeting = Meeting::open(folder, secret).expect("opens");
         let spot = meeting.spot.clone();
         thread::scope(|scope| {
@@ -168,7 +174,7 @@ mod tests {
             });
             // Somebody who does not know the token is turned away.
             drop(meet(&spot, secret ^ 1).expect("connects"));
-            let stream = meeting.accept(secret, &until).expect("comes");
+            let stream = meeting.accept(&line, secret, &until).expect("comes");
             let [null, root] = take(&stream, &until).expect("takes");
             assert!(File::from(root).metadata().expect("is open").is_dir());
             assert!(!File::from(null).metadata().expect("is open").is_dir());

@@ -69,6 +69,7 @@ fn stream(
     let mut buffer = vec![0; (session.size as usize).max(LEAST_BUFFER)];
     // Memory does not tell that the other end was killed; the conversation does.
     let mut leaving = false;
+    let end_by = end_by(until);
     loop {
         match end.read(&mut buffer) {
             Ok(0) => return Ok(()),
@@ -80,9 +81,7 @@ fn stream(
             }
             Err(e) => return Err(failed(e)),
         }
-        if until.cancelled() {
-            return Err(Fault::interrupted());
-        }
+        still_asked(tally, end_by, until)?;
     }
 }
 
@@ -99,6 +98,7 @@ fn datagrams(
     let failed = |e: io::Error| Fault::attempt(format!("the UDP socket failed: {e}"));
     socket.set_read_timeout(Some(QUIET)).map_err(failed)?;
     let mut buffer = vec![0; session.size as usize];
+    let end_by = end_by(until);
     loop {
         match socket.recv(&mut buffer) {
             // A greeting that was repeated.
@@ -108,10 +108,19 @@ fn datagrams(
             Err(e) if passing(&e) => until.check("the next datagram")?,
             Err(e) => return Err(failed(e)),
         }
-        if until.cancelled() {
-            return Err(Fault::interrupted());
-        }
+        still_asked(tally, end_by, until)?;
     }
+}
+
+/// When the time will be up, in nanoseconds of the probes' clock.
+fn end_by(until: &Until) -> u64 {
+    clock::now() + until.left().as_nanos() as u64
+}
+
+/// Also an end that never falls silent is served for no longer than it said.
+#[inline]
+fn still_asked(tally: &Tally, end_by: u64, until: &Until) -> Result<(), Fault> {
+    if until.cancelled() || tally.last > end_by { until.check("the end of what is sent") } else { Ok(()) }
 }
 
 /// Counts by interval. Adding reads the clock and allocates nothing.

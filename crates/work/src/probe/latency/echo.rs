@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 use super::spec::Session;
-use super::wire::{Arrival, Datagrams, STAMP, Stream, Wire, has_room};
+use super::wire::{ARRIVAL, Arrival, DEPARTURE, Datagrams, Stamps, Stream, Wire};
 use crate::peer::socket::broken;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
@@ -32,23 +32,37 @@ pub fn echo(session: &Session, line: &mut Line, door: Door, until: &Until) -> Re
     over!(medium, stream => reflect(Stream::new(stream, session.mode), session, line, &until))
 }
 
+/// Writes the times that are asked for into a message that has come by `now`, and is sent next.
+#[inline]
+fn write_times(message: &mut [u8], stamps: Stamps, now: u64) {
+    // A datagram of another size than was agreed upon may be too short for them.
+    if stamps == Stamps::None || message.len() < stamps.room() {
+        return;
+    }
+    message[ARRIVAL].copy_from_slice(&now.to_le_bytes());
+    if stamps == Stamps::Both {
+        message[DEPARTURE].copy_from_slice(&clock::now().to_le_bytes());
+    }
+}
+
 /// Sends every message back, until the measuring end has something else to say.
 fn reflect(mut wire: impl Wire, session: &Session, line: &Line, until: &Until) -> Result<(), Fault> {
     let mut message = vec![0; session.size as usize];
-    let stamp = session.stamp && has_room(session.size);
+    let stamps = if session.stamps.fit(session.size) { session.stamps } else { Stamps::None };
+    let mut now = clock::now();
+    let end = now + until.left().as_nanos() as u64;
     loop {
         let outcome = wire.take(&mut message).and_then(|arrival| {
             if let Arrival::Whole(n) = arrival {
-                let now = clock::now();
-                if stamp && n >= STAMP.end {
-                    message[STAMP].copy_from_slice(&now.to_le_bytes());
-                }
+                now = clock::now();
+                write_times(&mut message[..n], stamps, now);
                 wire.put(&message[..n], now + (GRACE * 1e9) as u64)?;
             }
             Ok(arrival)
         });
         match outcome {
-            Ok(Arrival::Whole(_)) if !until.cancelled() => {}
+            // Also an end that never falls silent is served for no longer than it said.
+            Ok(Arrival::Whole(_)) if now < end && !until.cancelled() => {}
             Ok(Arrival::Closed) => return Ok(()),
             Ok(_) if line.stirs() => return Ok(()),
             Ok(_) => until.check("the next message")?,

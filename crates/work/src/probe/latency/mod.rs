@@ -32,7 +32,7 @@ pub use outcome::Outcome;
 pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
 pub use stages::{Band, Stages};
-pub(super) use wire::{number, numbered};
+pub(super) use wire::{Stamps, number, numbered};
 
 use crosstalk_core::record::{Better, Metric};
 

@@ -10,7 +10,7 @@ use crosstalk_observe::stages::{Flow, Protocol, Record, Tracer};
 
 use super::outcome::Outcome;
 use super::spec::{Session, Spec};
-use super::wire::{Arrival, Datagrams, STAMP, Stream, Wire, has_room, is_number, number};
+use super::wire::{ARRIVAL, Arrival, DEPARTURE, Datagrams, Stamps, Stream, Wire, is_number, number, time};
 use crate::peer::socket::{broken, gone};
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
@@ -32,8 +32,8 @@ pub struct Samples {
     pub round_trips: Vec<u64>,
     /// There; empty where the ends do not share a clock.
     pub one_ways: Vec<u64>,
-    /// Which message each of them was, and when it was sent; empty where nobody asks.
-    pub sent_at: Vec<(u64, u64)>,
+    /// What is known of each beside; empty where nobody asks.
+    pub followed: Vec<Followed>,
     /// What the kernel saw of them.
     pub records: Vec<Record>,
     /// Messages sent.
@@ -42,6 +42,17 @@ pub struct Samples {
     pub lost: u64,
     /// Replies that came too late, after their message counted as lost.
     pub late: u64,
+}
+
+/// What stages need to know of a message, in nanoseconds of the probes' clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Followed {
+    /// Its number.
+    pub number: u64,
+    /// When it was sent.
+    pub sent: u64,
+    /// When the serving end began to send the reply.
+    pub replied: u64,
 }
 
 /// Measures every size of `spec` against the serving end at `target`.
@@ -58,8 +69,12 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
     spec.sizes
         .iter()
         .map(|&size| {
-            let stamp = shared && has_room(size.0);
-            let samples = session(&mut line, target, &spec.session(size, stamp), spec, until)?;
+            let stamps = match (shared && Stamps::Arrival.fit(size.0), spec.stages) {
+                (false, _) => Stamps::None,
+                (true, false) => Stamps::Arrival,
+                (true, true) => Stamps::Both,
+            };
+            let samples = session(&mut line, target, &spec.session(size, stamps), spec, until)?;
             Ok(Outcome::new(spec, size, &samples, no_one_way(shared, size), overhead))
         })
         .collect()
@@ -69,8 +84,8 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
 fn no_one_way(shared: bool, size: Bytes) -> Option<String> {
     if !shared {
         Some("the two ends do not share a clock: only round trips can be timed".to_string())
-    } else if !has_room(size.0) {
-        Some(format!("a message of {} B has no room for the time of arrival ({} B)", size.0, STAMP.end))
+    } else if !Stamps::Arrival.fit(size.0) {
+        Some(format!("a message of {} B has no room for the time of arrival ({} B)", size.0, ARRIVAL.end))
     } else {
         None
     }
@@ -135,8 +150,8 @@ fn ping_pong(
     let room = ((spec.duration.0 * MESSAGES_A_SECOND) as usize).clamp(1000, MOST_MESSAGES);
     let mut samples = Samples {
         round_trips: touched(room),
-        one_ways: if session.stamp { touched(room) } else { Vec::new() },
-        sent_at: if spec.stages { Vec::with_capacity(room) } else { Vec::new() },
+        one_ways: if session.stamps == Stamps::None { Vec::new() } else { touched(room) },
+        followed: if spec.stages { Vec::with_capacity(room) } else { Vec::new() },
         ..Samples::default()
     };
     let mut message = vec![0; session.size as usize];
@@ -153,11 +168,12 @@ fn ping_pong(
         samples.sent += 1;
         if answered {
             samples.round_trips.push(now - sent);
-            if session.stamp {
-                samples.one_ways.push(stamp(&reply).saturating_sub(sent));
+            if session.stamps != Stamps::None {
+                samples.one_ways.push(time(&reply, ARRIVAL).saturating_sub(sent));
             }
             if spec.stages {
-                samples.sent_at.push((samples.sent - 1, sent));
+                let (number, replied) = (samples.sent - 1, time(&reply, DEPARTURE));
+                samples.followed.push(Followed { number, sent, replied });
             }
         } else {
             lost(&mut samples, session, line, until)?;
@@ -213,13 +229,6 @@ fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Until
     Err(Fault::attempt("the other end does not answer, though the connection stands")
         .at(line.peer().to_string())
         .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"))
-}
-
-/// The time of arrival that a reply carries.
-fn stamp(reply: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&reply[STAMP]);
-    u64::from_le_bytes(bytes)
 }
 
 fn nanoseconds(seconds: Seconds) -> u64 {

@@ -8,7 +8,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::{Params, parameter};
 
-use super::wire::has_room;
+use super::wire::Stamps;
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
 
 /// The parameters of the probe.
@@ -117,12 +117,12 @@ impl Spec {
     }
 
     /// What the serving end is told for one size.
-    pub fn session(&self, size: Bytes, stamp: bool) -> Session {
+    pub fn session(&self, size: Bytes, stamps: Stamps) -> Session {
         Session {
             transport: self.transport,
             size: size.0,
             mode: self.mode,
-            stamp,
+            stamps,
             pin: self.pin[1],
             seconds: self.duration.0 + self.patience.0,
         }
@@ -143,10 +143,10 @@ fn stages_possible(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
         let why = format!("a message of {} B is more than one packet on an Ethernet", size.0);
         return wrong(why, "take at most 1400 B");
     }
-    match sizes.iter().find(|size| !has_room(size.0)) {
+    match sizes.iter().find(|size| !Stamps::Both.fit(size.0)) {
         Some(size) => wrong(
-            format!("a message of {} B has no room for the time of arrival", size.0),
-            "take at least 16 B",
+            format!("a message of {} B has no room for the serving end's times", size.0),
+            "take at least 24 B",
         ),
         None => Ok(()),
     }
@@ -161,8 +161,8 @@ pub struct Session {
     pub size: u64,
     /// How to wait.
     pub mode: Mode,
-    /// Whether to write the time of arrival into the reply.
-    pub stamp: bool,
+    /// Which times to write into the reply.
+    pub stamps: Stamps,
     /// Processor to run on.
     pub pin: Option<usize>,
     /// About how long it will go on: long after, the measuring end is gone.

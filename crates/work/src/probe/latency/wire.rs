@@ -2,9 +2,10 @@
 //!
 //! A message carries its number in its first eight bytes (fewer where it is
 //! shorter), so that a late reply is not taken for another's, and, where both
-//! ends share a clock and it has room, the time of arrival at the serving end
-//! in the next eight. Little-endian.
+//! ends share a clock and it has room, times of the serving end ([`Stamps`])
+//! in the next ones. Little-endian.
 
+use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::UdpSocket;
 use std::ops::Range;
@@ -14,12 +15,44 @@ use super::Mode;
 use crate::peer::socket::passing;
 use crate::probe::clock;
 
-/// Where the time of arrival stands.
-pub const STAMP: Range<usize> = 8..16;
+/// Where the time of arrival at the serving end stands.
+pub const ARRIVAL: Range<usize> = 8..16;
+/// Where the time stands at which it began to send the reply.
+pub const DEPARTURE: Range<usize> = 16..24;
 
-/// Whether a message of `size` bytes has room for the time of arrival.
-pub fn has_room(size: u64) -> bool {
-    size >= STAMP.end as u64
+/// Which of its times the serving end writes into a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stamps {
+    /// None.
+    None,
+    /// When the message had come.
+    Arrival,
+    /// And when it began to send the reply.
+    Both,
+}
+
+impl Stamps {
+    /// Bytes that a message needs for them.
+    pub fn room(self) -> usize {
+        match self {
+            Stamps::None => 0,
+            Stamps::Arrival => ARRIVAL.end,
+            Stamps::Both => DEPARTURE.end,
+        }
+    }
+
+    /// Whether a message of `size` bytes has room for them.
+    pub fn fit(self, size: u64) -> bool {
+        size >= self.room() as u64
+    }
+}
+
+/// The time that stands in a message at `place`, which it has.
+pub fn time(message: &[u8], place: Range<usize>) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&message[place]);
+    u64::from_le_bytes(bytes)
 }
 
 /// Writes a message's number.
@@ -174,8 +207,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_stamp_needs_sixteen_bytes() {
-        assert!(has_room(16) && !has_room(15));
+    fn times_need_sixteen_or_twenty_four_bytes() {
+        assert!(Stamps::None.fit(1));
+        assert!(Stamps::Arrival.fit(16) && !Stamps::Arrival.fit(15));
+        assert!(Stamps::Both.fit(24) && !Stamps::Both.fit(23));
     }
 
     proptest! {

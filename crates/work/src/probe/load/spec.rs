@@ -8,7 +8,7 @@ use crosstalk_stats::rng::Rng;
 
 use super::find;
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive};
-use crate::probe::latency::{Mode, Session};
+use crate::probe::latency::{Mode, Session, Stamps};
 
 /// The parameters of the probe.
 pub const PARAMETERS: Parameters = Parameters(&[&[
@@ -106,7 +106,7 @@ impl Spec {
             transport: self.transport,
             size: self.size.0,
             mode: self.mode,
-            stamp: false,
+            stamps: Stamps::None,
             pin: self.pin[1],
             seconds: self.seconds(),
         }
