@@ -65,7 +65,8 @@ in DIR/node-N.out and DIR/node-N.err.")]
   crosstalk path pcie-fabric              one, with its components
   crosstalk path memory-to-nic 'cable 5 m' infiniband-switch 'cable 40 m' memory-to-nic
   crosstalk path tia-942-ethernet --size '1500 B' --utilisation '70 %'
-  crosstalk path qpi --with qpi-hop='92 ns'    what you have measured, in a component's place
+  crosstalk path qpi --with qpi-hop='92 ns'    a time of your own in a component's place
+  crosstalk path cpu-to-memory cpu-to-pcie-device --measured runs/latency-001    what a run measured
 
 `crosstalk list components` tells which there are; files of your own go into components/ and
 interconnects/ of a --catalogue.")]
@@ -212,6 +213,13 @@ pub struct PathArgs {
     /// Another time in a component's place: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
     #[arg(long, value_name = "NAME=TIME")]
     pub with: Vec<String>,
+    /// Put what was measured into components' places: a run's directory, or what a probe printed with
+    /// --json. A component says itself which metric stands for it; else --put does.
+    #[arg(long, value_name = "RUN|FILE")]
+    pub measured: Vec<PathBuf>,
+    /// Which metric stands in a component's place: `cpu-to-memory='load_time[size=65536]'`.
+    #[arg(long, value_name = "NAME=METRIC", requires = "measured")]
+    pub put: Vec<String>,
     /// A directory with further `components/`, `interconnects/` and `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,

@@ -7,6 +7,7 @@ mod conclude;
 mod links;
 mod out;
 mod parts;
+mod places;
 mod progress;
 mod readings;
 mod shell;

@@ -102,3 +102,91 @@ fn a_component_shown_is_a_component_of_ones_own() {
     let output = crosstalk(dir.path(), &["path", "infiniband-fdr-x4", "--catalogue", "my"]);
     assert!(stdout(&output).starts_with("InfiniBand FDR x4: 680 ns"), "{}", stdout(&output));
 }
+
+/// A probe's result in a file.
+fn probed(dir: &std::path::Path) {
+    let args = ["probe", "memory", "--set", "size=268435456", "--set", "duration=5 ms", "--json"];
+    let output = crosstalk(dir, &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    std::fs::write(dir.join("memory.json"), output.stdout).expect("writes");
+}
+
+#[test]
+fn what_a_probe_measured_stands_in_its_component_s_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    probed(dir.path());
+    let args = ["path", "cpu-to-memory", "qpi-hop", "--measured", "memory.json"];
+    let shown = stdout(&crosstalk(dir.path(), &args));
+    let row = |name: &str| shown.lines().find(|line| line.trim().starts_with(name)).expect("a row");
+    assert!(
+        row("CPU to memory").ends_with("(measured)") && row("QPI hop").ends_with("(catalogued)"),
+        "{shown}"
+    );
+    assert!(shown.contains("cpu-to-memory is measured: load_time[size=268435456] of memory.json"), "{shown}");
+    assert!(shown.contains("the sum is mixed"), "{shown}");
+
+    let json = stdout(&crosstalk(dir.path(), &[&args[..], &["--json"]].concat()));
+    let told: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
+    let result: Value =
+        serde_json::from_slice(&std::fs::read(dir.path().join("memory.json")).expect("reads"))
+            .expect("one line of JSON");
+    let reading = &result["readings"][0]["reading"];
+    assert_eq!(
+        (&reading["metric"], &told["hops"][0]["seconds"]["low"]),
+        (&"load_time".into(), &reading["value"])
+    );
+    assert_eq!(told["parts"], serde_json::json!(["catalogued", "measured"]));
+    assert_eq!(told["hops"][0]["measured"]["from"], "memory.json");
+
+    // Every catalogued path that leads through it says that it is measured in part.
+    let all = stdout(&crosstalk(dir.path(), &["path", "--measured", "memory.json"]));
+    assert!(!all.contains("measured in part"), "none of them does: {all}");
+}
+
+#[test]
+fn what_a_run_measured_is_the_median_over_its_attempts() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let study = r#"
+        schema = "crosstalk.study/1"
+        title = "Memory"
+        looks = [3]
+        [experiment.memory]
+        work.load = { kind = "memory", size = "$size", duration = "2 ms", node = 0 }
+        factors = { size = ["16 KiB", "1 MiB"] }
+    "#;
+    std::fs::write(dir.path().join("m.toml"), study).expect("writes");
+    let run = crosstalk(dir.path(), &["run", "./m.toml", "--testbed", "local", "--out", "out"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    let shown = |put: &str| {
+        let args = ["path", "cpu-to-memory", "--measured", "out", "--put", put];
+        stdout(&crosstalk(dir.path(), &args))
+    };
+    let one = shown("cpu-to-memory=load_time[size=16384]");
+    assert!(one.contains("of out (3 values)") && !one.contains("mixed"), "{one}");
+    let both = shown("cpu-to-memory=load_time");
+    assert!(both.contains("(6 values)") && both.contains(" to "), "from the one size to the other: {both}");
+}
+
+#[test]
+fn what_was_not_measured_is_put_nowhere() {
+    let dir = tempfile::tempdir().expect("a directory");
+    probed(dir.path());
+    std::fs::write(dir.path().join("no.json"), "{}").expect("writes");
+    let measured = ["--measured", "memory.json"];
+    for (args, says) in [
+        (&["--measured", "nowhere.json"] as &[&str], "cannot read it"),
+        (&["--measured", "no.json"], "crosstalk probe memory --json > memory.json"),
+        (&["--put", "qpi-hop=load_time"], "--measured"),
+        (&["--put", "qpi-hop", measured[0], measured[1]], "NAME=METRIC"),
+        (&["--put", "qpi-hop=load_tim", measured[0], measured[1]], "did you mean `load_time`?"),
+        (&["--put", "qpi-hop=huge_pages", measured[0], measured[1]], "is no time"),
+        (&["--put", "qip-hop=load_time", measured[0], measured[1]], "did you mean `qpi-hop`?"),
+        (&["--with", "cpu-to-memory=9 ns", measured[0], measured[1]], "is measured, too"),
+        (&[measured[0], measured[1], measured[0], measured[1]], "give one of them"),
+    ] {
+        let output = crosstalk(dir.path(), &[&["path", "qpi-hop"], args].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(says), "{args:?}: {said}");
+    }
+}

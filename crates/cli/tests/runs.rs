@@ -274,3 +274,44 @@ fn child_named(parent: u32, name: &str) -> Option<u32> {
         if of == parent && found == name { pid.parse().ok() } else { None }
     })
 }
+
+#[test]
+fn the_bundled_study_of_latency_ends_with_its_report() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if !virtual_nodes(dir.path()) {
+        return;
+    }
+    let args = [
+        &["run", "latency", "--quick", "--looks", "1", "--out", "out"][..],
+        &[
+            "--set",
+            "transports.transport=udp",
+            "--set",
+            "transports.size=64 B",
+            "--set",
+            "memory.size=16 KiB,1 MiB",
+        ],
+        &["--set", "load.ping.rate=1000,5000", "--set", "stages.transport=udp"],
+    ]
+    .concat();
+    let output = crosstalk(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join("out").join(name)).expect("reads");
+    let findings: serde_json::Value = serde_json::from_str(&read("findings.json")).expect("JSON");
+    let names = |of: &str| -> Vec<String> {
+        let all = findings[of].as_array().expect("a list").iter();
+        all.map(|one| one["name"].as_str().expect("a name").to_string()).collect()
+    };
+    assert_eq!(names("tables"), ["technologies", "kernel"]);
+    for figure in ["sizes-polling", "load", "memory", "datacentre", "waterfall-published"] {
+        assert!(names("figures").contains(&figure.to_string()), "{figure} is not in {:?}", names("figures"));
+    }
+    // What is added up from components is the same on every machine.
+    let claims = findings["claims"].as_array().expect("a list");
+    let computed = |name: &str| {
+        claims.iter().find(|c| c["name"] == name).expect("is claimed")["found"]["value"].as_f64()
+    };
+    assert!((computed("pcie-fabric-example").expect("a number") - 720e-9).abs() < 1e-15);
+    assert!((computed("published-stages").expect("a number") - 0.6228).abs() < 1e-4);
+    assert!(read("report.html").contains("Interconnects: what their components add up to"));
+}

@@ -25,6 +25,10 @@ pub struct Component {
     /// What it does to a message that passes.
     #[serde(default)]
     pub kind: ComponentKind,
+    /// Which metric is this time where it was measured, such as `load_time[size=268435456]`: what
+    /// `crosstalk path --measured` puts into its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// Where the times come from.
     pub source: Source,
 }
@@ -212,6 +216,7 @@ mod tests {
             low: Seconds(0.0),
             high: None,
             kind,
+            measured: None,
             source: source.clone(),
         };
         let hop = |text: &str| text.parse::<Hop>().expect("reads");

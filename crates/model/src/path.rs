@@ -128,6 +128,7 @@ mod tests {
             low: Seconds(low),
             high: high.map(Seconds),
             kind,
+            measured: None,
             source: Source { text: "a test".into(), calibration: false },
         }
     }

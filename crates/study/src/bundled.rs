@@ -42,6 +42,7 @@ const PUBLISHED: &[File] = &[file!("published/published.csv")];
 /// The bundled studies: name → text.
 const STUDIES: &[File] = &[
     ("kosmos", include_str!("../../../studies/kosmos.toml")),
+    ("latency", include_str!("../../../studies/latency.toml")),
     ("engines", include_str!("../../../studies/engines.toml")),
     ("analytics", include_str!("../../../studies/analytics.toml")),
 ];

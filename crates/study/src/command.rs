@@ -178,6 +178,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
         experiment: EXPERIMENT.into(),
         kind: DrawAs::Bars,
         metric: RUN_TIME.into(),
+        also: Vec::new(),
         x: factor(across).into(),
         series: factor(first).into(),
         at: rest.collect::<Levels>(),

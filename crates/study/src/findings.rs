@@ -287,6 +287,11 @@ pub enum FigureKind {
     Bars,
     /// Bars of parts: x categories, in each a bar a `group`, stacked by `part`.
     Stacked,
+    /// Of each series a bar a point, from where the one before ended; the last is all of them, from zero:
+    /// means over the middle half of the blocks by that sum, so that they add up.
+    Waterfall,
+    /// A field for each place across and each series.
+    Heat,
 }
 
 /// What to draw.
@@ -304,6 +309,9 @@ pub struct Figure {
     pub x: Axis,
     /// Up.
     pub y: Axis,
+    /// What tells the series apart, for people (`to`); empty where their names say it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
     /// The data.
     pub series: Vec<Series>,
     /// Places across that have a name, ascending; none on an axis of categories.

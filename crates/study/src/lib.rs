@@ -10,6 +10,7 @@ pub mod emulate;
 pub mod file;
 pub mod findings;
 pub mod journal;
+pub mod measured;
 pub mod number;
 pub mod parse;
 pub mod part;
@@ -26,6 +27,7 @@ mod check;
 mod csv;
 mod engine;
 mod factor;
+mod label;
 mod read;
 mod substitute;
 

@@ -156,18 +156,18 @@ fn unknown_systems_fabrics_and_placements() {
 fn virtual_and_real_time_mixed_up() {
     expect("boards = \"many\"", "fabric = \"srio\"", 6, "`stream` runs in virtual time", "replace `fabric`");
     expect("system = \"$system\", ", "", 6, "needs a system", "add conditions.system");
-    let real = "work.s = { kind = \"ping\", size = \"$size\" }";
+    let real = "work.s = { kind = \"latency\", size = \"$size\" }";
     let virtual_work = "work.s = { kind = \"stream\", size = \"$size\" }";
     let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
     let boards = format!("{real}\nconditions.boards = \"many\"");
     let scene = format!("{virtual_work}\n{conditions}");
-    expect(&scene, &boards, 6, "`ping` runs in real time, where `boards` means nothing", "fabric = ");
+    expect(&scene, &boards, 6, "`latency` runs in real time, where `boards` means nothing", "fabric = ");
     let both = format!("{real}\nconditions = {{ system = \"moonshot\", fabric = \"srio\" }}");
     expect(&scene, &both, 6, "a system has a fabric of its own", "leave out `system` or `fabric`");
-    let both = format!("{virtual_work}\nwork.t = {{ kind = \"ping\" }}");
+    let both = format!("{virtual_work}\nwork.t = {{ kind = \"latency\" }}");
     expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
     let limited = format!("{real}\nconditions.memory = \"1 GB\"");
-    expect(&scene, &limited, 6, "`ping` runs in real time, where `memory` means nothing", "leave it out");
+    expect(&scene, &limited, 6, "`latency` runs in real time, where `memory` means nothing", "leave it out");
 }
 
 #[test]
@@ -372,4 +372,41 @@ fn claims_that_no_data_could_decide() {
     let correlated = STUDY.replacen(&ratio, "correlation = { x = \"bandwidth\", y = \"bandwidth\" }", 1);
     let fault = planned(&correlated.replacen("> 1", "> 2", 1)).expect_err("refused").to_string();
     assert!(fault.starts_with("my.toml:17: ") && fault.contains("between -1 and 1"), "{fault}");
+}
+
+#[test]
+fn a_label_stands_where_a_factor_does_but_not_where_cells_are_named() {
+    let x = |of: &str| STUDY.replacen("x = \"size\"", &format!("x = \"{of}\""), 1);
+    assert_eq!(planned(&x("[offered]")), Ok(()));
+    assert!(
+        planned(&x("offered")).expect_err("is no factor").to_string().contains("unknown factor `offered`")
+    );
+    let compare = "compare = { factor = \"system\"";
+    expect(compare, "compare = { factor = \"[stage]\"", 7, "unknown factor `[stage]`", "system");
+    let lines = "kind = \"lines\"\nmetric = \"bandwidth\"\nx = \"size\"";
+    let split = "kind = \"split\"\nmetric = \"bandwidth\"\nx = \"[stage]\"";
+    expect(lines, split, 24, "unknown factor `[stage]`", "size");
+}
+
+#[test]
+fn a_table_has_columns_of_one_kind() {
+    let table = |columns: &str| {
+        format!("{STUDY}[table.t]\ntitle = \"T\"\nexperiment = \"e\"\nrows = \"size\"\n{columns}\n")
+    };
+    let refused = |columns: &str| planned(&table(columns)).expect_err(columns).to_string();
+    let one = "column = [{ title = \"b\", metric = \"bandwidth\" }]";
+    assert_eq!(planned(&table(one)), Ok(()));
+    assert_eq!(planned(&table("metric = \"bandwidth\"\ncolumns = \"system\"")), Ok(()));
+    assert!(refused("").contains("`metric` and `columns`, or a list of `column`"));
+    assert!(refused(&format!("metric = \"bandwidth\"\n{one}")).contains("each column by itself"));
+    assert!(refused("column = [{ title = \"b\" }]").contains("give one of: metric, published"));
+    assert!(
+        refused("column = [{ title = \"b\", metric = \"bandwith\" }]").contains("did you mean `bandwidth`?")
+    );
+    assert!(
+        refused("column = [{ title = \"b\", published = \"kosmos/{nodes}\" }]").contains("unknown factor")
+    );
+    assert!(
+        refused("column = [{ title = \"b\", published = \"kosmos/x\" }]").contains("unknown published value")
+    );
 }

@@ -1,4 +1,4 @@
-//! The format carries the four other evaluations: their claims give the
+//! The format carries three further evaluations: their claims give the
 //! verdicts that follow from what is made true here.
 
 mod mock;
@@ -12,7 +12,6 @@ use synthetic::{Made, claim, is, number, with_options};
 
 use ClaimVerdict::{DirectionOnly, Inconclusive, NotComparable, NotReproduced, NotRun, Reproduced};
 
-const LATENCY: &str = include_str!("fixtures/latency.toml");
 const GROUPS: &str = include_str!("fixtures/groups.toml");
 const INFINIBAND: &str = include_str!("fixtures/infiniband.toml");
 const VOLUNTEER: &str = include_str!("fixtures/volunteer.toml");
@@ -42,41 +41,6 @@ fn expect(findings: &Findings, verdicts: &[(&str, ClaimVerdict)]) {
         let found = claim(findings, name);
         assert_eq!(found.verdict, *verdict, "{name}: {}", found.why);
     }
-}
-
-#[test]
-fn latency() {
-    let findings = found(LATENCY, &|experiment, levels, metric| match (experiment, metric) {
-        ("survey", _) => match levels["technology"].to_string().as_str() {
-            "qpi" => 30e-9,
-            "pcie-3.0-x16" => 170e-9,
-            "pcie-fabric" => 720e-9,
-            "infiniband-fdr-x4" => 700e-9,
-            _ => 2e-6,
-        },
-        ("one-way", _) => {
-            let base = match (is(levels, "transport", "dpdk"), is(levels, "wait", "poll")) {
-                (true, _) => 3.5e-6,
-                (false, true) => 10e-6,
-                (false, false) => 25e-6,
-            };
-            base * (number(levels, "size") / 64.0).powf(0.08)
-        }
-        (_, "unexplained") => 0.4,
-        _ => 3.5e-6,
-    });
-    expect(
-        &findings,
-        &[
-            ("survey-order", NotReproduced),
-            ("bypass", Reproduced),
-            ("bypass-or-polling", Reproduced),
-            ("size-costs", Reproduced),
-            ("dpdk-64", NotComparable),
-            ("unexplained", DirectionOnly),
-        ],
-    );
-    assert!(findings.headline.text.starts_with("dpdk: 2.8"), "{}", findings.headline.text);
 }
 
 #[test]

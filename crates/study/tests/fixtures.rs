@@ -1,4 +1,4 @@
-//! The bundled study and the four fixtures parse and plan, exactly as the
+//! The bundled studies and the three fixtures parse and plan, exactly as the
 //! golden files say. `CROSSTALK_REWRITE=1` writes these files anew.
 
 mod mock;
@@ -9,8 +9,7 @@ use crosstalk_study::{PlanOptions, bundled_study, parse, plan, to_toml};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-const FIXTURES: [(&str, &str); 4] = [
-    ("latency", include_str!("fixtures/latency.toml")),
+const FIXTURES: [(&str, &str); 3] = [
     ("groups", include_str!("fixtures/groups.toml")),
     ("infiniband", include_str!("fixtures/infiniband.toml")),
     ("volunteer", include_str!("fixtures/volunteer.toml")),
@@ -18,7 +17,7 @@ const FIXTURES: [(&str, &str); 4] = [
 
 fn studies() -> Vec<(&'static str, &'static str)> {
     let mut studies = FIXTURES.to_vec();
-    studies.push(("kosmos", bundled_study("kosmos").expect("is bundled")));
+    studies.extend(["kosmos", "latency"].map(|name| (name, bundled_study(name).expect("is bundled"))));
     studies
 }
 
@@ -97,7 +96,7 @@ fn every_study_survives_writing() {
 
 #[test]
 fn an_earlier_result_completes_a_pending_experiment() {
-    let study = parse(FIXTURES[1].1, "groups.toml").expect("reads");
+    let study = parse(FIXTURES[0].1, "groups.toml").expect("reads");
     let mut options = options();
     let planned = |options: &PlanOptions| {
         let plan = plan(&study, &mock::catalogues(), &mock::registry(), options).expect("plans");
@@ -116,7 +115,7 @@ fn an_earlier_result_completes_a_pending_experiment() {
 
 #[test]
 fn what_the_host_lacks_is_a_warning_with_its_remedy() {
-    let study = parse(FIXTURES[3].1, "volunteer.toml").expect("reads");
+    let study = parse(FIXTURES[2].1, "volunteer.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
     assert!(
         plan.warnings.iter().any(|warning| warning.contains("apt install boinc-client")),

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const STUDIES: [&str; 5] = [
     include_str!("../../../studies/kosmos.toml"),
-    include_str!("fixtures/latency.toml"),
+    include_str!("../../../studies/latency.toml"),
     include_str!("fixtures/groups.toml"),
     include_str!("fixtures/infiniband.toml"),
     include_str!("fixtures/volunteer.toml"),

@@ -6,7 +6,8 @@
 //! |---|---|---|
 //! | `end_to_end` | s | at least: the sum of the components' lower ends |
 //! | `end_to_end_most` | s | at most, where every component has an upper end |
-//! | `unexplained` | ratio | what the components' lower ends leave of the published one, where there is one |
+//! | `unexplained` | share | what the components' lower ends leave of the published one, where there is one |
+//! | `part` | s | at least, of one component; label `component`, numbered along the path |
 
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop};
@@ -42,7 +43,8 @@ pub const PATH: Declared<Spec> = Declared {
         let metrics = vec![
             Metric::new("end_to_end", "s", Better::Lower),
             Metric::new("end_to_end_most", "s", Better::Lower),
-            Metric::new("unexplained", "ratio", Better::Neither),
+            Metric::new("unexplained", "%", Better::Lower),
+            Metric::new("part", "s", Better::Neither),
         ];
         alone::deployment(metrics, 0.01)
     },
@@ -89,6 +91,12 @@ impl Spec {
         let origin = if utilisation > 0.0 { Origin::Predicted } else { Origin::Computed };
         let mut readings = vec![Reading::value("end_to_end", total.low, origin)];
         readings.extend(total.high.map(|high| Reading::value("end_to_end_most", high, origin)));
+        readings.extend(hops.iter().zip(&latency.hops).enumerate().map(
+            |(place, ((hop, component), span))| {
+                let called = format!("{}. {}", place + 1, hop.titled(component));
+                Reading::value("part", span.low, origin).label("component", called)
+            },
+        ));
         let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
         readings
             .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - head.low / low, origin)));

@@ -1,11 +1,12 @@
 //! `crosstalk path`: latencies added up from components.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop, Interconnect};
 use crosstalk_core::name::unknown;
-use crosstalk_core::units::{BitRate, Bytes, Seconds, human};
+use crosstalk_core::units::{BitRate, Bytes, human};
 use crosstalk_model::path::{Latency, Span, Traffic};
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use crate::args::PathArgs;
 use crate::catalogue;
 use crate::out::Out;
+use crate::places::Places;
 
 /// A path with what it takes.
 struct Found<'a> {
@@ -26,10 +28,9 @@ struct Found<'a> {
 
 pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut catalogues = catalogue::catalogues(&args.catalogue)?;
-    let given: Vec<String> =
-        args.with.iter().map(|text| replace(&mut catalogues, text)).collect::<Result<_, _>>()?;
+    let places = Places::put(&mut catalogues, args)?;
     if args.path.is_empty() {
-        return survey(&catalogues, args, &given, out);
+        return survey(&catalogues, args, &places, out);
     }
     let asked: Vec<Hop>;
     let found = match catalogues.interconnects().find(|known| args.path == [known.name.as_str()]) {
@@ -40,13 +41,13 @@ pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
             add_up("the path".into(), None, hops, traffic(args, None)?, None)
         }
     };
-    out.say(&lines(&found, &given).join("\n"));
-    out.tell(&told(&found, &given));
+    out.say(&lines(&found, &places).join("\n"));
+    out.tell(&told(&found, &places));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Every interconnect, a line each.
-fn survey(catalogues: &Catalogues, args: &PathArgs, given: &[String], out: &Out) -> Result<ExitCode, Fault> {
+fn survey(catalogues: &Catalogues, args: &PathArgs, places: &Places, out: &Out) -> Result<ExitCode, Fault> {
     let all: Vec<Found> = catalogues
         .interconnects()
         .map(|known| of_interconnect(known, catalogues, args))
@@ -56,10 +57,12 @@ fn survey(catalogues: &Catalogues, args: &PathArgs, given: &[String], out: &Out)
     out.say(&format!("{:widest$}  {:<22} published", "", "from its components"));
     for found in &all {
         let published = found.published.map_or("–".into(), words);
-        out.say(&format!("{:widest$}  {:<22} {published}", name(found), words(found.latency.total())));
+        let notes = if places.notes(&found.hops).is_empty() { "" } else { "  (measured in part)" };
+        let sum = words(found.latency.total());
+        out.say(&format!("{:widest$}  {sum:<22} {published}{notes}", name(found)));
     }
     out.say("\ncrosstalk path NAME shows one with its components.");
-    let paths: Vec<Value> = all.iter().map(|found| told(found, given)).collect();
+    let paths: Vec<Value> = all.iter().map(|found| told(found, places)).collect();
     out.tell(&json!({ "result": "path", "paths": paths }));
     Ok(ExitCode::SUCCESS)
 }
@@ -143,26 +146,6 @@ fn share(text: &str) -> Result<f64, Fault> {
     }
 }
 
-/// Puts a time into the place of a component's own: `NAME=TIME` or `NAME=LOW..HIGH`. Returns the name.
-fn replace(catalogues: &mut Catalogues, text: &str) -> Result<String, Fault> {
-    let wrong = || {
-        Fault::usage(format!("expected NAME=TIME or NAME=LOW..HIGH, found `{text}`"))
-            .at("--with")
-            .remedy("write for example --with cpu-to-memory='92 ns'")
-    };
-    let (name, time) = text.split_once('=').ok_or_else(wrong)?;
-    let read = |text: &str| text.parse::<Seconds>().map_err(|fault| fault.at("--with"));
-    let (low, high) = match time.split_once("..") {
-        Some((low, high)) => (read(low)?, read(high)?),
-        None => (read(time)?, read(time)?),
-    };
-    if high < low {
-        return Err(wrong());
-    }
-    catalogues.replace_component(name, low, high).map_err(|fault| fault.at("--with"))?;
-    Ok(name.to_string())
-}
-
 /// As people read it: `30.0 ns to 35.0 ns`, `190 ns and up`.
 fn words(span: Span) -> String {
     let time = |seconds| human(seconds, "s");
@@ -176,29 +159,32 @@ fn words(span: Span) -> String {
 /// The longest bar.
 const BAR: f64 = 28.0;
 
-fn lines(found: &Found, given: &[String]) -> Vec<String> {
+fn lines(found: &Found, places: &Places) -> Vec<String> {
     let total = found.latency.total();
-    let mut rows: Vec<(String, Span, bool)> = found
+    // Where all are catalogued it need not be said of each.
+    let all_catalogued = found.hops.iter().all(|(hop, _)| places.origin(&hop.component) == "catalogued");
+    let origin = |hop: &Hop| if all_catalogued { "" } else { places.origin(&hop.component) };
+    let mut rows: Vec<(String, Span, &str)> = found
         .hops
         .iter()
         .zip(&found.latency.hops)
-        .map(|((hop, component), span)| (hop.titled(component), *span, given.contains(&hop.component)))
+        .map(|((hop, component), span)| (hop.titled(component), *span, origin(hop)))
         .collect();
     if let Some(traffic) = &found.traffic {
         let size = human(traffic.size.0 as f64, "B");
         let rate = human(traffic.rate.0, "bit/s");
-        rows.push((format!("{size} at {rate}"), Span::exactly(found.latency.serialising), false));
+        rows.push((format!("{size} at {rate}"), Span::exactly(found.latency.serialising), ""));
         if traffic.utilisation > 0.0 {
             let busy = format!("waiting, ports {} busy (M/D/1: a model)", human(traffic.utilisation, "%"));
-            rows.push((busy, Span::exactly(found.latency.queueing), false));
+            rows.push((busy, Span::exactly(found.latency.queueing), ""));
         }
     }
     let widest = rows.iter().map(|(title, ..)| title.chars().count()).max().unwrap_or(0);
     let longest = rows.iter().map(|(_, span, _)| span.low).fold(0.0, f64::max);
     let mut lines = vec![format!("{}: {}", found.title, words(total))];
-    for (title, span, given) in rows {
+    for (title, span, origin) in rows {
         let length = if longest > 0.0 { (span.low / longest * BAR).round() as usize } else { 0 };
-        let note = if given { "  (given)" } else { "" };
+        let note = if origin.is_empty() { String::new() } else { format!("  ({origin})") };
         lines.push(
             format!("  {title:widest$}  {:<20} {}{note}", words(span), "█".repeat(length))
                 .trim_end()
@@ -206,6 +192,7 @@ fn lines(found: &Found, given: &[String]) -> Vec<String> {
         );
     }
     lines.extend(found.published.map(|published| beside(found.latency.head(), published)));
+    lines.extend(places.notes(&found.hops));
     lines
 }
 
@@ -227,7 +214,7 @@ fn beside(total: Span, published: Span) -> String {
     format!("published: {}; {}", words(published), said.join("; "))
 }
 
-fn told(found: &Found, given: &[String]) -> Value {
+fn told(found: &Found, places: &Places) -> Value {
     let span = |span: Span| json!({ "low": span.low, "high": span.high });
     let hops: Vec<Value> = found
         .hops
@@ -239,17 +226,24 @@ fn told(found: &Found, given: &[String]) -> Value {
                 "title": component.title,
                 "metres": hop.length,
                 "seconds": span(*time),
-                "origin": if given.contains(&hop.component) { "given" } else { "published" },
+                "origin": places.origin(&hop.component),
                 "source": component.source.text,
+                "measured": places.measured(&hop.component).map(|stand| json!({
+                    "metric": stand.metric,
+                    "from": stand.from,
+                    "values": stand.attempts,
+                })),
             })
         })
         .collect();
+    let parts: BTreeSet<&str> = found.hops.iter().map(|(hop, _)| places.origin(&hop.component)).collect();
     let total = found.latency.total();
     json!({
         "result": "path",
         "interconnect": found.interconnect.map(|known| &known.name),
         "title": found.title,
         "origin": if found.latency.queueing > 0.0 { "predicted" } else { "computed" },
+        "parts": parts,
         "hops": hops,
         "serialising": found.latency.serialising,
         "queueing": found.latency.queueing,

@@ -60,8 +60,10 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
         format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, shape), Text(name))
     };
     // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
-    let names: String =
-        if figure.kind == FigureKind::Bars { String::new() } else { names.iter().map(name).collect() };
+    let names: String = match figure.kind {
+        FigureKind::Bars | FigureKind::Waterfall | FigureKind::Heat => String::new(),
+        FigureKind::Lines | FigureKind::Stacked => names.iter().map(name).collect(),
+    };
     let origin = |origin: &Origin| {
         let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
         format!("<li>{}{}</li>", swatch("ink", *origin, shape), origin.word())
@@ -72,6 +74,7 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     let intervals = figure.series.iter().flat_map(|s| &s.points).any(|p| p.y.interval.is_some());
     let whiskers = match (intervals, stacked) {
         (false, _) => "",
+        (true, false) if figure.kind == FigureKind::Heat => "",
         (true, false) => "<li>whiskers: 95 % intervals</li>",
         (true, true) => "<li>thin lines: each part's 95 % interval, about its end</li>",
     };
@@ -103,9 +106,11 @@ fn values(figure: &Figure) -> String {
     let rows: String = figure.series.iter().map(|series| rows(figure, series, grouped)).collect();
     let group = if grouped { r#"<th scope="col">Bar</th>"# } else { "" };
     let across = if figure.x.label.trim().is_empty() { "Across" } else { figure.x.label.as_str() };
+    let by = if figure.by.is_empty() { "Series" } else { figure.by.as_str() };
     let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
     format!(
-        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">Series</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">{}</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        Text(by),
         Text(across),
         Text(up),
         title = Text(&figure.title),

@@ -31,7 +31,9 @@ fn pivot(figure: &Figure) -> String {
     let first: Vec<String> = places.iter().map(|p| p.0.clone()).collect();
     places.sort_by_key(|place| first.iter().position(|name| *name == place.0));
 
-    let column = |(name, origin): &(&str, Origin)| text(&format!("{name}, {}", origin.word()));
+    let column = |(name, origin): &(&str, Origin)| {
+        text(format!("{} {name}, {}", figure.by, origin.word()).trim_start())
+    };
     let head: Vec<String> =
         std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
     let right: Vec<bool> = std::iter::once(false).chain(columns.iter().map(|_| true)).collect();

@@ -5,6 +5,7 @@
 
 mod axes;
 mod bars;
+mod heat;
 mod lines;
 mod palette;
 mod rows;
@@ -12,6 +13,7 @@ mod scale;
 mod stacked;
 mod strip;
 mod svg;
+mod waterfall;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
@@ -63,6 +65,8 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
         FigureKind::Lines => lines::draw(figure, palette, layout, id),
         FigureKind::Bars => bars::draw(figure, palette, layout, id),
         FigureKind::Stacked => stacked::draw(figure, palette, layout, id),
+        FigureKind::Waterfall => waterfall::draw(figure, palette, layout, id),
+        FigureKind::Heat => heat::draw(figure, palette, layout, id),
     }
 }
 
@@ -107,7 +111,7 @@ fn caption(axis: &Axis) -> String {
 /// What is shown when a datum is pointed at; the first line names it.
 fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     let name = match series.group.as_str() {
-        "" => series.name.clone(),
+        "" => format!("{} {}", figure.by, series.name).trim_start().to_string(),
         group => format!("{group}: {}", series.name),
     };
     let behind = label::behind(point.y.n, series.origin == Origin::Published);

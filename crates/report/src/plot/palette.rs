@@ -23,7 +23,9 @@ impl Palette {
         for figure in figures {
             let names = match figure.kind {
                 FigureKind::Stacked => &mut palette.parts,
-                FigureKind::Lines | FigureKind::Bars => &mut palette.series,
+                FigureKind::Lines | FigureKind::Bars | FigureKind::Waterfall => &mut palette.series,
+                // One colour, the darker the more.
+                FigureKind::Heat => continue,
             };
             for series in &figure.series {
                 if !names.contains(&series.name) {
@@ -42,6 +44,11 @@ impl Palette {
     /// The class of a series.
     pub fn series(&self, name: &str) -> String {
         format!("s{}", self.index(name) % COLOURS)
+    }
+
+    /// The class of the fields of a heat map.
+    pub fn heat(&self) -> String {
+        "s0".into()
     }
 
     /// Whether a series has this name.

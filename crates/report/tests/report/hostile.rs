@@ -36,7 +36,7 @@ pub fn hostile(text: &str) -> Findings {
         known.points.insert(text.into(), f64::NAN);
     }
     for figure in &mut findings.figures {
-        let axes = [&mut figure.x.label, &mut figure.y.label, &mut figure.y.unit];
+        let axes = [&mut figure.x.label, &mut figure.y.label, &mut figure.y.unit, &mut figure.by];
         [&mut figure.name, &mut figure.title, &mut figure.caption].into_iter().chain(axes).for_each(name);
         for series in &mut figure.series {
             name(&mut series.name);

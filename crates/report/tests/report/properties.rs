@@ -64,16 +64,23 @@ fn figure() -> impl Strategy<Value = Figure> {
         (proptest::option::of(number()), text(), estimate()).prop_map(|(x, label, y)| Point { x, label, y });
     let series = (text(), text(), origin(), vec(point, 0..5))
         .prop_map(|(name, group, origin, points)| Series { name, group, origin, points });
-    let kind = proptest::sample::select(vec![FigureKind::Lines, FigureKind::Bars, FigureKind::Stacked]);
+    let kind = proptest::sample::select(vec![
+        FigureKind::Lines,
+        FigureKind::Bars,
+        FigureKind::Stacked,
+        FigureKind::Waterfall,
+        FigureKind::Heat,
+    ]);
     let mark = (text(), number()).prop_map(|(name, x)| Mark { name, x });
-    (text(), text(), kind, axis(), axis(), vec(series, 0..5), vec(mark, 0..4)).prop_map(
-        |(title, caption, kind, x, y, series, marks)| Figure {
+    (text(), text(), kind, axis(), axis(), text(), vec(series, 0..5), vec(mark, 0..4)).prop_map(
+        |(title, caption, kind, x, y, by, series, marks)| Figure {
             name: title.clone(),
             title,
             caption,
             kind,
             x,
             y,
+            by,
             series,
             marks,
         },

@@ -92,7 +92,9 @@ fn every_point_of_every_figure_is_drawn_twice_and_tabulated() {
             let whiskers = svg.descendants().filter(|n| class(n) == "whisker").count();
             let intervals =
                 figure.series.iter().flat_map(|s| &s.points).filter(|p| p.y.interval.is_some()).count();
-            assert_eq!(whiskers, intervals, "{} {layout}", figure.name);
+            // A field of a heat map has no length to whose end an interval could belong.
+            let drawn = if figure.kind == FigureKind::Heat { 0 } else { intervals };
+            assert_eq!(whiskers, drawn, "{} {layout}", figure.name);
         }
         let rows = drawn.descendants().filter(|n| n.has_tag_name("tr")).count();
         assert_eq!(rows, points + 1, "{}", figure.name);
@@ -252,7 +254,7 @@ fn markdown_is_ascii_and_its_tables_are_square() {
         tables += usize::from(now > 0 && columns == 0);
         columns = now;
     }
-    assert_eq!(tables, 10, "comparisons, claims, five figures, two tables, cells");
+    assert_eq!(tables, 12, "comparisons, claims, seven figures, two tables, cells");
     assert!(text.contains("| 2 | 1.66 s (1.61-1.71) |"), "the scaling figure's values");
     assert!(text.contains("| 2 slaves, microblade |"), "a bar of the stacked figure");
 }

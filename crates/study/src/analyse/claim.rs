@@ -13,6 +13,7 @@ use super::select::View;
 use super::statement::{Expected, Reading, Scale, turned};
 use super::{level, shape};
 use crate::file::Claim;
+use crate::label;
 use crate::predicate::{Predicate, Relation, margin};
 
 /// A claim with what is known of it before its data are judged.
@@ -83,7 +84,7 @@ pub struct Beside {
 }
 
 /// Cells over cells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Contrast {
     /// The experiment's place.
     pub experiment: usize,
@@ -93,6 +94,8 @@ pub struct Contrast {
     pub of: BTreeSet<usize>,
     /// The cells below.
     pub to: BTreeSet<usize>,
+    /// Which of their readings, above and below, where labels stand in the place of factors.
+    pub labels: [Levels; 2],
 }
 
 impl Contrast {
@@ -101,12 +104,14 @@ impl Contrast {
         let cells = |levels: &Levels| {
             view.units(&level::with(at, levels)).into_iter().flat_map(|unit| unit.cells).collect()
         };
-        Contrast { experiment: view.index, metric: metric.to_string(), of: cells(of), to: cells(to) }
+        let labels = [of, to].map(|levels| label::split(&level::with(at, levels)).1);
+        Contrast { experiment: view.index, metric: metric.to_string(), of: cells(of), to: cells(to), labels }
     }
 
-    /// The cell above and the cell below, where each is one.
+    /// The cell above and the cell below, where each is one and whole.
     pub fn cells(&self) -> Option<(usize, usize)> {
-        let only = |cells: &BTreeSet<usize>| cells.first().copied().filter(|_| cells.len() == 1);
+        let whole = self.labels.iter().all(Levels::is_empty);
+        let only = |cells: &BTreeSet<usize>| cells.first().copied().filter(|_| whole && cells.len() == 1);
         Some((only(&self.of)?, only(&self.to)?))
     }
 
@@ -115,7 +120,9 @@ impl Contrast {
         if self == other {
             return Some(1.0);
         }
-        let inverse = Contrast { of: other.to.clone(), to: other.of.clone(), ..other.clone() };
+        let [of, to] = other.labels.clone();
+        let inverse =
+            Contrast { of: other.to.clone(), to: other.of.clone(), labels: [to, of], ..other.clone() };
         (*self == inverse).then_some(-1.0)
     }
 }

@@ -5,14 +5,15 @@
 //! A try counts when it finished and was faithful.
 
 use crosstalk_core::record::{Better, Metric, Origin, Status};
-use crosstalk_core::value::Levels;
+use crosstalk_core::value::{Levels, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::causes;
-use super::level::same;
+use super::level::{number, same};
 use super::summary::{self, Asked};
+use crate::label;
 use crate::plan::{Plan, PlannedExperiment};
 use crate::samples::{Attempt, Run};
 
@@ -107,18 +108,45 @@ impl<'a> Data<'a> {
         if let Some(values) = self.known.borrow().get(&key) {
             return Rc::clone(values);
         }
-        let wanted = Asked::new(asked);
-        let metric = self.metric(experiment, wanted.metric);
-        let counted = self.experiments[experiment].cells[cell].counted();
-        let values: Rc<ByBlock> = Rc::new(if wanted.share {
-            causes::share(self, (experiment, cell), wanted.metric)
-        } else {
-            counted
-                .filter_map(|(block, a)| Some((block, summary::summary(&a.readings, &wanted, &metric)?)))
-                .collect()
-        });
+        let values = Rc::new(self.asked(experiment, cell, &Asked::new(asked)));
         self.known.borrow_mut().insert(key, Rc::clone(&values));
         values
+    }
+
+    /// What it showed of those readings that have such labels, too.
+    pub fn labelled(&self, experiment: usize, cell: usize, asked: &str, labels: &Levels) -> Rc<ByBlock> {
+        match labels.is_empty() {
+            true => self.values(experiment, cell, asked),
+            false => Rc::new(self.asked(experiment, cell, &Asked::new(asked).at(labels))),
+        }
+    }
+
+    fn asked(&self, experiment: usize, cell: usize, asked: &Asked) -> ByBlock {
+        if asked.share {
+            return causes::share(self, (experiment, cell), asked.metric);
+        }
+        let metric = self.metric(experiment, asked.metric);
+        let counted = self.experiments[experiment].cells[cell].counted();
+        counted
+            .filter_map(|(block, a)| Some((block, summary::summary(&a.readings, asked, &metric)?)))
+            .collect()
+    }
+
+    /// The values of a label in some cells, as levels: numbers ascending, others as they were told.
+    pub fn levels_of_label(&self, experiment: usize, cells: &[usize], name: &str) -> Vec<Value> {
+        let readings = cells
+            .iter()
+            .flat_map(|&cell| self.experiments[experiment].cells[cell].counted())
+            .flat_map(|(_, attempt)| attempt.readings.iter());
+        let mut seen = BTreeSet::new();
+        let said = readings.filter_map(|reading| reading.labels.get(name)).filter(|said| seen.insert(*said));
+        let mut levels: Vec<Value> = said.map(|said| label::level(name, said)).collect();
+        if let Some(numbers) = levels.iter().map(|l| Some(number(l)?.0)).collect::<Option<Vec<f64>>>() {
+            let mut order: Vec<(f64, Value)> = numbers.into_iter().zip(levels).collect();
+            order.sort_by(|a, b| a.0.total_cmp(&b.0));
+            levels = order.into_iter().map(|(_, level)| level).collect();
+        }
+        levels
     }
 
     /// Where a metric's values in these cells come from; several where they are mixed.

@@ -116,19 +116,25 @@ fn mean(values: &[f64]) -> f64 {
 fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
     let cells: BTreeSet<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
     let list: Vec<usize> = cells.iter().copied().collect();
+    let troubles = units.iter().flat_map(|unit| {
+        unit.cells.iter().filter_map(|cell| Some((*cell, trouble(view, metric, &unit.labels, *cell)?)))
+    });
+    let mut missing: Vec<(usize, String)> = troubles.collect();
+    missing.sort();
+    missing.dedup();
     let tried = |cell: &usize| !view.data.experiments[view.index].cells[*cell].attempts.is_empty();
     Datum {
         origins: view.data.origins(view.index, &list, metric),
-        missing: list.iter().filter_map(|cell| trouble(view, metric, *cell)).collect(),
+        missing: missing.into_iter().map(|(_, why)| why).collect(),
         run: list.iter().all(tried),
         values: ByBlock::new(),
     }
 }
 
 /// What keeps a cell's tries from counting, in words.
-fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
+fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<String> {
     let known = &view.data.experiments[view.index].cells[cell];
-    let values = view.data.values(view.index, cell, metric);
+    let values = view.data.labelled(view.index, cell, metric, labels);
     let tries = known.last.len();
     let counted = known.counted().count();
     let unfaithful = known.last.values().filter(|a| !super::data::faithful(a)).count();
@@ -151,7 +157,7 @@ fn trouble(view: &View, metric: &str, cell: usize) -> Option<String> {
         }
         () => return None,
     };
-    Some(format!("the cell at {} {why}", level::describe(known.levels)))
+    Some(format!("the cell at {} {why}", level::describe(&level::with(known.levels, labels))))
 }
 
 impl Datum {

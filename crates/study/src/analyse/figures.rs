@@ -1,6 +1,7 @@
 //! Figures, ready to draw.
 
 mod parts;
+mod steps;
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
@@ -10,9 +11,11 @@ use super::data::ByBlock;
 use super::datum::combine;
 use super::lookup::Lookup;
 use super::select::View;
+use super::summary::Asked;
 use super::{estimate, level};
 use crate::file::{DrawAs, FigureSpec};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
+use crate::label;
 
 /// Seconds, for the axis of stacked parts.
 const SECONDS: &str = "s";
@@ -23,6 +26,8 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
     let (kind, series) = match spec.kind {
         DrawAs::Lines => (FigureKind::Lines, drawing.series()),
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
+        DrawAs::Heat => (FigureKind::Heat, drawing.series()),
+        DrawAs::Waterfall => (FigureKind::Waterfall, drawing.steps()),
         DrawAs::Split => (FigureKind::Stacked, drawing.busiest()),
         DrawAs::Nodes => (FigureKind::Stacked, drawing.nodes()),
     };
@@ -33,6 +38,7 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         kind,
         x: drawing.x_axis(),
         y: drawing.y_axis(),
+        by: if spec.kind == DrawAs::Heat { words(&spec.series) } else { String::new() },
         series,
         marks: drawing.marks(),
     }
@@ -45,29 +51,49 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Each level of the series' factor as ran, with what was published beside it.
+    /// Each level of the series' factor as ran, of each metric, with what was published beside it.
     fn series(&self) -> Vec<Series> {
         let mut all = Vec::new();
-        for level in self.view.levels_of(&self.spec.series, &self.spec.at) {
-            let points: Vec<_> = self.across(&level, |at| self.point(at));
-            let origin = points.iter().map(|(_, origin)| *origin).max().unwrap_or(Origin::Measured);
-            let points: Vec<Point> = points.into_iter().map(|(point, _)| point).collect();
-            let printed = self.across(&level, |at| self.printed(at));
-            for (origin, points) in [(origin, points), (Origin::Published, printed)] {
-                if !points.is_empty() {
-                    all.push(Series { name: level.to_string(), group: String::new(), origin, points });
-                }
+        for level in self.told_apart() {
+            for metric in self.spec.metrics() {
+                let name = self.name(level.as_ref(), metric);
+                let points: Vec<_> = self.across(level.as_ref(), |at| self.point(metric, at));
+                let origin = points.iter().map(|(_, origin)| *origin).max().unwrap_or(Origin::Measured);
+                let points: Vec<Point> = points.into_iter().map(|(point, _)| point).collect();
+                all.push(Series { name, group: String::new(), origin, points });
             }
+            let printed = self.across(level.as_ref(), |at| self.printed(at));
+            let name = self.name(level.as_ref(), &self.spec.metric);
+            all.push(Series { name, group: String::new(), origin: Origin::Published, points: printed });
         }
+        all.retain(|series| !series.points.is_empty());
         all
     }
 
+    /// The levels that make the series; one that is none where only the metrics do.
+    fn told_apart(&self) -> Vec<Option<Value>> {
+        match self.spec.series.as_str() {
+            "" => vec![None],
+            series => self.view.levels_of(series, &self.spec.at).into_iter().map(Some).collect(),
+        }
+    }
+
+    /// What a series is called: its level, and where there are several metrics which.
+    fn name(&self, level: Option<&Value>, metric: &str) -> String {
+        let quantile = metric.rsplit_once(' ').map_or_else(|| words(metric), |(_, quantile)| quantile.into());
+        match level {
+            Some(level) if self.spec.also.is_empty() => level.to_string(),
+            Some(level) => format!("{level} {quantile}"),
+            None => quantile,
+        }
+    }
+
     /// `make` at every level across, in order.
-    fn across<T>(&self, series: &Value, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
-        let own = Levels::from([(self.spec.series.clone(), series.clone())]);
+    fn across<T>(&self, series: Option<&Value>, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
+        let own: Levels = series.map(|level| (self.spec.series.clone(), level.clone())).into_iter().collect();
         // Where one factor makes both, each of its levels is a series of one point.
         let both = self.spec.x == self.spec.series;
-        let here = self.places(&own).into_iter().filter(|at| !both || at.get(&self.spec.x) == Some(series));
+        let here = self.places(&own).into_iter().filter(|at| !both || at.get(&self.spec.x) == series);
         here.filter_map(|at| make(&at)).collect()
     }
 
@@ -79,8 +105,8 @@ impl Drawing<'_> {
         levels.into_iter().map(|level| level::with(&at, &x(level))).collect()
     }
 
-    fn point(&self, at: &Levels) -> Option<(Point, Origin)> {
-        let (y, origin) = value(self.view, &self.spec.metric, at, self.spec.relative_to.as_ref())?;
+    fn point(&self, metric: &str, at: &Levels) -> Option<(Point, Origin)> {
+        let (y, origin) = value(self.view, metric, at, self.spec.relative_to.as_ref())?;
         Some((self.placed(at, y)?, origin))
     }
 
@@ -131,15 +157,25 @@ impl Drawing<'_> {
         Axis { label: words(&self.spec.x), unit: unit.to_string(), scale: self.scale() }
     }
 
+    /// What is drawn, without the labels that it has throughout.
+    fn quantity(&self) -> String {
+        let metric = &self.spec.metric;
+        match metric.split_once('[') {
+            _ if !self.spec.also.is_empty() => words(Asked::new(metric).metric),
+            Some((name, rest)) => words(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
+            None => words(metric),
+        }
+    }
+
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
-            (_, DrawAs::Split | DrawAs::Nodes) => (words(&self.spec.metric), SECONDS.to_string()),
+            (_, kind) if kind.of_parts() => (words(&self.spec.metric), SECONDS.to_string()),
             (Some(base), _) => (
                 format!("{} over that of {}", words(&self.spec.metric), level::describe(base)),
                 "ratio".into(),
             ),
-            (None, _) => (words(&self.spec.metric), metric.unit),
+            (None, _) => (self.quantity(), metric.unit),
         };
         let scale = if self.logarithmic("y") { Scale::Log } else { Scale::Linear };
         Axis { label, unit, scale }
@@ -149,6 +185,14 @@ impl Drawing<'_> {
 /// What the cells at `at` showed, over those with the levels `base` put in
 /// where that is asked, and where it comes from.
 pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
+    let (values, origin) = by_block(view, metric, at, base)?;
+    let found = estimate::of(&values)?;
+    // What is computed is always the same: an interval would say nothing.
+    Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), ..found }, origin))
+}
+
+/// The same block by block.
+fn by_block(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(ByBlock, Origin)> {
     let units = view.units(at);
     let mut values: Vec<Rc<ByBlock>> = Vec::new();
     for unit in &units {
@@ -166,11 +210,10 @@ pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> O
     let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
     let cells: Vec<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
     let origin = view.data.origins(view.index, &cells, metric).last().copied()?;
-    let joined = combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64);
-    Some((estimate::of(&joined)?, origin))
+    Some((combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64), origin))
 }
 
-/// `run_time` as people read it.
+/// `run_time` as people read it; of a label in the place of a factor its name.
 pub fn words(name: &str) -> String {
-    name.replace('_', " ")
+    label::called(name).replace('_', " ")
 }

@@ -1,11 +1,13 @@
 //! Published numbers, in the terms of what stands beside them.
 
+use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use std::collections::BTreeMap;
 
-use super::level;
+use super::{estimate, level};
 use crate::catalogue::Catalogues;
 use crate::file::Published;
+use crate::findings::TableCell;
 use crate::published::published_id;
 
 /// Published numbers in base units; changes in percent as ratios.
@@ -24,6 +26,21 @@ impl Lookup<'_> {
     /// The number with that id.
     fn number(&self, id: &str) -> Option<f64> {
         Some(self.0.published(id)?.in_base_unit()?.0)
+    }
+
+    /// What is published under the id that `template` makes at levels `at`: a number in its base
+    /// unit, or the words in print.
+    pub fn as_printed(&self, template: &str, at: &Levels, spelt: &BTreeMap<String, String>) -> TableCell {
+        let found = published_id(template, at, spelt).and_then(|id| self.0.published(&id));
+        match found.map(|printed| (printed, printed.in_base_unit())) {
+            None => TableCell::Text("–".into()),
+            Some((printed, None)) => TableCell::Text(printed.in_words()),
+            Some((_, Some((value, unit)))) => TableCell::Number {
+                estimate: estimate::published(value),
+                unit: unit.to_string(),
+                origin: Origin::Published,
+            },
+        }
     }
 
     /// The number with the id that `template` makes at levels `at`. Where a ratio

@@ -47,8 +47,9 @@ use crate::samples::Run;
 
 pub(crate) use causes::TIME;
 pub use data::GIVE_UP_AFTER;
+pub(crate) use data::counts;
 pub(crate) use family::ALPHA;
-pub(crate) use summary::Asked;
+pub(crate) use summary::{Asked, summary};
 pub use words::counted;
 
 use data::Data;

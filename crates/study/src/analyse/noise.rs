@@ -58,9 +58,10 @@ impl<'a> Noise<'a> {
     /// The equal cells that tell the noise of `metric` in `experiment`: its own,
     /// else all that have the metric. None where no equal cells have it.
     pub fn about(&self, experiment: usize, metric: &str) -> Vec<Twins> {
-        let name = Asked::new(metric).metric;
+        let asked = Asked::new(metric);
         let has = |view: &&View| {
-            view.data.experiments[view.index].planned.metrics.iter().any(|planned| planned.name == name)
+            let planned = &view.data.experiments[view.index].planned.metrics;
+            planned.iter().any(|planned| planned.name == asked.metric) && tells(view, &asked)
         };
         let all: Vec<Twins> = self.views.iter().filter(has).flat_map(|view| twins(view, metric)).collect();
         let own = all.iter().any(|twins| twins.experiment == experiment);
@@ -76,6 +77,15 @@ impl<'a> Noise<'a> {
     pub fn measured(&self) -> impl Iterator<Item = (usize, &str)> {
         self.views.iter().filter_map(|view| Some((view.index, view.deciding_metric()?)))
     }
+}
+
+/// Whether any attempt that counts tells it: a workload may tell a metric only where it is asked to.
+/// As long as none counts, it may.
+fn tells(view: &View, asked: &Asked) -> bool {
+    let mut counted =
+        view.data.experiments[view.index].cells.iter().flat_map(|cell| cell.counted()).peekable();
+    counted.peek().is_none()
+        || counted.any(|(_, attempt)| attempt.readings.iter().any(|reading| asked.means(reading)))
 }
 
 fn twins(view: &View, metric: &str) -> Vec<Twins> {

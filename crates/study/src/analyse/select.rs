@@ -13,14 +13,17 @@ use super::data::{ByBlock, Data};
 use super::level::matches;
 use super::summary::Asked;
 use crate::file::{Experiment, Factor};
+use crate::label;
 
 /// Cells that stand for one combination: several only where a factor is optimised away.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
-    /// Its levels, without those optimised away.
+    /// Its levels, without those optimised away; those of labels in brackets.
     pub levels: Levels,
     /// Places in the plan.
     pub cells: Vec<usize>,
+    /// Which of their readings, by label.
+    pub labels: Levels,
 }
 
 /// One experiment's data with what the study says of its factors.
@@ -55,23 +58,31 @@ impl<'a> View<'a> {
 
     /// The combinations that have all the levels of `at`, in plan order.
     pub fn units(&self, at: &Levels) -> Vec<Unit> {
+        let (factors, labels) = label::split(at);
         let mut units: Vec<Unit> = Vec::new();
         for (index, cell) in self.data.experiments[self.index].cells.iter().enumerate() {
-            if !matches(cell.levels, at) {
+            if !matches(cell.levels, &factors) {
                 continue;
             }
             let mut levels = cell.levels.clone();
             levels.retain(|factor, _| at.contains_key(factor) || !self.optimised(factor));
+            levels.extend(at.iter().filter(|(name, _)| label::label(name).is_some()).map(own));
             match units.iter_mut().find(|unit| unit.levels == levels) {
                 Some(unit) => unit.cells.push(index),
-                None => units.push(Unit { levels, cells: vec![index] }),
+                None => units.push(Unit { levels, cells: vec![index], labels: labels.clone() }),
             }
         }
         units
     }
 
-    /// The levels of a factor in the cells that have all of `at`, as first met.
+    /// The levels of a factor in the cells that have all of `at`, as first met; or of a label
+    /// in its place.
     pub fn levels_of(&self, factor: &str, at: &Levels) -> Vec<Value> {
+        let at = &label::split(at).0;
+        if let Some(label) = label::label(factor) {
+            let cells: Vec<usize> = self.units(at).into_iter().flat_map(|unit| unit.cells).collect();
+            return self.data.levels_of_label(self.index, &cells, label);
+        }
         let mut levels: Vec<Value> = Vec::new();
         for cell in &self.data.experiments[self.index].cells {
             match cell.levels.get(factor) {
@@ -99,14 +110,18 @@ impl<'a> View<'a> {
 
     /// What a combination showed of a metric, block by block.
     pub fn values(&self, unit: &Unit, metric: &str) -> Rc<ByBlock> {
+        let of_cell = |cell: &usize| self.data.labelled(self.index, *cell, metric, &unit.labels);
         if let [only] = unit.cells.as_slice() {
-            return self.data.values(self.index, *only, metric);
+            return of_cell(only);
         }
         let lower = self.metric(metric).better != Better::Higher;
-        let variants: Vec<_> =
-            unit.cells.iter().map(|cell| self.data.values(self.index, *cell, metric)).collect();
+        let variants: Vec<_> = unit.cells.iter().map(of_cell).collect();
         Rc::new(at_the_best(&variants, lower))
     }
+}
+
+fn own((name, level): (&String, &Value)) -> (String, Value) {
+    (name.clone(), level.clone())
 }
 
 /// In each block the value of the variant that is best in the blocks of the other half.

@@ -16,6 +16,7 @@ use super::noise::BEYOND;
 use super::select::{View, at_the_best};
 use super::statement::{Reading, Scale};
 use crate::file::{Correlation, Order, Peak, Trend};
+use crate::label;
 
 /// Where a factor's levels stand for a trend: log₂ of those that are numbers
 /// above zero, else their places in a row.
@@ -32,6 +33,7 @@ fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
 
 /// What a slope is, in words.
 pub fn exponent(levels: &[Value], along: &str) -> String {
+    let along = label::called(along);
     match numbers(levels) {
         Some(_) => format!(" as the power of {along} that it follows"),
         None => format!(" doublings a step along {along}"),
@@ -59,12 +61,12 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
 
 /// The claim that a factor's levels ascend by `metric`.
 pub fn order(view: &View, order: &Order, at: &Levels) -> Put {
-    let one = |level: &Value| Levels::from([(order.factor.clone(), level.clone())]);
+    let at_one = |level: &Value| one(&order.factor, level);
     let steps = order.ascending.windows(2);
     steps_of(
         view,
         &order.metric,
-        steps.map(|pair| log_ratio(view, &order.metric, at, &one(&pair[1]), &one(&pair[0]))).collect(),
+        steps.map(|pair| log_ratio(view, &order.metric, at, &at_one(&pair[1]), &at_one(&pair[0]))).collect(),
     )
 }
 
@@ -82,13 +84,24 @@ pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
     let others = view
         .levels_of(&peak.along, at)
         .into_iter()
-        .filter(|level| !peak.among.iter().any(|claimed| level::same(claimed, level)));
+        .filter(|level| !peak.among.iter().any(|claimed| level::same(claimed, level)))
+        .filter(|level| happens(view, &peak.metric, &level::with(at, &one(&peak.along, level))));
     let leads = others.map(|level| {
         let other = datum(&level);
         let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
         Datum { values: lead, ..other }
     });
     steps_of(view, &peak.metric, leads.collect())
+}
+
+/// Whether the metric is ever above zero there: what never is leads nothing, and has no ratio.
+fn happens(view: &View, metric: &str, at: &Levels) -> bool {
+    let values = level_of(view, metric, at, false).values;
+    values.is_empty() || values.values().any(|value| *value > 0.0)
+}
+
+fn one(factor: &str, level: &Value) -> Levels {
+    Levels::from([(factor.to_string(), level.clone())])
 }
 
 fn steps_of(view: &View, metric: &str, steps: Vec<Datum>) -> Put {
@@ -160,7 +173,7 @@ pub fn by_level(view: &View, metric: &str, along: &str, at: &Levels) -> (Vec<Val
 
 /// Log `metric` at one level of a factor.
 fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
-    level_of(view, metric, &level::with(at, &Levels::from([(factor.to_string(), level.clone())])), true)
+    level_of(view, metric, &level::with(at, &one(factor, level)), true)
 }
 
 /// Blocks, and each datum's numbers in them.

@@ -9,8 +9,12 @@
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Observation, Reading};
+use crosstalk_core::value::Levels;
 use crosstalk_stats::quantile;
 use crosstalk_stats::warmup::{self, Warmup};
+
+use super::level::same;
+use crate::label;
 
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
@@ -31,12 +35,15 @@ pub struct Asked<'a> {
     pub share: bool,
     /// Labels that a reading must have, with their values.
     pub labels: Vec<(&'a str, &'a str)>,
+    /// The same, as levels: of labels that stand where factors do.
+    pub levels: Option<&'a Levels>,
 }
 
 impl<'a> Asked<'a> {
     /// Reads what a study writes.
     pub fn new(text: &'a str) -> Self {
-        let whole = |metric| Asked { metric, quantile: MEDIAN, share: false, labels: Vec::new() };
+        let whole =
+            |metric| Asked { metric, quantile: MEDIAN, share: false, labels: Vec::new(), levels: None };
         if let Some(metric) = text.strip_prefix("share ") {
             return Asked { share: true, ..whole(metric) };
         }
@@ -46,6 +53,12 @@ impl<'a> Asked<'a> {
             (0.0..=100.0).contains(&percent).then(|| Asked { quantile, ..whole(metric) })
         });
         asked.unwrap_or_else(|| whole(text)).labelled()
+    }
+
+    /// Of what is asked for, what has these labels.
+    pub fn at(mut self, levels: &'a Levels) -> Self {
+        self.levels = Some(levels);
+        self
     }
 
     /// Takes the labels from the end of the metric's name.
@@ -62,10 +75,16 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether a reading is of what is asked for.
-    fn means(&self, reading: &Reading) -> bool {
-        let has =
-            |(name, value): &(&str, &str)| reading.labels.get(*name).is_some_and(|found| found == value);
-        reading.metric == self.metric && self.labels.iter().all(has)
+    pub fn means(&self, reading: &Reading) -> bool {
+        let said = |name: &str| reading.labels.get(name);
+        let has = |(name, value): &(&str, &str)| said(name).is_some_and(|found| found == value);
+        reading.metric == self.metric
+            && self.labels.iter().all(has)
+            && self.levels.is_none_or(|levels| {
+                levels.iter().all(|(name, level)| {
+                    said(name).is_some_and(|found| same(&label::level(name, found), level))
+                })
+            })
     }
 }
 

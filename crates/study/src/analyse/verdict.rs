@@ -15,6 +15,7 @@ use super::words::{at, counted, list};
 use super::{attribution, causes, estimate, network, shape};
 use crate::catalogue::Catalogues;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
+use crate::label;
 use crate::number::{self, percent};
 use crate::predicate::Predicate;
 
@@ -220,5 +221,5 @@ fn place_of_peak(view: &View, metric: &str, along: &str, levels: &Levels) -> Str
     let named: Vec<String> =
         peak::confidence_set(&rows, ALPHA).into_iter().map(|place| among[place].to_string()).collect();
     let verb = if named.len() == 1 { "is" } else { "may be" };
-    format!("{metric} {verb} greatest at {along} {}{}", list(&named), at(levels))
+    format!("{metric} {verb} greatest at {} {}{}", label::called(along), list(&named), at(levels))
 }

@@ -2,6 +2,7 @@
 
 use crate::analyse::counted;
 use crate::file::{Claim, Experiment, Study};
+use crate::label::label;
 use crate::predicate::{Predicate, margin};
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
@@ -52,7 +53,7 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
                 .at(study.written.at(&format!("{path}.{key}")))
                 .remedy("name another one"));
         }
-        super::levels(study, experiment, &claim.at, &format!("{path}.where"))?;
+        super::places(study, experiment, &claim.at, &format!("{path}.where"))?;
         names(study, experiment, claim, path)?;
     }
     Ok(())
@@ -61,31 +62,43 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
 /// The factors and levels that the statement itself names.
 fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
     if let Some(ratio) = &claim.ratio {
-        super::levels(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
-        super::levels(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+        super::places(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
+        super::places(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
     }
     if let Some(sides) = claim.correlation.as_ref().and_then(|correlation| correlation.ratio.as_ref()) {
-        super::levels(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
-        super::levels(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
+        super::places(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
+        super::places(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
     }
     if let Some(trend) = &claim.trend {
-        super::factor(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
+        super::axis(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
     }
     if let Some(order) = &claim.order {
         let path = format!("{path}.order");
-        super::factor(study, experiment, &order.factor, &format!("{path}.factor"))?;
-        for (number, level) in order.ascending.iter().enumerate() {
-            super::level(study, experiment, &order.factor, level, &format!("{path}.ascending.{number}"))?;
-        }
+        super::axis(study, experiment, &order.factor, &format!("{path}.factor"))?;
+        named(study, experiment, &order.factor, &order.ascending, &format!("{path}.ascending"))?;
     }
     if let Some(peak) = &claim.peak {
         let path = format!("{path}.peak");
-        super::factor(study, experiment, &peak.along, &format!("{path}.along"))?;
-        for (number, level) in peak.among.iter().enumerate() {
-            super::level(study, experiment, &peak.along, level, &format!("{path}.among.{number}"))?;
-        }
+        super::axis(study, experiment, &peak.along, &format!("{path}.along"))?;
+        named(study, experiment, &peak.along, &peak.among, &format!("{path}.among"))?;
     }
     Ok(())
+}
+
+/// The levels in a row of a factor; what a label's are, only a run can tell.
+fn named(
+    study: &Study,
+    experiment: &Experiment,
+    factor: &str,
+    levels: &[Value],
+    path: &str,
+) -> Result<(), Fault> {
+    if label(factor).is_some() {
+        return Ok(());
+    }
+    levels.iter().enumerate().try_for_each(|(number, level)| {
+        super::level(study, experiment, factor, level, &format!("{path}.{number}"))
+    })
 }
 
 /// There are data that make it true and data that make it false; else the key that is wrong.

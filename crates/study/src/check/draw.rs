@@ -1,7 +1,7 @@
 //! Figures, tables and the headline against the experiments they show.
 
 use crate::analyse::level;
-use crate::file::{DrawAs, Experiment, FigureSpec, Study};
+use crate::file::{DrawAs, Experiment, FigureSpec, Study, TableSpec};
 use crate::published::placeholders;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -9,41 +9,82 @@ use crosstalk_core::value::Levels;
 
 pub(super) fn check(study: &Study) -> Result<(), Fault> {
     headline(study)?;
-    for (name, figure) in &study.figure {
-        let path = format!("figure.{name}");
-        let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
-        super::factor(study, experiment, &figure.x, &format!("{path}.x"))?;
-        series(study, experiment, figure, &format!("{path}.series"))?;
-        if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
-            return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
-        }
-        marks(figure).map_err(|(name, fault)| fault.at(study.written.at(&format!("{path}.marks.{name}"))))?;
-        cells(study, experiment, &figure.at, figure.relative_to.as_ref(), &path)?;
-        template(study, experiment, figure.published.as_deref(), &path)?;
-    }
-    for (name, table) in &study.table {
-        let path = format!("table.{name}");
-        let experiment = super::find(study, &table.experiment, &format!("{path}.experiment"))?;
-        super::factor(study, experiment, &table.rows, &format!("{path}.rows"))?;
-        super::factor(study, experiment, &table.columns, &format!("{path}.columns"))?;
-        cells(study, experiment, &table.at, table.relative_to.as_ref(), &path)?;
-        template(study, experiment, table.published.as_deref(), &path)?;
-    }
-    Ok(())
+    study.figure.iter().try_for_each(|(name, spec)| figure(study, &format!("figure.{name}"), spec))?;
+    study.table.iter().try_for_each(|(name, spec)| table(study, &format!("table.{name}"), spec))
 }
 
-/// What tells bars and lines apart: a factor, or the nodes themselves.
+fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
+    let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
+    across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
+    series(study, experiment, figure, &format!("{path}.series"))?;
+    if figure.kind.of_parts() && !figure.also.is_empty() {
+        return Err(Fault::usage("the parts of the time stand alone")
+            .at(study.written.at(&format!("{path}.also")))
+            .remedy("leave `also` out"));
+    }
+    if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
+        return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
+    }
+    marks(figure).map_err(|(name, fault)| fault.at(study.written.at(&format!("{path}.marks.{name}"))))?;
+    cells(study, experiment, &figure.at, figure.relative_to.as_ref(), path)?;
+    template(study, experiment, figure.published.as_deref(), path)
+}
+
+/// What parts of the time are drawn along is a factor: a cell has them once.
+fn across(
+    study: &Study,
+    experiment: &Experiment,
+    figure: &FigureSpec,
+    name: &str,
+    path: &str,
+) -> Result<(), Fault> {
+    match figure.kind.of_parts() {
+        true => super::factor(study, experiment, name, path),
+        false => super::axis(study, experiment, name, path),
+    }
+}
+
+/// What tells bars and lines apart: a factor, the metrics, or the nodes themselves.
 fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &str) -> Result<(), Fault> {
     match (figure.kind, figure.series.is_empty()) {
         (DrawAs::Nodes, true) => Ok(()),
         (DrawAs::Nodes, false) => Err(Fault::usage("the bars of a figure of nodes are the nodes")
             .at(study.written.at(path))
             .remedy("leave `series` out")),
+        (_, true) if !figure.also.is_empty() => Ok(()),
         (_, true) => Err(Fault::usage("missing `series`")
             .at(study.written.at(path))
             .remedy("name the factor whose levels are told apart")),
-        (_, false) => super::factor(study, experiment, &figure.series, path),
+        (_, false) => across(study, experiment, figure, &figure.series, path),
     }
+}
+
+fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
+    let experiment = super::find(study, &table.experiment, &format!("{path}.experiment"))?;
+    if !table.rows.is_empty() {
+        super::axis(study, experiment, &table.rows, &format!("{path}.rows"))?;
+    }
+    let both =
+        Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.written.at(path));
+    match (table.metric.is_empty(), table.columns.is_empty(), table.column.is_empty()) {
+        (false, false, true) => super::axis(study, experiment, &table.columns, &format!("{path}.columns"))?,
+        (true, true, false) => {}
+        _ => return Err(both.remedy("give a metric and the factor across, or each column by itself")),
+    }
+    for (place, column) in table.column.iter().enumerate() {
+        let path = format!("{path}.column.{place}");
+        if column.metric.is_some() == column.published.is_some() {
+            return Err(Fault::usage(format!(
+                "expected a metric or published values in column `{}`",
+                column.title
+            ))
+            .at(study.written.at(&path))
+            .remedy("give one of: metric, published"));
+        }
+        template(study, experiment, column.published.as_deref(), &path)?;
+    }
+    cells(study, experiment, &table.at, table.relative_to.as_ref(), path)?;
+    template(study, experiment, table.published.as_deref(), path)
 }
 
 /// Every mark has a place on a numeric axis.
@@ -84,9 +125,9 @@ fn cells(
     relative_to: Option<&Levels>,
     path: &str,
 ) -> Result<(), Fault> {
-    super::levels(study, experiment, at, &format!("{path}.where"))?;
+    super::places(study, experiment, at, &format!("{path}.where"))?;
     relative_to
-        .map_or(Ok(()), |levels| super::levels(study, experiment, levels, &format!("{path}.relative_to")))
+        .map_or(Ok(()), |levels| super::places(study, experiment, levels, &format!("{path}.relative_to")))
 }
 
 /// Every `{factor}` of a template is a factor.

@@ -6,6 +6,7 @@ mod draw;
 mod experiment;
 
 use crate::file::{Experiment, OnEngine, Quick, Study};
+use crate::label::{label, split};
 use crate::plan::place;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -114,6 +115,11 @@ fn factor(study: &Study, experiment: &Experiment, name: &str, path: &str) -> Res
     Err(unknown("factor", name, experiment.factors.keys().map(String::as_str)).at(study.written.at(path)))
 }
 
+/// The factor that the key at `path` names, or the label of readings in its place.
+fn axis(study: &Study, experiment: &Experiment, name: &str, path: &str) -> Result<(), Fault> {
+    if label(name).is_some() { Ok(()) } else { factor(study, experiment, name, path) }
+}
+
 /// The level that the key at `path` names. Levels that only the host or an
 /// earlier result can tell are not checked.
 fn level(study: &Study, experiment: &Experiment, name: &str, value: &Value, path: &str) -> Result<(), Fault> {
@@ -126,6 +132,11 @@ fn level(study: &Study, experiment: &Experiment, name: &str, value: &Value, path
     Err(Fault::usage(format!("factor `{name}` has no level `{value}`"))
         .at(study.written.at(path))
         .remedy(format!("one of: {}", known.join(", "))))
+}
+
+/// Every level that the table at `path` names; what a label's are, only a run can tell.
+fn places(study: &Study, experiment: &Experiment, at: &Levels, path: &str) -> Result<(), Fault> {
+    levels(study, experiment, &split(at).0, path)
 }
 
 /// Every level that the table at `path` names.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Where it names a metric, `latency p99` is a percentile of one, and `share time_wait` the share
 /// that this part has in the time of the node that has the most to do; of readings with labels
-/// `stage_time[stage=wake-up, way=there, band=p50]` are those that have these.
+/// `stage_time[stage=wake-up, way=there, band=p50]` are those that have these. Where it names a
+/// factor, `[stage]` is what the readings' label `stage` tells apart within one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What to draw.
+/// What to draw. Where it names a factor, `[stage]` is what the readings' label `stage` tells
+/// apart within one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
@@ -19,13 +20,16 @@ pub struct FigureSpec {
     pub order: u32,
     /// The experiment.
     pub experiment: String,
-    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), or `nodes` (the same at every node).
+    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), `nodes` (the same at every node), `waterfall` (steps, each from where the one before ended) or `heat` (a field for every two levels).
     pub kind: DrawAs,
     /// The metric; for `split` and `nodes` the common prefix of its parts (`time`).
     pub metric: String,
-    /// The factor across.
+    /// Further metrics of the same unit, drawn as series of their own: `["latency p99"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// The factor across; of a waterfall its steps.
     pub x: String,
-    /// The factor that makes the series; none for `nodes`, where every node has a bar.
+    /// The factor that makes the series, of `heat` the rows; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub series: String,
     /// Levels it is drawn at.
@@ -48,6 +52,13 @@ pub struct FigureSpec {
     pub published_as: BTreeMap<String, String>,
 }
 
+impl FigureSpec {
+    /// Everything it draws.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.metric).chain(&self.also).map(String::as_str)
+    }
+}
+
 /// How a figure is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -60,9 +71,21 @@ pub enum DrawAs {
     Split,
     /// Stacked parts of the time, a bar a node.
     Nodes,
+    /// For each series a bar a step, from where the one before ended, and one for all.
+    Waterfall,
+    /// A field for each place across and each series, the darker the more.
+    Heat,
 }
 
-/// What to tabulate: a row for each level of one factor, a column for each of another.
+impl DrawAs {
+    /// Whether it is made of the parts of nodes' time.
+    pub fn of_parts(self) -> bool {
+        matches!(self, DrawAs::Split | DrawAs::Nodes)
+    }
+}
+
+/// What to tabulate: a row for each level of one factor, a column for each of another, or those
+/// that are listed. Where it names a factor, `[stage]` is a label of the readings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
@@ -76,12 +99,18 @@ pub struct TableSpec {
     pub order: u32,
     /// The experiment.
     pub experiment: String,
-    /// The metric.
+    /// The metric, where the columns are levels.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
-    /// The factor down.
+    /// The factor down; one row where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rows: String,
     /// The factor across.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub columns: String,
+    /// Columns of different kinds, in the place of `metric` and `columns`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub column: Vec<ColumnSpec>,
     /// Levels it is made at.
     #[serde(default, rename = "where")]
     pub at: Levels,
@@ -94,4 +123,18 @@ pub struct TableSpec {
     /// Levels that the ids spell otherwise: `{ kosmos-srio = "kosmos" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_as: BTreeMap<String, String>,
+}
+
+/// One column of a table: a metric, or published values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSpec {
+    /// Its head.
+    pub title: String,
+    /// What was found of this metric;
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// or ids of published values, with `{factor}` for levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
 }

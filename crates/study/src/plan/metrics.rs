@@ -5,7 +5,7 @@ use super::PlannedExperiment;
 use super::cells::combine;
 use crate::analyse::{Asked, TIME};
 use crate::catalogue::Catalogues;
-use crate::file::{Claim, DrawAs, Published, Study};
+use crate::file::{Claim, Published, Study};
 use crate::published::{placeholders, published_id};
 use crosstalk_core::Fault;
 use crosstalk_core::name::{nearest, unknown};
@@ -36,17 +36,20 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
     }
     for (name, figure) in &study.figure {
         let path = format!("figure.{name}.metric");
-        match figure.kind {
-            DrawAs::Split | DrawAs::Nodes => {
-                parts(study, planned, &figure.experiment, &figure.metric, &path)?
-            }
-            DrawAs::Lines | DrawAs::Bars => {
-                reported(study, planned, &figure.experiment, &figure.metric, &path)?
-            }
+        if figure.kind.of_parts() {
+            parts(study, planned, &figure.experiment, &figure.metric, &path)?;
+            continue;
+        }
+        for metric in figure.metrics() {
+            reported(study, planned, &figure.experiment, metric, &path)?;
         }
     }
     for (name, table) in &study.table {
-        reported(study, planned, &table.experiment, &table.metric, &format!("table.{name}.metric"))?;
+        let path = format!("table.{name}.metric");
+        let listed = table.column.iter().filter_map(|column| column.metric.as_deref());
+        for metric in listed.chain(Some(table.metric.as_str()).filter(|metric| !metric.is_empty())) {
+            reported(study, planned, &table.experiment, metric, &path)?;
+        }
     }
     Ok(())
 }
@@ -128,8 +131,13 @@ pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fa
     let figures = study.figure.iter().map(|(name, figure)| {
         (format!("figure.{name}"), &figure.experiment, &figure.published, &figure.published_as)
     });
-    let tables = study.table.iter().map(|(name, table)| {
-        (format!("table.{name}"), &table.experiment, &table.published, &table.published_as)
+    let tables = study.table.iter().flat_map(|(name, table)| {
+        let own = std::iter::once((format!("table.{name}"), &table.published));
+        let listed = table.column.iter().enumerate();
+        let listed =
+            listed.map(move |(place, column)| (format!("table.{name}.column.{place}"), &column.published));
+        own.chain(listed)
+            .map(move |(path, template)| (path, &table.experiment, template, &table.published_as))
     });
     for (path, experiment, template, spelt) in figures.chain(tables) {
         let Some(template) = template else { continue };

@@ -108,7 +108,7 @@ const APPLICATION: &[(&str, &str, Better)] = &[
     ("time_serialise", "s", Neither),
 ];
 
-const MOCKS: [Mock; 16] = [
+const MOCKS: [Mock; 20] = [
     Mock {
         name: "stream",
         timing: Virtual,
@@ -147,23 +147,67 @@ const MOCKS: [Mock; 16] = [
     Mock {
         name: "path",
         timing: Real,
-        parameters: named!["technology"],
+        parameters: named!["interconnect", "size", "utilisation"],
         nodes: 1,
-        metrics: &[("end_to_end", "s", Lower)],
+        metrics: &[
+            ("end_to_end", "s", Lower),
+            ("end_to_end_most", "s", Lower),
+            ("unexplained", "%", Lower),
+            ("part", "s", Neither),
+        ],
     },
     Mock {
         name: "pcie",
         timing: Real,
-        parameters: named!["device"],
+        parameters: named!["device", "duration"],
         nodes: 1,
-        metrics: &[("access_time", "s", Lower)],
+        metrics: &[("access_time", "s", Lower), ("call_time", "s", Lower)],
     },
     Mock {
-        name: "ping",
+        name: "memory",
         timing: Real,
-        parameters: named!["transport", "wait", "size"],
+        parameters: named!["size", "duration"],
+        nodes: 1,
+        metrics: &[("load_time", "s", Lower)],
+    },
+    Mock {
+        name: "cores",
+        timing: Real,
+        parameters: named!["cpus"],
+        nodes: 1,
+        metrics: &[("hand_over", "s", Lower)],
+    },
+    Mock {
+        name: "kernel",
+        timing: Real,
+        parameters: named!["duration"],
+        nodes: 1,
+        metrics: &[
+            ("system_call", "s", Lower),
+            ("timer", "s", Lower),
+            ("wake_up", "s", Lower),
+            ("scheduling", "s", Lower),
+        ],
+    },
+    Mock {
+        name: "latency",
+        timing: Real,
+        parameters: named!["transport", "mode", "size", "pin", "duration", "stages"],
         nodes: 2,
-        metrics: &[("one_way", "s", Lower)],
+        metrics: &[
+            ("round_trip", "s", Lower),
+            ("one_way", "s", Lower),
+            ("stage_time", "s", Neither),
+            ("matched", "%", Neither),
+            ("unexplained", "%", Lower),
+        ],
+    },
+    Mock {
+        name: "load",
+        timing: Real,
+        parameters: named!["transport", "mode", "rate", "pin", "duration"],
+        nodes: 2,
+        metrics: &[("latency", "s", Lower)],
     },
     Mock {
         name: "users",

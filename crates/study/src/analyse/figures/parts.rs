@@ -27,7 +27,10 @@ impl Drawing<'_> {
             self.split(at, place, &causes::busiest(self.view.data, &[place], &self.prefix())?)
         };
         let levels = self.view.levels_of(&self.spec.series, &self.spec.at);
-        levels.iter().flat_map(|level| self.stack(&level.to_string(), self.across(level, split))).collect()
+        levels
+            .iter()
+            .flat_map(|level| self.stack(&level.to_string(), self.across(Some(level), split)))
+            .collect()
     }
 
     /// A bar a node, with the parts of its time, at every place across.

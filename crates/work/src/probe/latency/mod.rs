@@ -17,8 +17,8 @@
 //! | `warm_up` | messages | discarded from the beginning: half of them where no steady state was found (label `settled`) |
 //! | `own_overhead` | s | what timing one message costs: clock and record |
 //! | `stage_time` | s | where asked for: mean time in a stage, of the messages in a band of the round trip; labels `stage`, `way` (`there`, `back`), `band` (`all`, `p50`, `p99`) |
-//! | `matched` | ratio | of the messages, those that the kernel was seen to handle from end to end |
-//! | `unexplained` | ratio | of their round trips, what lies around a time that makes no sense; label `band` |
+//! | `matched` | share | of the messages, those that the kernel was seen to handle from end to end |
+//! | `unexplained` | share | of their round trips, what lies around a time that makes no sense; label `band` |
 
 mod echo;
 mod outcome;
@@ -68,8 +68,8 @@ fn metrics() -> Vec<Metric> {
         Metric::new("lost", "ratio", Better::Lower),
         Metric::new("warm_up", "messages", Better::Neither),
         Metric::new("stage_time", "s", Better::Neither),
-        Metric::new("matched", "ratio", Better::Neither),
-        Metric::new("unexplained", "ratio", Better::Lower),
+        Metric::new("matched", "%", Better::Neither),
+        Metric::new("unexplained", "%", Better::Lower),
         Metric::new("own_overhead", "s", Better::Neither),
     ]
 }
