@@ -11,19 +11,26 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CLANG");
     let out = env::var("OUT_DIR").expect("cargo says where to");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
-    let object = Path::new(&out).join("stages.o");
-    let compiled = Command::new(&clang)
-        .args(["-target", "bpf", "-O2", "-g", "-Wall", "-Werror", "-c", "bpf/stages.bpf.c", "-o"])
-        .arg(&object)
+    for program in ["stages", "service"] {
+        compile(&clang, program, &Path::new(&out).join(format!("{program}.o")));
+    }
+}
+
+/// `bpf/NAME.bpf.c` as an object.
+fn compile(clang: &str, program: &str, object: &Path) {
+    let source = format!("bpf/{program}.bpf.c");
+    let compiled = Command::new(clang)
+        .args(["-target", "bpf", "-O2", "-g", "-Wall", "-Werror", "-c", &source, "-o"])
+        .arg(object)
         .status();
     match compiled {
         Ok(status) if status.success() => {}
-        Ok(status) => panic!("{clang} ended with {status} on bpf/stages.bpf.c"),
+        Ok(status) => panic!("{clang} ended with {status} on {source}"),
         // No clang: an empty object stands for none. Something that is never there has always
         // changed, so that it is looked for again with the next build.
         Err(_) => {
             println!("cargo::rerun-if-changed=bpf/no-clang");
-            fs::write(&object, []).expect("writes");
+            fs::write(object, []).expect("writes");
         }
     }
 }

@@ -26,8 +26,6 @@ enum stamp {
 #define RECORDS (1 << 16)
 #define THERE 0
 #define BACK 1
-#define UDP 17
-#define TCP 6
 
 struct record {
 	u64 number; /* of the message, plus one; zero: none */
@@ -65,8 +63,6 @@ struct {
 	MAP_VALUE(struct state);
 } states SEC(".maps");
 
-#define INLINE static __attribute__((always_inline)) inline
-
 INLINE struct state *the_state(void)
 {
 	u32 zero = 0;
@@ -77,16 +73,6 @@ INLINE struct record *record_of(u64 number)
 {
 	u32 place = number & (RECORDS - 1);
 	return bpf_map_lookup_elem(&records, &place);
-}
-
-INLINE u16 big16(const u8 *bytes)
-{
-	return (u16)bytes[0] << 8 | bytes[1];
-}
-
-INLINE u32 big32(const u8 *bytes)
-{
-	return (u32)bytes[0] << 24 | (u32)bytes[1] << 16 | (u32)bytes[2] << 8 | bytes[3];
 }
 
 struct found {

@@ -7,4 +7,5 @@
 //! descriptors.
 
 mod object;
+pub mod service;
 pub mod stages;

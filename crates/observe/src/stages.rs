@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use std::net::SocketAddr;
 
-use crate::object::{STAGES, attach, failed, load};
+use crate::object::{STAGES, attach, failed, load, map, map_mut};
 
 pub use crate::object::need;
 
@@ -191,7 +191,7 @@ impl Tracer {
             current: [0; 2],
             phase: [0; 2],
         };
-        let map = programs.map_mut("states").ok_or_else(|| Fault::environment("there is no map `states`"))?;
+        let map = map_mut(&mut programs, "states")?;
         let mut states: Array<_, State> = map.try_into().map_err(|e| failed("use the map `states`", &e))?;
         states.set(0, state, 0).map_err(|e| failed("write the map `states`", &e))?;
         for tracepoint in Stamp::TRACEPOINTS {
@@ -205,10 +205,8 @@ impl Tracer {
     /// # Errors
     /// An environment fault where the kernel does not give them.
     pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-        let map =
-            self.programs.map("records").ok_or_else(|| Fault::environment("there is no map `records`"))?;
         let records: Array<&MapData, Raw> =
-            map.try_into().map_err(|e| failed("use the map `records`", &e))?;
+            map(&self.programs, "records")?.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(RECORDS)..before {
             let raw = records

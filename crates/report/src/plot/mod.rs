@@ -11,7 +11,7 @@ mod rows;
 mod scale;
 mod stacked;
 mod strip;
-mod svg;
+pub(crate) mod svg;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
