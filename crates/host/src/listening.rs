@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn only_listening_sockets_count() {
         assert_eq!(parse(TABLE), BTreeSet::from([Listener { port: 6379, inode: 4711 }]));
-        let six = TABLE.replace("0100007F:18EB 00000000", "00000000000000000000000001000000:18EB 0000000000000000");
+        let six =
+            TABLE.replace("0100007F:18EB 00000000", "00000000000000000000000001000000:18EB 0000000000000000");
         assert_eq!(parse(&six), parse(TABLE));
     }
 

@@ -30,7 +30,10 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
                 .iter()
                 .map(|w| (format!("workload {}", w.name()), w.needs(&Params::default()))),
         )
-        .chain([("engine spark".to_string(), crosstalk_work::engine::spark::needs())])
+        .chain([
+            ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
+            ("trace".to_string(), crosstalk_work::trace::needs()),
+        ])
         .collect();
     for (part, needs) in &needs {
         out.say(&format!("{part}:"));

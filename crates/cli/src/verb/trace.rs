@@ -26,13 +26,13 @@ const SHORTEST: f64 = 0.1;
 pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let duration = duration(&args.duration)?;
+    check()?;
+    let asked = Asked { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
+    let service = find(&asked)?;
     // What is written when it is over must have its place before it begins.
     for file in [&args.html, &args.perfetto, &args.out].into_iter().flatten() {
         write(file, "")?;
     }
-    check()?;
-    let asked = Asked { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
-    let service = find(&asked)?;
     let bar = bar(duration, &service, out);
     let traced = trace(&service, duration, &interrupted, &mut |progress| show(&bar, progress))?;
     bar.finish_and_clear();

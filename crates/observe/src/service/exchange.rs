@@ -226,7 +226,18 @@ mod tests {
         let client = "::ffff:10.1.2.3".parse::<Ipv6Addr>().expect("an address").octets();
         let key = Key { client, server: 0, client_port: 40_000, server_port: 6379 };
         let at = [0; STAMPS];
-        Raw { key, at, off: 0, reader: 7, asker: 0, packets: 1, cpu: 1, queue: 0, read_cpu: 0, unused: [0; 3] }
+        Raw {
+            key,
+            at,
+            off: 0,
+            reader: 7,
+            asker: 0,
+            packets: 1,
+            cpu: 1,
+            queue: 0,
+            read_cpu: 0,
+            unused: [0; 3],
+        }
     }
 
     #[test]

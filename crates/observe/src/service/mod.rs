@@ -131,8 +131,7 @@ impl Tracer {
             map(&self.programs, "counts")?.try_into().map_err(|e| failed("use the map `counts`", &e))?;
         let mut found = Counts::default();
         for count in Count::ALL {
-            let by_cpu =
-                counts.get(&(count as u32), 0).map_err(|e| failed("read the map `counts`", &e))?;
+            let by_cpu = counts.get(&(count as u32), 0).map_err(|e| failed("read the map `counts`", &e))?;
             found.0[count as usize] = by_cpu.iter().sum();
         }
         Ok(found)
@@ -178,15 +177,12 @@ fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(
         ports[usize::from(port >> 6)] |= 1 << (port & 63);
     }
     let some = u32::from(!target.processes.is_empty());
-    let config =
-        Config { namespace: target.namespace, some, sends: u32::from(sees_sends), unused: 0, ports };
-    let mut configs: Array<_, Config> = map_mut(programs, "configs")?
-        .try_into()
-        .map_err(|e| failed("use the map `configs`", &e))?;
+    let config = Config { namespace: target.namespace, some, sends: u32::from(sees_sends), unused: 0, ports };
+    let mut configs: Array<_, Config> =
+        map_mut(programs, "configs")?.try_into().map_err(|e| failed("use the map `configs`", &e))?;
     configs.set(0, config, 0).map_err(|e| failed("write the map `configs`", &e))?;
-    let mut members: HashMap<_, u32, u32> = map_mut(programs, "members")?
-        .try_into()
-        .map_err(|e| failed("use the map `members`", &e))?;
+    let mut members: HashMap<_, u32, u32> =
+        map_mut(programs, "members")?.try_into().map_err(|e| failed("use the map `members`", &e))?;
     for process in &target.processes {
         members.insert(process, 1, 0).map_err(|e| {
             failed("write the map `members`", &e).remedy("trace by port where there are over 1,024 processes")

@@ -54,7 +54,10 @@ fn cost(cost: &Cost) -> String {
             share(cpus),
             human(cost.counted_seconds, "s")
         ),
-        _ => "our programs' was not counted: no request came meanwhile".into(),
+        (.., Some(cpus)) => {
+            format!("our programs took {} of one CPU, and no request came meanwhile", share(cpus))
+        }
+        _ => "our programs' could not be counted (it takes CAP_SYS_ADMIN and Linux 5.8)".into(),
     };
     format!("{programs}; reading the records {} of one", share(cost.reader_cpus))
 }
@@ -121,7 +124,12 @@ mod tests {
             accounts: vec![account],
             taken_in: vec![place(None), place(Some(3))],
             read_on: vec![place(None)],
-            cost: Cost { runs_a_request: Some(20.0), ..Cost::default() },
+            cost: Cost {
+                runs_a_request: Some(20.0),
+                seconds_a_request: Some(2e-6),
+                kernel_cpus: Some(0.03),
+                ..Cost::default()
+            },
             remarks: vec!["a remark".into()],
         }
     }
@@ -129,10 +137,7 @@ mod tests {
     #[test]
     fn the_headline_says_who_and_how_much() {
         let said = headline(&traced());
-        assert_eq!(
-            said,
-            "<redis> (42), TCP port 6379, for 10.0 s: 123,457 requests, > 99.99 % followed"
-        );
+        assert_eq!(said, "<redis> (42), TCP port 6379, for 10.0 s: 123,457 requests, > 99.99 % followed");
         let nobody = Trace { service: vec![], ports: vec![1, 2], ..traced() };
         assert!(headline(&nobody).starts_with("TCP ports 1, 2, for"));
     }
@@ -140,6 +145,14 @@ mod tests {
     #[test]
     fn the_most_comes_first() {
         assert!(top(&traced().accounts[0]).starts_with("service, on a CPU (server) 70.0 %, send"));
+    }
+
+    #[test]
+    fn the_cost_is_told_or_why_not() {
+        assert!(cost(&traced().cost).contains("20.0 runs of our programs and 2.00 µs a request"));
+        let idle = Cost { kernel_cpus: Some(0.01), ..Cost::default() };
+        assert!(cost(&idle).contains("no request came"));
+        assert!(cost(&Cost::default()).contains("could not be counted"));
     }
 
     #[test]

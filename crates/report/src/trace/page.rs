@@ -14,16 +14,21 @@ const OWN_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: r
 /// The page.
 pub fn page(trace: &Trace) -> String {
     let title = headline(trace);
-    let ended = trace.ended.as_deref().map_or(String::new(), |why| {
-        format!(r#"<p class="badge open">ended early: {}</p>"#, Text(why))
-    });
+    let ended = trace
+        .ended
+        .as_deref()
+        .map_or(String::new(), |why| format!(r#"<p class="badge open">ended early: {}</p>"#, Text(why)));
     let accounts: String = trace.accounts.iter().enumerate().map(|(i, a)| account(a, i)).collect();
     let remarks: String = trace.remarks.iter().map(|r| format!("<li>{}</li>", Prose(r))).collect();
     let sections = [
         section("places", "Which CPU, which queue", &places(trace)),
         section("counts", "What was not followed, and what else was counted", &counts(trace)),
         section("cost", "What tracing took", &format!("<p>{}</p>", Prose(&cost(&trace.cost)))),
-        section("notes", "Before you believe it", &if remarks.is_empty() { remarks } else { format!("<ul>{remarks}</ul>") }),
+        section(
+            "notes",
+            "Before you believe it",
+            &if remarks.is_empty() { remarks } else { format!("<ul>{remarks}</ul>") },
+        ),
     ];
     format!(
         r#"<!DOCTYPE html>
@@ -62,7 +67,8 @@ fn section(id: &str, title: &str, body: &str) -> String {
     if body.is_empty() {
         return String::new();
     }
-    format!(r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{title}</h2>{body}</section>"#) + "\n"
+    format!(r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{title}</h2>{body}</section>"#)
+        + "\n"
 }
 
 fn account(account: &Account, number: usize) -> String {
@@ -121,12 +127,20 @@ fn places(trace: &Trace) -> String {
     };
     let taken_in = trace.taken_in.iter().map(|place| row("taken in on", place));
     let rows: String = taken_in.chain(trace.read_on.iter().map(|place| row("read on", place))).collect();
-    if rows.is_empty() { rows } else { table("Requests by place", &["", "queue", "share", "p50", "p99"], &rows) }
+    if rows.is_empty() {
+        rows
+    } else {
+        table("Requests by place", &["", "queue", "share", "p50", "p99"], &rows)
+    }
 }
 
 fn counts(trace: &Trace) -> String {
     let row = |tally: &Tally| {
-        format!(r#"<tr><th scope="row">{}</th><td class="n">{}</td></tr>"#, Text(&tally.what), grouped(tally.count))
+        format!(
+            r#"<tr><th scope="row">{}</th><td class="n">{}</td></tr>"#,
+            Text(&tally.what),
+            grouped(tally.count)
+        )
     };
     let list = |title: &str, tallies: &[Tally]| {
         let rows: String = tallies.iter().map(row).collect();
@@ -161,7 +175,8 @@ mod tests {
         .expect("is well-formed");
         assert!(page.contains("&lt;redis&gt;") && !page.contains("<redis>"));
         assert_eq!(page.matches("<svg").count(), 2);
-        for said in ["around the 99th percentile", "under way when tracing ended", "a remark", "ended early"] {
+        for said in ["around the 99th percentile", "under way when tracing ended", "a remark", "ended early"]
+        {
             assert!(page.contains(said), "{said}");
         }
     }

@@ -88,7 +88,8 @@ mod tests {
         let svg = draw(&traced().accounts[0], Band::P99, "w");
         let numbers = |name: &str| -> Vec<f64> {
             let after = svg.split(r#"<rect class="bar""#).skip(1);
-            let value = |part: &str| part.split_once(&format!(" {name}=\"")).map(|(_, rest)| rest.to_string());
+            let value =
+                |part: &str| part.split_once(&format!(" {name}=\"")).map(|(_, rest)| rest.to_string());
             after.filter_map(|part| value(part)?.split('"').next()?.parse().ok()).collect()
         };
         let (x, width) = (numbers("x"), numbers("width"));

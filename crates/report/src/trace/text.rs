@@ -1,12 +1,12 @@
 //! For the terminal.
 
-use crosstalk_core::trace::{Account, Place, Side, Tally, Trace};
+use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
 use crosstalk_core::units::human;
 
 use super::{cost, grouped, headline, scope, share, top};
 
-/// The longest bar, in characters.
-const BAR: f64 = 24.0;
+/// The longest bars, in characters.
+const BAR: usize = 14;
 /// An account of fewer of the requests is named, not shown, where there is another.
 const FEW: f64 = 0.01;
 
@@ -21,7 +21,11 @@ pub fn text(trace: &Trace) -> String {
     };
     parts.extend(trace.accounts.iter().filter(shown).map(account));
     if trace.followed > 0 {
-        parts.push(format!("{}\n{}", places("taken in on", &trace.taken_in), places("read on", &trace.read_on)));
+        parts.push(format!(
+            "{}\n{}",
+            places("taken in on", &trace.taken_in),
+            places("read on", &trace.read_on)
+        ));
     }
     let counts = [("not followed", &trace.not_followed), ("also counted", &trace.counted)];
     parts.extend(counts.iter().filter(|(_, list)| !list.is_empty()).map(|(head, list)| tallies(head, list)));
@@ -31,9 +35,10 @@ pub fn text(trace: &Trace) -> String {
 }
 
 fn account(account: &Account) -> String {
-    let percentiles = account.percentiles.iter().map(|p| {
-        format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s"))
-    });
+    let percentiles = account
+        .percentiles
+        .iter()
+        .map(|p| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s")));
     let mean = format!("mean {}", human(account.mean, "s"));
     let times: Vec<String> = percentiles.chain([mean]).collect();
     format!(
@@ -46,45 +51,59 @@ fn account(account: &Account) -> String {
     )
 }
 
-/// A line a stage: around the median a full bar, around p99 a light one.
+/// A line a stage; a full bar around the median, a light one around p99, each to its own scale.
 fn waterfall(account: &Account) -> String {
-    let name = |stage: &crosstalk_core::trace::Stage| match stage.side {
+    let name = |stage: &Stage| match stage.side {
         Side::Unexplained => stage.name.clone(),
         side => format!("{:<8} {}", side.word(), stage.name),
     };
     let widest = account.stages.iter().map(|stage| name(stage).chars().count()).max().unwrap_or(0);
-    let times = account.stages.iter().flat_map(|s| [s.around_p50, s.around_p99.unwrap_or(0.0)]);
-    let most = times.fold(f64::MIN_POSITIVE, f64::max);
-    let bar = |time: f64, of: &str| of.repeat((time / most * BAR).round() as usize);
-    let mut lines = vec![format!("  {:widest$}  {:>10}  {:>10}  {:>7}", "where it goes", "around p50", "around p99", "share")];
+    let (p50, p99) = (Column::of(account, |s| Some(s.around_p50)), Column::of(account, |s| s.around_p99));
+    let line = |first: &str, times: [String; 2], share: &str, bars: [String; 2]| {
+        let figures = format!("{:>10}  {:>10}  {share:>7}", times[0], times[1]);
+        let line = format!("  {first:widest$}  {figures}  {:<BAR$}  {}", bars[0], bars[1]);
+        line.trim_end().to_string()
+    };
+    let none = || [String::new(), String::new()];
+    let mut lines = vec![line("where it goes", ["around p50".into(), "around p99".into()], "share", none())];
     for stage in &account.stages {
-        let p99 = stage.around_p99.map_or("–".into(), |time| human(time, "s"));
-        let bars = match stage.around_p99 {
-            // One bar in the other: what p99 takes more is light.
-            Some(p99) if p99 > stage.around_p50 => {
-                let full = bar(stage.around_p50, "█");
-                let whole = bar(p99, "░");
-                full.clone() + &"░".repeat(whole.chars().count() - full.chars().count())
-            }
-            _ => bar(stage.around_p50, "█"),
-        };
-        let figures = format!("{:>10}  {p99:>10}  {:>7}", human(stage.around_p50, "s"), share(stage.share));
-        lines.push(format!("  {:widest$}  {figures}  {bars}", name(stage)).trim_end().to_string());
+        let (median, slow) = (Some(stage.around_p50), stage.around_p99);
+        let bars = [p50.bar(median, "█"), p99.bar(slow, "░")];
+        lines.push(line(&name(stage), [told(median), told(slow)], &share(stage.share), bars));
     }
-    let sum = |of: fn(&crosstalk_core::trace::Stage) -> f64| account.stages.iter().map(of).sum::<f64>();
-    let p99 = account.stages.iter().any(|stage| stage.around_p99.is_some());
-    let p99 = if p99 { human(sum(|s| s.around_p99.unwrap_or(0.0)), "s") } else { "–".into() };
-    lines.push(format!("  {:widest$}  {:>10}  {p99:>10}", "in all", human(sum(|s| s.around_p50), "s")));
+    lines.push(line("in all", [told(p50.sum), told(p99.sum)], "", none()));
     lines.join("\n")
+}
+
+/// One of the columns of times.
+struct Column {
+    sum: Option<f64>,
+    most: f64,
+}
+
+impl Column {
+    fn of(account: &Account, time: fn(&Stage) -> Option<f64>) -> Column {
+        let times: Vec<f64> = account.stages.iter().filter_map(time).collect();
+        let sum = (!times.is_empty()).then(|| times.iter().sum());
+        Column { sum, most: times.into_iter().fold(f64::MIN_POSITIVE, f64::max) }
+    }
+
+    fn bar(&self, time: Option<f64>, of: &str) -> String {
+        of.repeat((time.unwrap_or(0.0) / self.most * BAR as f64).round() as usize)
+    }
+}
+
+fn told(time: Option<f64>) -> String {
+    time.map_or("–".into(), |time| human(time, "s"))
 }
 
 fn places(head: &str, places: &[Place]) -> String {
     let line = |place: &Place| {
         let queue = place.queue.map_or(String::new(), |queue| format!(", queue {queue}"));
-        let told = |name: &str, time: Option<f64>| {
+        let known = |name: &str, time: Option<f64>| {
             time.map_or(String::new(), |time| format!("   {name} {}", human(time, "s")))
         };
-        let times = told("p50", place.p50) + &told("p99", place.p99);
+        let times = known("p50", place.p50) + &known("p99", place.p99);
         format!("{head:<12} CPU {}{queue}: {} of requests{times}", place.cpu, share(place.share))
     };
     places.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -103,11 +122,18 @@ mod tests {
     #[test]
     fn everything_that_was_counted_is_said() {
         let text = text(&traced());
-        for said in ["ended early: interrupted", "p50 40.0 µs", "service, on a CPU", "under way", "queue 3", "a remark"] {
+        for said in [
+            "ended early: interrupted",
+            "p50 40.0 µs",
+            "service, on a CPU",
+            "under way",
+            "queue 3",
+            "a remark",
+        ] {
             assert!(text.contains(said), "{said}: {text}");
         }
         let service = text.lines().find(|line| line.contains("server   service")).expect("a line");
-        assert_eq!(service.matches('█').count() + service.matches('░').count(), BAR as usize, "{service}");
+        assert_eq!((service.matches('█').count(), service.matches('░').count()), (BAR, BAR), "{service}");
         let all = text.lines().find(|line| line.contains("in all")).expect("a line");
         assert!(all.contains("40.0 µs") && all.contains("100 µs"), "{all}");
     }
@@ -115,7 +141,8 @@ mod tests {
     #[test]
     fn an_account_of_few_is_not_shown_beside_another() {
         let mut trace = traced();
-        let few = Account { scope: crosstalk_core::trace::Scope::Server, requests: 3, ..trace.accounts[0].clone() };
+        let few =
+            Account { scope: crosstalk_core::trace::Scope::Server, requests: 3, ..trace.accounts[0].clone() };
         trace.accounts.push(few);
         assert_eq!(text(&trace).matches("where it goes").count(), 1);
         trace.accounts[1].requests = trace.followed;
@@ -124,7 +151,14 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_said_too() {
-        let trace = Trace { accounts: vec![], taken_in: vec![], read_on: vec![], requests: 0, followed: 0, ..traced() };
+        let trace = Trace {
+            accounts: vec![],
+            taken_in: vec![],
+            read_on: vec![],
+            requests: 0,
+            followed: 0,
+            ..traced()
+        };
         assert!(text(&trace).contains("0 requests"));
     }
 }

@@ -35,7 +35,8 @@ pub struct Sums {
 impl Sums {
     /// Counts one.
     pub fn add(&mut self, split: &Split) {
-        let bin = self.bins.entry(Histogram::floor(split.whole)).or_insert(Bin { count: 0, sums: [0; STAGES] });
+        let bin =
+            self.bins.entry(Histogram::floor(split.whole)).or_insert(Bin { count: 0, sums: [0; STAGES] });
         bin.count += 1;
         for (sum, taken) in bin.sums.iter_mut().zip(&split.stages) {
             *sum = sum.saturating_add(*taken);

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::NeedState;
+use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::trace::{Cost, Scope, Trace};
 use crosstalk_host::clock::thread_cpu_ns;
 use crosstalk_observe::service::{Count, Counting, Exchange, Runs, Tracer, need};
@@ -33,10 +33,12 @@ pub use target::{Asked, Service, find};
 const DRAIN: Duration = Duration::from_millis(20);
 /// How often somebody looks whether the service still runs, and tells how far tracing is.
 const GLANCE: Duration = Duration::from_millis(200);
-/// Of the time that is traced, the last part in which the programs' cost is counted.
+/// Of the time that is traced, the first part in which the programs' cost is counted…
 const COUNTED: f64 = 0.1;
-/// At most so long.
+/// … but no longer than this…
 const COUNTED_MOST: Duration = Duration::from_secs(2);
+/// … where there have been so many requests by then.
+const COUNTED_LEAST: u64 = 100;
 
 /// How far tracing is.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +75,11 @@ pub fn trace(
     remainder.whole.iter().for_each(|exchange| seen.add(exchange.clone()));
     let trace = told::told(service, &seen, &remainder, watch, sees_sends);
     Ok(Traced { trace, sample: seen.sample.exchanges() })
+}
+
+/// What tracing needs of a machine.
+pub fn needs() -> Vec<Need> {
+    vec![need()]
 }
 
 /// Whether a service can be traced here.
@@ -141,14 +148,16 @@ fn watch(
 ) -> Result<Watch, Fault> {
     let (began, own) = (Instant::now(), thread_cpu_ns());
     let counted = duration.mul_f64(COUNTED).min(COUNTED_MOST);
-    let mut counting: Option<Window> = None;
+    // Who may trace may not always count.
+    let mut counting = Window::open(tracer).ok();
+    let mut cost = Cost::default();
     let mut glanced = began;
     let mut ended = None;
     while ended.is_none() && began.elapsed() < duration {
         thread::sleep(DRAIN.min(duration.saturating_sub(began.elapsed())));
         tracer.drain(|exchange| seen.add(exchange));
-        if counting.is_none() && began.elapsed() + counted >= duration {
-            counting = Some(Window::open(tracer)?);
+        if began.elapsed() >= counted && seen.followed() >= COUNTED_LEAST {
+            cost = counting.take().map_or(Ok(cost), |window| window.close(tracer))?;
         }
         if interrupted.load(Ordering::SeqCst) {
             ended = Some("interrupted".to_string());
@@ -159,7 +168,7 @@ fn watch(
         }
     }
     let seconds = began.elapsed().as_secs_f64();
-    let mut cost = counting.map_or(Ok(Cost::default()), |window| window.close(tracer))?;
+    cost = counting.map_or(Ok(cost), |window| window.close(tracer))?;
     cost.reader_cpus = (thread_cpu_ns() - own) as f64 * 1e-9 / seconds;
     Ok(Watch { seconds, ended, cost })
 }

@@ -18,7 +18,8 @@ pub fn perfetto(exchanges: &[Exchange], service: &str) -> Value {
         let next = tracks.len() + 1;
         tracks.entry((exchange.client, exchange.port)).or_insert(next);
     }
-    let mut events = vec![json!({ "ph": "M", "name": "process_name", "pid": 1, "args": { "name": service } })];
+    let mut events =
+        vec![json!({ "ph": "M", "name": "process_name", "pid": 1, "args": { "name": service } })];
     for ((client, port), track) in &tracks {
         let name = json!({ "name": format!("{client} to port {port}") });
         events.push(json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": name }));

@@ -55,10 +55,7 @@ pub fn stages() -> Vec<(usize, Side, &'static str)> {
 /// Whether a time may be missing, or make no sense, without the exchange being lost.
 fn may_miss(stamp: Stamp) -> bool {
     use Stamp::{AnswerReady, AnswerRun, AnswerWakeup, AnswerWaking, Ready, Run, Wakeup, Waking};
-    matches!(
-        stamp,
-        Ready | Waking | Wakeup | Run | AnswerReady | AnswerWaking | AnswerWakeup | AnswerRun
-    )
+    matches!(stamp, Ready | Waking | Wakeup | Run | AnswerReady | AnswerWaking | AnswerWakeup | AnswerRun)
 }
 
 /// One exchange, split. Times are nanoseconds.
@@ -190,7 +187,8 @@ pub(super) mod tests {
 
     #[test]
     fn what_did_not_happen_belongs_to_what_follows() {
-        let awake = |stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
+        let awake =
+            |stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
         let split = split(&exchange(awake)).expect("is whole");
         assert_eq!(split.stages[Stamp::Read as usize - 1], 40);
         assert_eq!((split.stages[UNEXPLAINED], split.stages.iter().sum::<u64>()), (0, 190));

@@ -149,11 +149,10 @@ fn wanted(found: &BTreeSet<Listener>, asked: &[u16], flag: &str) -> Result<Vec<u
 fn listens_not(pid: u32) -> Fault {
     let fault =
         Fault::usage(format!("process {pid} ({}) listens on no TCP port", served(pid).name)).at("--pid");
-    let serves = |other: &u32| descends(*other, pid) && own_listeners(*other).is_ok_and(|own| !own.is_empty());
+    let serves =
+        |other: &u32| descends(*other, pid) && own_listeners(*other).is_ok_and(|own| !own.is_empty());
     match processes().into_iter().find(serves) {
-        Some(child) => {
-            fault.remedy(format!("its descendant {} does: --pid {child}", served(child).name))
-        }
+        Some(child) => fault.remedy(format!("its descendant {} does: --pid {child}", served(child).name)),
         None => fault.remedy("name the process that listens, or its --port; ss -ltnp lists them"),
     }
 }
@@ -206,7 +205,10 @@ mod tests {
         assert!(by_port.served.iter().any(|(identity, _)| identity.pid == id()));
         let by_pid = find(&Asked { pid: Some(id()), ..Asked::default() }).expect("listens");
         assert!(by_pid.target.ports.contains(&port) && by_pid.alive());
-        assert_eq!((by_pid.target.processes, by_pid.target.namespace), (vec![id()], by_port.target.namespace));
+        assert_eq!(
+            (by_pid.target.processes, by_pid.target.namespace),
+            (vec![id()], by_port.target.namespace)
+        );
     }
 
     #[test]
@@ -217,7 +219,8 @@ mod tests {
         assert_eq!((fault.kind, fault.place.as_deref()), (FaultKind::Usage, Some("--port")));
         assert!(fault.message.contains("nobody listens") && fault.remedy.is_some(), "{fault}");
         let (_socket, _) = listening();
-        let fault = find(&Asked { ports: vec![port], pid: Some(id()), group: None }).expect_err("not on this");
+        let fault =
+            find(&Asked { ports: vec![port], pid: Some(id()), group: None }).expect_err("not on this");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("take one of")));
     }
 

@@ -30,10 +30,7 @@ pub(super) fn told(
     sees_sends: bool,
 ) -> Trace {
     let counts = remainder.counts;
-    let accounts = [
-        seen.with_client.account(Scope::Client),
-        seen.server_only.account(Scope::Server),
-    ];
+    let accounts = [seen.with_client.account(Scope::Client), seen.server_only.account(Scope::Server)];
     let mut remarks = remarks(seen, sees_sends);
     if remainder.missed > 0 {
         remarks.push(format!(
