@@ -142,7 +142,9 @@ fn a_slow_service_is_seen_in_the_service_alone() {
     let address = serve(pause);
     let (Traced { trace, .. }, ()) = traced(by_port(address), || {
         let mut stream = connect(address);
-        (0..200).for_each(|_| drop(ask(&mut stream)));
+        for _ in 0..200 {
+            ask(&mut stream);
+        }
     });
     let account = account(&trace, Scope::Client);
     let slept = around_p50(account, "service, on none");
@@ -157,7 +159,9 @@ fn a_request_on_a_connection_of_its_own_is_followed_too() {
     let Some(_alone) = may_trace() else { return };
     let address = serve(Duration::ZERO);
     let (Traced { trace, .. }, ()) = traced(by_port(address), || {
-        (0..500).for_each(|_| drop(ask(&mut connect(address))));
+        for _ in 0..500 {
+            ask(&mut connect(address));
+        }
     });
     assert_eq!(trace.requests, 500, "{trace:#?}");
     assert!(account(&trace, Scope::Client).requests >= 495, "{trace:#?}");
