@@ -71,6 +71,16 @@ in DIR/node-N.out and DIR/node-N.err.")]
 `crosstalk list components` tells which there are; files of your own go into components/ and
 interconnects/ of a --catalogue.")]
     Path(PathArgs),
+    /// Say where the time of requests to a live service goes, without touching it; needs root.
+    #[command(after_help = "Examples:
+  crosstalk trace --port 6379                      whoever listens there
+  crosstalk trace --pid $(pidof redis-server) --for '30 s' --html redis.html
+  crosstalk trace --cgroup system.slice/nginx.service --perfetto nginx.json
+
+A request is what a client sends on a TCP connection until it is answered. Where the client is on this
+machine its part is told, too; of other clients the server's part. Open the file of --perfetto at
+ui.perfetto.dev. docs/trace.md tells what each stage is.")]
+    Trace(TraceArgs),
     /// Analyse what a run has measured, again; never measures.
     #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
     Report(ReportArgs),
@@ -223,6 +233,33 @@ pub struct PathArgs {
     /// A directory with further `components/`, `interconnects/` and `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(group(clap::ArgGroup::new("service").required(true).multiple(true)))]
+pub struct TraceArgs {
+    /// The service's TCP ports, such as `6379` or `80,443`, in this network namespace; with --pid or
+    /// --cgroup only these of its ports.
+    #[arg(long, value_name = "N", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Vec<u16>,
+    /// The process that listens; its threads and children count with it. In a container, too.
+    #[arg(long, group = "service", conflicts_with = "cgroup", value_name = "P")]
+    pub pid: Option<u32>,
+    /// The control group of the processes that listen, below /sys/fs/cgroup.
+    #[arg(long, group = "service", value_name = "PATH")]
+    pub cgroup: Option<PathBuf>,
+    /// How long.
+    #[arg(long = "for", value_name = "TIME", default_value = "10 s")]
+    pub duration: String,
+    /// Write a page with pictures to this file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write some requests, each with its stages, to this file, for ui.perfetto.dev.
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
+    /// Write the result, as --json prints it, to this file.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Args)]

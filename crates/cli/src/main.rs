@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Verb::List(args) => verb::list::main(&args, &out),
         Verb::Show(args) => verb::show::main(&args, &out),
         Verb::Probe(args) => verb::probe::main(&args, &out),
+        Verb::Trace(args) => verb::trace::main(&args, &out),
         Verb::Path(args) => verb::path::main(&args, &out),
         Verb::Report(args) => verb::report::main(&args, &out),
         Verb::Doctor => verb::doctor::main(&out),

@@ -51,6 +51,11 @@ impl Histogram {
         self.total += 1;
     }
 
+    /// The smallest value that is counted with this one.
+    pub fn floor(value: u64) -> u64 {
+        range(bucket(value)).0
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.total

@@ -19,6 +19,7 @@ pub mod registry;
 pub mod scene;
 pub mod system;
 pub mod testbed;
+pub mod trace;
 pub mod units;
 pub mod value;
 

@@ -12,6 +12,7 @@ pub mod facts;
 pub mod launcher;
 pub mod ledger;
 pub mod limits;
+pub mod listening;
 pub mod namespace;
 pub mod netlink;
 pub mod nudge;

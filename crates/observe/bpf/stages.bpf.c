@@ -30,8 +30,6 @@ enum stamp {
 #define RECORDS (1 << 16)
 #define THERE 0
 #define BACK 1
-#define UDP 17
-#define TCP 6
 
 /* A message's way in one direction. */
 struct leg {
@@ -92,8 +90,6 @@ const volatile u32 protocol;
 const volatile u32 size;     /* bytes of a message */
 const volatile u32 ports[2]; /* of the sender and the receiver, as they stand in a packet */
 const volatile u32 socks[2]; /* of the receiver's socket, as `skc_portpair` */
-
-#define INLINE static __attribute__((always_inline)) inline
 
 /* An IPv4 packet's beginning, without options, and its datagram's or segment's; so placed
  * that every field is aligned. */

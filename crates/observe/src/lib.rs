@@ -9,4 +9,5 @@
 
 mod object;
 pub mod redirect;
+pub mod service;
 pub mod stages;

@@ -1,5 +1,6 @@
 //! Compiled programs, and loading them.
 
+use aya::maps::Map;
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader, GlobalData, include_bytes_aligned};
 use crosstalk_core::Fault;
@@ -9,6 +10,9 @@ use std::path::Path;
 
 /// The programs of `bpf/stages.bpf.c`; empty where there was no clang.
 pub static STAGES: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/stages.o"));
+
+/// The programs of `bpf/service.bpf.c`; empty where there was no clang.
+pub static SERVICE: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/service.o"));
 
 /// Where the kernel tells its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -42,6 +46,11 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
 
 /// The newest tracepoint that is attached to: since Linux 6.4.
 const NEWEST: &str = "btf_trace_sk_data_ready";
+
+/// Whether the kernel has a tracepoint of that name.
+pub fn has_tracepoint(name: &str) -> bool {
+    has_types_of(&format!("btf_trace_{name}"))
+}
 
 /// Whether the kernel's types have one of that name.
 fn has_types_of(name: &str) -> bool {
@@ -106,15 +115,32 @@ pub fn attach(programs: &mut Ebpf, types: &Btf, name: &str) -> Result<(), Fault>
     Ok(())
 }
 
+/// The map of that name.
+///
+/// # Errors
+/// An environment fault where there is none of it.
+pub fn map<'a>(programs: &'a Ebpf, name: &str) -> Result<&'a Map, Fault> {
+    programs.map(name).ok_or_else(|| Fault::environment(format!("there is no map `{name}`")))
+}
+
+/// The map of that name, to be written.
+///
+/// # Errors
+/// An environment fault where there is none of it.
+pub fn map_mut<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut Map, Fault> {
+    programs.map_mut(name).ok_or_else(|| Fault::environment(format!("there is no map `{name}`")))
+}
+
 /// A fault with every cause.
 pub fn failed(what: &str, error: &dyn Error) -> Fault {
-    let mut said = format!("cannot {what}: {error}");
-    let mut cause = error.source();
+    let mut said = format!("cannot {what}");
+    let mut cause = Some(error);
     while let Some(error) = cause {
-        // The verifier's log is many lines: the last ones tell.
+        // The verifier's log is many lines: the first and the last ones tell.
         let text = error.to_string();
-        let tail: Vec<&str> = text.lines().rev().take(3).collect();
-        said = format!("{said}: {}", tail.into_iter().rev().collect::<Vec<_>>().join(" / "));
+        let lines: Vec<&str> = text.lines().collect();
+        let told = if lines.len() > 4 { [&lines[..1], &lines[lines.len() - 3..]].concat() } else { lines };
+        said = format!("{said}: {}", told.join(" / "));
         cause = error.source();
     }
     Fault::environment(said)

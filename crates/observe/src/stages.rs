@@ -6,7 +6,7 @@ use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 use std::net::SocketAddr;
 
-use crate::object::{STAGES, attach, failed, load};
+use crate::object::{STAGES, attach, failed, load, map};
 
 pub use crate::object::need;
 
@@ -182,10 +182,8 @@ impl Tracer {
     /// # Errors
     /// An environment fault where the kernel does not give them.
     pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-        let map =
-            self.programs.map("records").ok_or_else(|| Fault::environment("there is no map `records`"))?;
         let records: Array<&MapData, Raw> =
-            map.try_into().map_err(|e| failed("use the map `records`", &e))?;
+            map(&self.programs, "records")?.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(RECORDS)..before {
             let raw = records

@@ -3,6 +3,8 @@
 //! claims, figures, tables, warnings, fidelity, sources, provenance, the run.
 //!
 //! Everything shown was computed before; here it is formatted and drawn.
+//!
+//! What was seen of a live service is rendered in [`trace`].
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +14,7 @@ mod markdown;
 mod plot;
 mod summary;
 mod terminal;
+pub mod trace;
 mod words;
 
 pub use html::html;

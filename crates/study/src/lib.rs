@@ -43,6 +43,6 @@ pub use plan::make::plan;
 pub use resolve::{resolve, setting};
 pub use schema::{
     component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
-    system_schema,
+    system_schema, trace_schema,
 };
 pub use write::to_toml;

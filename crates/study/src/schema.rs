@@ -45,6 +45,11 @@ pub fn journal_schema() -> Value {
     schema::<Line>()
 }
 
+/// The schema of the result that `trace --json` ends with.
+pub fn trace_schema() -> Value {
+    schema::<crosstalk_core::trace::Trace>()
+}
+
 fn schema<T: JsonSchema>() -> Value {
     schema_for!(T).to_value()
 }

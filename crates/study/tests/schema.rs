@@ -3,7 +3,7 @@
 
 use crosstalk_study::{
     component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
-    system_schema,
+    system_schema, trace_schema,
 };
 use std::path::PathBuf;
 
@@ -17,6 +17,7 @@ fn the_published_schemas_are_up_to_date() {
         ("interconnect", interconnect_schema()),
         ("findings", findings_schema()),
         ("journal", journal_schema()),
+        ("trace", trace_schema()),
     ];
     for (name, schema) in schemas {
         let path =

@@ -10,6 +10,7 @@ mod peer;
 pub mod probe;
 mod program;
 pub mod tool;
+pub mod trace;
 
 use crosstalk_core::scene::Workload;
 

@@ -33,6 +33,7 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
         .chain([
             ("transports".to_string(), crosstalk_work::probe::transport_needs()),
             ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
+            ("trace".to_string(), crosstalk_work::trace::needs()),
         ])
         .collect();
     for (part, needs) in &needs {

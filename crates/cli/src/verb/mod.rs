@@ -11,3 +11,4 @@ pub mod report;
 pub mod resume;
 pub mod run;
 pub mod show;
+pub mod trace;

@@ -16,14 +16,14 @@ use crate::plot::Palette;
 use crate::{label, summary};
 use escape::{Prose, Text};
 
-const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing may be fetched: a report says the same everywhere, and tells nobody that it is read.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Two bars of unequal length.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
+pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
 
 /// The page.
 pub fn html(findings: &Findings) -> String {

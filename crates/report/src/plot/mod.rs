@@ -12,7 +12,7 @@ mod rows;
 mod scale;
 mod stacked;
 mod strip;
-mod svg;
+pub(crate) mod svg;
 mod waterfall;
 
 use crosstalk_core::record::Origin;

@@ -1,0 +1,115 @@
+//! `crosstalk trace`: where the time of requests to a live service goes.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crosstalk_core::trace::Trace;
+use crosstalk_core::units::{Seconds, human};
+use crosstalk_core::{Fault, FaultKind};
+use crosstalk_report::trace::{page, text};
+use crosstalk_work::trace::{Asked, Progress, Service, Traced, check, find, perfetto, trace};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::args::TraceArgs;
+use crate::out::Out;
+use crate::signal;
+
+/// Longer than anybody waits for.
+const LONGEST: f64 = 24.0 * 3600.0;
+/// Shorter than the programs' cost can be counted in.
+const SHORTEST: f64 = 0.1;
+
+pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
+    let duration = duration(&args.duration)?;
+    check()?;
+    let asked = Asked { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
+    let service = find(&asked)?;
+    // What is written when it is over must have its place before it begins.
+    for file in [&args.html, &args.perfetto, &args.out].into_iter().flatten() {
+        write(file, "")?;
+    }
+    let bar = bar(duration, &service, out);
+    let traced = trace(&service, duration, &interrupted, &mut |progress| show(&bar, progress))?;
+    bar.finish_and_clear();
+    if traced.trace.requests == 0 {
+        out.say(&format!(
+            "no request was seen in {}: is the service asked anything over TCP? (Unix sockets and UDP are not traced.)",
+            human(traced.trace.seconds, "s")
+        ));
+    }
+    tell(args, &traced, out)?;
+    let ended = traced.trace.ended.as_deref();
+    Ok(if ended == Some("interrupted") {
+        ExitCode::from(FaultKind::Interrupted.exit_code())
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn duration(text: &str) -> Result<Duration, Fault> {
+    let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--for"))?.0;
+    if !(SHORTEST..=LONGEST).contains(&seconds) {
+        return Err(Fault::usage(format!("expected 0.1 s to 24 h, found {text}")).at("--for"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// How far it is, on a terminal.
+fn bar(duration: Duration, service: &Service, out: &Out) -> ProgressBar {
+    if out.json || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(duration.as_millis() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {wide_msg}") {
+        bar.set_style(style);
+    }
+    let ports: Vec<String> = service.target.ports.iter().map(u16::to_string).collect();
+    bar.set_message(format!("tracing TCP port {}", ports.join(", ")));
+    bar
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    bar.set_position(progress.elapsed.as_millis() as u64);
+    let seconds = human(progress.elapsed.as_secs_f64(), "s");
+    bar.set_message(format!("{seconds}: {} requests followed", progress.requests));
+}
+
+/// Prints the result, and writes what was asked for.
+fn tell(args: &TraceArgs, traced: &Traced, out: &Out) -> Result<(), Fault> {
+    let trace = &traced.trace;
+    let result = result(trace);
+    out.say(&text(trace));
+    if let Some(file) = &args.html {
+        write(file, &page(trace))?;
+    }
+    if let Some(file) = &args.perfetto {
+        let name = trace.service.first().map_or("service", |served| served.name.as_str());
+        write(file, &perfetto(&traced.sample, name).to_string())?;
+        out.say(&format!(
+            "\n{} requests are in {}: open it at ui.perfetto.dev",
+            traced.sample.len(),
+            file.display()
+        ));
+    }
+    if let Some(file) = &args.out {
+        write(file, &(result.to_string() + "\n"))?;
+    }
+    out.tell(&result);
+    Ok(())
+}
+
+fn result(trace: &Trace) -> Value {
+    let mut result = json!(trace);
+    result["result"] = "trace".into();
+    result
+}
+
+fn write(file: &Path, content: &str) -> Result<(), Fault> {
+    fs::write(file, content)
+        .map_err(|e| Fault::environment(format!("cannot write it: {e}")).at(file.display().to_string()))
+}

@@ -1,0 +1,183 @@
+//! For the browser: one page, complete in itself, in the style of a run's report.
+
+use crosstalk_core::trace::{Account, Place, Tally, Trace};
+use crosstalk_core::units::human;
+
+use super::picture::{Band, draw};
+use super::{cost, grouped, headline, scope, share, top};
+use crate::html::escape::{Prose, Text};
+use crate::html::{ICON, POLICY, STYLE};
+
+/// What this page has beside the reports' style.
+const OWN_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: right; }";
+
+/// The page.
+pub fn page(trace: &Trace) -> String {
+    let title = headline(trace);
+    let ended = trace
+        .ended
+        .as_deref()
+        .map_or(String::new(), |why| format!(r#"<p class="badge open">ended early: {}</p>"#, Text(why)));
+    let accounts: String = trace.accounts.iter().enumerate().map(|(i, a)| account(a, i)).collect();
+    let remarks: String = trace.remarks.iter().map(|r| format!("<li>{}</li>", Prose(r))).collect();
+    let sections = [
+        section("places", "Which CPU, which queue", &places(trace)),
+        section("counts", "What was not followed, and what else was counted", &counts(trace)),
+        section("cost", "What tracing took", &format!("<p>{}</p>", Prose(&cost(&trace.cost)))),
+        section(
+            "notes",
+            "Before you believe it",
+            &if remarks.is_empty() { remarks } else { format!("<ul>{remarks}</ul>") },
+        ),
+    ];
+    format!(
+        r#"<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+<meta name="referrer" content="no-referrer"/>
+<link rel="icon" href="{ICON}"/>
+<title>{title}</title>
+<style>
+{STYLE}
+{OWN_STYLE}</style>
+</head>
+<body>
+<main>
+<header>
+<h1 class="long">{heading}</h1>
+{ended}<p class="byline">measured · by the kernel's tracepoints; the service was not touched</p>
+</header>
+{accounts}{sections}
+<footer><p>Made by <code>crosstalk trace</code>. Complete in itself: it asks nothing of the network.</p></footer>
+</main>
+</body>
+</html>
+"#,
+        title = Text(&title),
+        heading = Prose(&title),
+        sections = sections.concat(),
+    )
+}
+
+fn section(id: &str, title: &str, body: &str) -> String {
+    if body.is_empty() {
+        return String::new();
+    }
+    format!(r#"<section id="{id}" aria-labelledby="{id}-h"><h2 id="{id}-h">{title}</h2>{body}</section>"#)
+        + "\n"
+}
+
+fn account(account: &Account, number: usize) -> String {
+    let picture = |band: Band| {
+        let svg = draw(account, band, &format!("w{number}-{}", band.words().replace(' ', "-")));
+        if svg.is_empty() {
+            return svg;
+        }
+        format!("<figure><h3>A request {}</h3>{svg}</figure>", band.words())
+    };
+    let percentiles: Vec<String> = account
+        .percentiles
+        .iter()
+        .map(|p| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s")))
+        .collect();
+    let times = format!("{} · mean {}", percentiles.join(" · "), human(account.mean, "s"));
+    let body = format!(
+        "<p>{}: {}. Most of it: {}.</p>{}{}{}",
+        scope(account.scope),
+        Prose(&times),
+        Prose(&top(account)),
+        picture(Band::P50),
+        picture(Band::P99),
+        stages(account)
+    );
+    section(&format!("account{number}"), &format!("{} requests", grouped(account.requests)), &body)
+}
+
+fn stages(account: &Account) -> String {
+    let row = |stage: &crosstalk_core::trace::Stage| {
+        format!(
+            r#"<tr><th scope="row">{}: {}</th><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
+            stage.side.word(),
+            Text(&stage.name),
+            human(stage.around_p50, "s"),
+            stage.around_p99.map_or("–".into(), |time| human(time, "s")),
+            human(stage.mean, "s"),
+            share(stage.share)
+        )
+    };
+    let rows: String = account.stages.iter().map(row).collect();
+    table("Stages", &["stage", "around p50", "around p99", "mean", "share"], &rows)
+}
+
+fn places(trace: &Trace) -> String {
+    let time = |time: Option<f64>| time.map_or("–".into(), |time| human(time, "s"));
+    let row = |what: &str, place: &Place| {
+        format!(
+            r#"<tr><th scope="row">{what} CPU {}</th><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
+            place.cpu,
+            place.queue.map_or("–".into(), |queue| queue.to_string()),
+            share(place.share),
+            time(place.p50),
+            time(place.p99)
+        )
+    };
+    let taken_in = trace.taken_in.iter().map(|place| row("taken in on", place));
+    let rows: String = taken_in.chain(trace.read_on.iter().map(|place| row("read on", place))).collect();
+    if rows.is_empty() {
+        rows
+    } else {
+        table("Requests by place", &["", "queue", "share", "p50", "p99"], &rows)
+    }
+}
+
+fn counts(trace: &Trace) -> String {
+    let row = |tally: &Tally| {
+        format!(
+            r#"<tr><th scope="row">{}</th><td class="n">{}</td></tr>"#,
+            Text(&tally.what),
+            grouped(tally.count)
+        )
+    };
+    let list = |title: &str, tallies: &[Tally]| {
+        let rows: String = tallies.iter().map(row).collect();
+        if rows.is_empty() { rows } else { table(title, &["", "count"], &rows) }
+    };
+    list("Not followed", &trace.not_followed) + &list("Also counted", &trace.counted)
+}
+
+fn table(title: &str, heads: &[&str], rows: &str) -> String {
+    let head = |(column, head): (usize, &&str)| {
+        let class = if column > 0 { r#" class="n""# } else { "" };
+        format!(r#"<th scope="col"{class}>{head}</th>"#)
+    };
+    let heads: String = heads.iter().enumerate().map(head).collect();
+    format!(
+        r#"<div class="table"><h3>{title}</h3><div class="scroll" tabindex="0" role="region" aria-label="{title}"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></div>"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::traced;
+
+    #[test]
+    fn the_page_is_whole_and_shows_names_without_running_them() {
+        let page = page(&traced());
+        roxmltree::Document::parse_with_options(
+            &page,
+            roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() },
+        )
+        .expect("is well-formed");
+        assert!(page.contains("&lt;redis&gt;") && !page.contains("<redis>"));
+        assert_eq!(page.matches("<svg").count(), 2);
+        for said in ["around the 99th percentile", "under way when tracing ended", "a remark", "ended early"]
+        {
+            assert!(page.contains(said), "{said}");
+        }
+    }
+}
