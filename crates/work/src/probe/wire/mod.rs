@@ -64,7 +64,7 @@ pub const WIRE: Declared<Spec> = Declared {
             Metric::new("stage_time", "s", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
-        alone::deployment(metrics, spec.duration.0 + 0.5)
+        alone::deployment(metrics, spec.duration.0 + 0.7)
     },
     needs: |spec| spec.transport.needs(),
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
