@@ -150,6 +150,7 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
         (&["list", "--json"] as &[&str], "list"),
         (&["show", "srio", "--json"], "show"),
         (&["plan", "kosmos", "--quick", "--json"], "plan"),
+        (&["plan", "latency", "--json"], "plan"),
         (&["clean", "--json"], "clean"),
         (&["doctor", "--json"], "doctor"),
         (&["run", "kosmo", "--json"], "fault"),
