@@ -190,6 +190,13 @@ const MOCKS: [Mock; 20] = [
         ],
     },
     Mock {
+        name: "wire",
+        timing: Real,
+        parameters: named!["transport", "mode", "ends", "size", "measure", "memory", "stages", "duration"],
+        nodes: 1,
+        metrics: &[("one_way", "s", Lower), ("stage_time", "s", Neither), ("lost", "ratio", Lower)],
+    },
+    Mock {
         name: "latency",
         timing: Real,
         parameters: named!["transport", "mode", "size", "pin", "duration", "stages"],
