@@ -152,6 +152,8 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
             // Of the whole time, so that it may lie below what came in once it was steady.
             _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
             Some("false") => format!("{} left out, and still not steady: a busy machine?", human(*v, unit)),
+            // Of messages: the shares that were lost, matched, left unexplained.
+            _ if unit == "ratio" => human(*v, "%"),
             _ => human(*v, unit),
         }),
         Observation::Histogram(h) => {

@@ -24,7 +24,7 @@ enum stamp {
 	WAKEUP,  /* the receiver is runnable */
 	RUN,     /* it runs */
 	STAMPS,
-	CLOSED = STAMPS, /* the receiver has it */
+	CLOSED = STAMPS + 1, /* the receiver has it */
 };
 
 #define RECORDS (1 << 16)
@@ -308,9 +308,17 @@ INLINE int come_to(u32 thread, u32 which)
 		leg = &state->ways[BACK].leg;
 	else
 		return 0;
-	/* What happens to it before the message is there does not count. */
-	if (leg->phase > READY && leg->phase <= which)
-		stamp(leg, which);
+	/* What happens to it before the message is there, or when it has it, does not count. */
+	if (leg->phase <= READY || leg->phase == CLOSED)
+		return 0;
+	if (which == WAKEUP) {
+		if (leg->after[WAKEUP])
+			return 0;
+		/* It ran before it slept. */
+		leg->after[RUN] = 0;
+	} else if (leg->phase > which)
+		return 0;
+	stamp(leg, which);
 	return 0;
 }
 

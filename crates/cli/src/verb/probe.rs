@@ -89,7 +89,11 @@ fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<E
     let interrupted = signal::interrupted()?;
     let mut params = Params::default();
     for text in &machine.set {
-        let (name, value) = crosstalk_study::setting(text)?;
+        let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
+            fault.remedy(format!(
+                "write for example --set pin=0; `crosstalk show workloads/{kind}` tells which there are"
+            ))
+        })?;
         params = params.with(&name, value);
     }
     let asked = Asked { kind, params };
@@ -111,10 +115,14 @@ fn tell(asked: &Asked, found: &Readings, out: &Out) -> Result<ExitCode, Fault> {
 }
 
 fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
+    let wrong = |why: String, remedy: &str| Fault::usage(why).at(flag).remedy(remedy);
+    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
+    if host.is_empty() || port.parse::<u16>().is_err() {
+        let why = format!("expected HOST:PORT, found `{address}`");
+        return Err(wrong(why, "write for example 10.0.0.2:7700"));
+    }
     address.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(|| {
-        Fault::usage(format!("expected HOST:PORT, found `{address}`"))
-            .at(flag)
-            .remedy("write for example 10.0.0.2:7700")
+        wrong(format!("no address is known for the host `{host}`"), "give its address, or see /etc/hosts")
     })
 }
 

@@ -146,13 +146,17 @@ pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
 /// Waits until the measuring end comes to `door`. One that has hung up instead, or has something
 /// else to say, will not come: others are to be served.
 pub fn comes(door: &impl AsFd, line: &Line, until: &Until) -> Result<(), Fault> {
-    while !is_readable(door, TICK) {
+    loop {
         until.check("the measuring end to come")?;
+        let somebody = is_readable(door, TICK);
+        // Looked at last: who is at the door may be another one.
         if line.stirs() {
             return Err(gone(line.peer()));
         }
+        if somebody {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// A number that another connection cannot guess by accident.
