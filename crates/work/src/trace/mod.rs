@@ -33,7 +33,7 @@ pub use target::{Asked, Service, find};
 const DRAIN: Duration = Duration::from_millis(20);
 /// How often somebody looks whether the service still runs, and tells how far tracing is.
 const GLANCE: Duration = Duration::from_millis(200);
-/// Of the time that is traced, the first part in which the programs' cost is counted…
+/// The programs' cost is counted from the first request on, for this part of the whole time…
 const COUNTED: f64 = 0.1;
 /// … but no longer than this…
 const COUNTED_MOST: Duration = Duration::from_secs(2);
@@ -150,14 +150,21 @@ fn watch(
     let counted = duration.mul_f64(COUNTED).min(COUNTED_MOST);
     // Who may trace may not always count.
     let mut counting = Window::open(tracer).ok();
+    let mut idle = true;
     let mut cost = Cost::default();
     let mut glanced = began;
     let mut ended = None;
     while ended.is_none() && began.elapsed() < duration {
         thread::sleep(DRAIN.min(duration.saturating_sub(began.elapsed())));
         tracer.drain(|exchange| seen.add(exchange));
-        if began.elapsed() >= counted && seen.followed() >= COUNTED_LEAST {
-            cost = counting.take().map_or(Ok(cost), |window| window.close(tracer))?;
+        if idle && seen.followed() > 0 {
+            (idle, counting) = (false, Window::open(tracer).ok());
+        }
+        let done = |window: &mut Window| window.began.elapsed() >= counted;
+        if seen.followed() >= COUNTED_LEAST
+            && let Some(window) = counting.take_if(done)
+        {
+            cost = window.close(tracer)?;
         }
         if interrupted.load(Ordering::SeqCst) {
             ended = Some("interrupted".to_string());
