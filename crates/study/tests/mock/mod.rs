@@ -108,7 +108,7 @@ const APPLICATION: &[(&str, &str, Better)] = &[
     ("time_serialise", "s", Neither),
 ];
 
-const MOCKS: [Mock; 20] = [
+const MOCKS: [Mock; 21] = [
     Mock {
         name: "stream",
         timing: Virtual,
