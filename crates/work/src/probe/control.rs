@@ -139,8 +139,8 @@ pub fn datagrams_to(
 
 /// The limit of a session that is to take `seconds`.
 pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
-    // `max` and `min` make a number of what is none, as `clamp` does not.
-    until.within(Duration::from_secs_f64(seconds.max(0.0).min(86_400.0) + GRACE))
+    let seconds = if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 86_400.0) };
+    until.within(Duration::from_secs_f64(seconds + GRACE))
 }
 
 /// Waits until the measuring end comes to `door`. One that has hung up instead, or has something
