@@ -136,6 +136,26 @@ fn stages_account_for_what_the_client_measures() {
 }
 
 #[test]
+fn a_trace_that_ends_under_load_loses_what_is_under_way_alone() {
+    let Some(_alone) = may_trace() else { return };
+    let address = serve(Duration::ZERO);
+    let (stop, service) = (AtomicBool::new(false), find(&by_port(address)).expect("is served"));
+    let trace = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut stream = connect(address);
+            while !stop.load(Ordering::SeqCst) {
+                ask(&mut stream);
+            }
+        });
+        let traced = trace(&service, Duration::from_millis(500), &AtomicBool::new(false), &mut |_| ());
+        stop.store(true, Ordering::SeqCst);
+        traced.expect("traces").trace
+    });
+    let lost: u64 = trace.not_followed.iter().map(|tally| tally.count).sum();
+    assert!(trace.requests > 100 && lost <= 1, "{trace:#?}");
+}
+
+#[test]
 fn a_slow_service_is_seen_in_the_service_alone() {
     let Some(_alone) = may_trace() else { return };
     let pause = Duration::from_millis(1);

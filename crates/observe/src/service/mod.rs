@@ -50,8 +50,7 @@ unsafe impl Pod for Config {}
 /// The tracepoint at which a program begins to send: since Linux 6.16.
 const SENDS: &str = "tcp_sendmsg_locked";
 
-/// The others, in the order in which they are attached to: exchanges are known from the last
-/// two on, so that none is seen in parts.
+/// The others.
 const TRACEPOINTS: [&str; 9] = [
     "sched_waking",
     "sched_wakeup",
@@ -90,9 +89,13 @@ impl Tracer {
     /// # Errors
     /// An environment fault that says what this machine lacks.
     pub fn attach(target: &Target) -> Result<Tracer, Fault> {
+        Self::attach_to(target, true)
+    }
+
+    fn attach_to(target: &Target, sees_sends: bool) -> Result<Tracer, Fault> {
         let (mut programs, types) = load(SERVICE, [])?;
-        let sees_sends = has_tracepoint(SENDS);
-        configure(&mut programs, target, sees_sends)?;
+        let sees_sends = sees_sends && has_tracepoint(SENDS);
+        admit(&mut programs, &target.processes)?;
         let finished = programs
             .take_map("finished")
             .ok_or_else(|| Fault::environment("there is no map `finished`"))?
@@ -104,6 +107,8 @@ impl Tracer {
         for tracepoint in TRACEPOINTS {
             attach(&mut programs, &types, tracepoint)?;
         }
+        // Attaching takes milliseconds each: all of them begin at once, by what they are told.
+        configure(&mut programs, target, sees_sends)?;
         Ok(Tracer { programs, finished, sees_sends })
     }
 
@@ -147,6 +152,9 @@ impl Tracer {
     /// # Errors
     /// An environment fault where the kernel does not give it.
     pub fn end(mut self, take: impl FnMut(Exchange)) -> Result<Remainder, Fault> {
+        // And end at once: what is seen in parts while they are detached would be of no use.
+        let nothing = Target { ports: Vec::new(), namespace: 0, processes: Vec::new() };
+        configure(&mut self.programs, &nothing, self.sees_sends)?;
         let missed = cost::missed(&self.programs);
         for (_, program) in self.programs.programs_mut() {
             let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed("detach", &e))?;
@@ -180,13 +188,58 @@ fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(
     let config = Config { namespace: target.namespace, some, sends: u32::from(sees_sends), unused: 0, ports };
     let mut configs: Array<_, Config> =
         map_mut(programs, "configs")?.try_into().map_err(|e| failed("use the map `configs`", &e))?;
-    configs.set(0, config, 0).map_err(|e| failed("write the map `configs`", &e))?;
+    configs.set(0, config, 0).map_err(|e| failed("write the map `configs`", &e))
+}
+
+/// Lets these processes' reading count.
+fn admit(programs: &mut Ebpf, processes: &[u32]) -> Result<(), Fault> {
     let mut members: HashMap<_, u32, u32> =
         map_mut(programs, "members")?.try_into().map_err(|e| failed("use the map `members`", &e))?;
-    for process in &target.processes {
+    for process in processes {
         members.insert(process, 1, 0).map_err(|e| {
             failed("write the map `members`", &e).remedy("trace by port where there are over 1,024 processes")
         })?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::need::Need;
+    use crosstalk_host::listening::network_namespace;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_kernel_that_does_not_tell_when_sending_begins_tells_the_rest() {
+        let need: Need = need();
+        if !need.is_found() {
+            eprintln!("skipped: {need:?}");
+            return;
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let address = listener.local_addr().expect("has one");
+        let namespace = network_namespace(std::process::id()).expect("ours") as u32;
+        let target = Target { ports: vec![address.port()], namespace, processes: vec![] };
+        let tracer = Tracer::attach_to(&target, false).expect("attaches");
+        let mut client = TcpStream::connect(address).expect("listens");
+        let mut server = listener.accept().expect("is asked").0;
+        for _ in 0..5 {
+            client.write_all(&[1]).expect("is served");
+            server.read_exact(&mut [0]).expect("is asked");
+            server.write_all(&[1]).expect("answers");
+            client.read_exact(&mut [0]).expect("is answered");
+        }
+        assert!(!tracer.sees_sends());
+        let mut seen = Vec::new();
+        let remainder = tracer.end(|exchange| seen.push(exchange)).expect("ends");
+        seen.extend(remainder.whole);
+        assert_eq!(seen.len(), 5, "{:?}", remainder.counts);
+        for exchange in &seen {
+            assert!(exchange.has_client() && exchange.at(Stamp::AnswerLastRead).is_some(), "{exchange:?}");
+            assert_eq!(exchange.at(Stamp::Send), exchange.at(Stamp::Queue));
+            assert_eq!(exchange.at(Stamp::Answer), exchange.at(Stamp::AnswerQueue));
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod stages;
 mod target;
 mod told;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::trace::{Cost, Scope, Trace};
 use crosstalk_host::clock::thread_cpu_ns;
-use crosstalk_observe::service::{Count, Counting, Exchange, Runs, Tracer, need};
+use crosstalk_observe::service::{Count, Counting, Exchange, Runs, Stamp, Tracer, need};
 
 use account::{Places, Sums};
 use sample::Sample;
@@ -103,15 +104,15 @@ struct Seen {
     sample: Sample,
     /// Requests in several packets.
     several: u64,
-    /// Those of which a time is missing, or makes no sense.
-    astray: u64,
+    /// Those of which a time is missing, or makes no sense: which.
+    astray: BTreeMap<Stamp, u64>,
 }
 
 impl Seen {
     fn add(&mut self, exchange: Exchange) {
-        let Some(split) = split(&exchange) else {
-            self.astray += 1;
-            return;
+        let split = match split(&exchange) {
+            Ok(split) => split,
+            Err(stamp) => return *self.astray.entry(stamp).or_default() += 1,
         };
         match split.scope {
             Scope::Client => self.with_client.add(&split),

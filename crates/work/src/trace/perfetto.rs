@@ -12,7 +12,12 @@ use super::stages::{slices, split};
 
 /// The trace, as JSON.
 pub fn perfetto(exchanges: &[Exchange], service: &str) -> Value {
-    let first = exchanges.iter().filter_map(split).map(|split| split.began).min().unwrap_or(0);
+    let first = exchanges
+        .iter()
+        .filter_map(|exchange| split(exchange).ok())
+        .map(|split| split.began)
+        .min()
+        .unwrap_or(0);
     let mut tracks: BTreeMap<(SocketAddr, u16), usize> = BTreeMap::new();
     for exchange in exchanges {
         let next = tracks.len() + 1;
@@ -33,7 +38,7 @@ pub fn perfetto(exchanges: &[Exchange], service: &str) -> Value {
 
 /// A request, and within it its stages.
 fn request(exchange: &Exchange, track: usize, first: u64) -> Vec<Value> {
-    let Some(split) = split(exchange) else { return Vec::new() };
+    let Ok(split) = split(exchange) else { return Vec::new() };
     let event = |name: &str, category: &str, from: u64, to: u64, about: Value| {
         let (at, taken) = ((from - first) as f64 / 1e3, (to - from) as f64 / 1e3);
         json!({

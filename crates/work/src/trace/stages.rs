@@ -13,7 +13,7 @@ const OFF: usize = STAMPS - 1;
 const UNEXPLAINED: usize = STAMPS;
 
 /// What ends at a time, and where it is.
-fn ends(stamp: Stamp) -> (Side, &'static str) {
+pub fn ends(stamp: Stamp) -> (Side, &'static str) {
     match stamp {
         Stamp::Send => (Side::Client, "application"),
         Stamp::Queue => (Side::Client, "send: call and protocol"),
@@ -81,10 +81,11 @@ fn scope(exchange: &Exchange) -> (Scope, Stamp, Stamp) {
 }
 
 /// Gives what lies between two times of an exchange to `take`: by which stage, and both times.
-/// `None` where a time is missing that every exchange has, or lies before the one before it.
-fn walk(exchange: &Exchange, mut take: impl FnMut(usize, u64, u64)) -> Option<(Scope, u64, u64)> {
+/// Refused with the time that is missing and that every exchange has, or that lies before the
+/// one before it.
+fn walk(exchange: &Exchange, mut take: impl FnMut(usize, u64, u64)) -> Result<(Scope, u64, u64), Stamp> {
     let (scope, first, last) = scope(exchange);
-    let (began, end) = (exchange.at(first)?, exchange.at(last)?);
+    let (began, end) = (exchange.at(first).ok_or(first)?, exchange.at(last).ok_or(last)?);
     let (mut since, mut astray) = (began, false);
     for stamp in &Stamp::ALL[first as usize + 1..=last as usize] {
         match exchange.at(*stamp) {
@@ -95,21 +96,21 @@ fn walk(exchange: &Exchange, mut take: impl FnMut(usize, u64, u64)) -> Option<(S
             None if may_miss(*stamp) => {}
             // What it should have told is not known of what lies around it.
             Some(_) if may_miss(*stamp) => astray = true,
-            _ => return None,
+            _ => return Err(*stamp),
         }
     }
-    Some((scope, began, end))
+    Ok((scope, began, end))
 }
 
-/// An exchange's stages; `None` where it was not followed from end to end.
-pub fn split(exchange: &Exchange) -> Option<Split> {
+/// An exchange's stages; where it was not followed from end to end, the time that tells so.
+pub fn split(exchange: &Exchange) -> Result<Split, Stamp> {
     let mut stages = [0; STAGES];
     let (scope, began, end) = walk(exchange, |which, from, to| stages[which] += to - from)?;
     let service = &mut stages[Stamp::Answer as usize - 1];
     let off = exchange.off.unwrap_or(0).min(*service);
     *service -= off;
     stages[OFF] = off;
-    Some(Split { scope, began, whole: end - began, stages })
+    Ok(Split { scope, began, whole: end - began, stages })
 }
 
 /// A stage of one exchange, from a time to a time.
@@ -135,7 +136,7 @@ pub fn slices(exchange: &Exchange) -> Vec<Slice> {
         };
         found.push(Slice { side, name, from, to });
     });
-    if whole.is_some() { found } else { Vec::new() }
+    if whole.is_ok() { found } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -205,9 +206,9 @@ pub(super) mod tests {
     fn what_every_exchange_has_must_be_there_in_its_order() {
         for needed in Stamp::ALL.into_iter().filter(|stamp| !may_miss(*stamp)).skip(1) {
             let without = |stamp, at| if stamp == needed { 0 } else { at };
-            assert!(split(&exchange(without)).is_none(), "{needed:?}");
+            assert_eq!(split(&exchange(without)), Err(needed));
             let early = |stamp, at| if stamp == needed { 1 } else { at };
-            assert!(split(&exchange(early)).is_none(), "{needed:?}");
+            assert!(split(&exchange(early)).is_err(), "{needed:?}");
         }
     }
 
@@ -223,7 +224,7 @@ pub(super) mod tests {
         #[test]
         fn stages_add_up_whatever_the_times(at: [u64; STAMPS], off: Option<u64>) {
             let exchange = Exchange { at, off, ..exchange(|_, at| at) };
-            if let Some(split) = split(&exchange) {
+            if let Ok(split) = split(&exchange) {
                 prop_assert_eq!(split.stages.iter().map(|taken| u128::from(*taken)).sum::<u128>(), u128::from(split.whole));
             }
         }

@@ -3,6 +3,7 @@
 use crosstalk_core::trace::{Cost, Scope, TRACE_SCHEMA, Tally, Trace};
 use crosstalk_observe::service::{Count, Counts, Remainder};
 
+use super::stages::ends;
 use super::target::Service;
 use super::{Seen, Watch};
 
@@ -57,25 +58,29 @@ pub(super) fn told(
 }
 
 /// Some of what there is.
-fn tallies(all: impl IntoIterator<Item = (u64, &'static str)>) -> Vec<Tally> {
+fn tallies(all: impl IntoIterator<Item = (u64, String)>) -> Vec<Tally> {
     let some = all.into_iter().filter(|(count, _)| *count > 0);
-    some.map(|(count, what)| Tally { what: what.into(), count }).collect()
+    some.map(|(count, what)| Tally { what, count }).collect()
 }
 
 fn not_followed(counts: &Counts, seen: &Seen, remainder: &Remainder) -> Vec<Tally> {
-    let lost = LOST.into_iter().map(|(count, what)| (counts.of(count), what));
-    let others = [
-        (seen.astray, "a time is missing, or makes no sense beside the others"),
-        (remainder.under_way, "under way when tracing ended"),
-    ];
-    let known: u64 = lost.clone().chain(others).map(|(count, _)| count).sum::<u64>() + seen.followed();
+    let mut lost: Vec<(u64, String)> =
+        LOST.into_iter().map(|(count, what)| (counts.of(count), what.into())).collect();
+    lost.extend(seen.astray.iter().map(|(stamp, count)| {
+        let (side, name) = ends(*stamp);
+        (*count, format!("the end of `{name}` ({}) was not seen, or not in its order", side.word()))
+    }));
+    lost.push((remainder.under_way, "under way when tracing ended".into()));
+    let known = lost.iter().map(|(count, _)| count).sum::<u64>() + seen.followed();
     let unknown = counts.of(Count::Begun).saturating_sub(known);
-    tallies(lost.chain(others).chain([(unknown, "lost for a reason that is not known")]))
+    lost.push((unknown, "lost for a reason that is not known".into()));
+    tallies(lost)
 }
 
 fn counted(counts: &Counts, seen: &Seen) -> Vec<Tally> {
     let several = (seen.several, "requests that came in several packets, or several before one answer");
-    tallies(OTHERS.into_iter().map(|(count, what)| (counts.of(count), what)).chain([several]))
+    let others = OTHERS.into_iter().map(|(count, what)| (counts.of(count), what)).chain([several]);
+    tallies(others.map(|(count, what)| (count, what.to_string())))
 }
 
 fn remarks(seen: &Seen, sees_sends: bool) -> Vec<String> {

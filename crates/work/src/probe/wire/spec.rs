@@ -43,6 +43,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
         "`local` or `remote`: the memory node of the ends' buffers, as seen from their processors",
     ),
     Parameter::new(
+        "measure",
+        "latency",
+        "`latency`, or `bandwidth`: frames without waiting for any (ends = \"two-processes\")",
+    ),
+    Parameter::new(
         "stages",
         "false",
         "say what of the time the calls that send and receive take (ends = \"one-thread\")",
