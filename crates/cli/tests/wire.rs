@@ -23,7 +23,7 @@ fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> + use<> {
     let list = told["readings"].as_array().expect("readings").clone();
     move |metric| {
         let found = list.iter().find(|line| line["reading"]["metric"] == metric);
-        found.map(|line| line.clone())
+        found.cloned()
     }
 }
 

@@ -11,7 +11,7 @@ use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
 use crosstalk_study::samples::{Attempt, Run};
 use synthetic::{Made, claim, is, made};
 
-use ClaimVerdict::{Calibration, NotComparable, NotReproduced, Reproduced};
+use ClaimVerdict::{Calibration, DirectionOnly, NotComparable, NotReproduced, Reproduced};
 
 /// The ways, and stages that a message passes on each.
 const STAGES: [(&str, f64); 4] =
@@ -41,6 +41,16 @@ fn truth(experiment: &str, levels: &Levels, metric: &str) -> f64 {
             let between = if is(levels, "transport", "shared") { 1e-6 } else { 4e-6 };
             between * asleep * (bytes(&levels["size"].to_string()) / 64.0).powf(0.1)
         }
+        ("bypass" | "bypass-sizes", "one_way") => {
+            let carried = match levels["transport"].to_string().as_str() {
+                "dpdk-af-xdp" => 1.8e-6,
+                "dpdk-memif" | "shared" => 2e-7,
+                _ => 3.5e-6,
+            };
+            let woken = is(levels, "mode", "blocking") && is(levels, "ends", "two-processes");
+            let size = levels.get("size").map_or(64.0, |size| bytes(&size.to_string()));
+            (if woken { 21.5e-6 } else { 0.0 }) + carried * (size / 64.0).powf(0.1)
+        }
         (_, "unexplained") => 0.01,
         (_, "matched") => 0.99,
         (_, "system_call") => 2e-7,
@@ -68,6 +78,12 @@ fn told(attempt: &Attempt) -> Vec<Reading> {
             .map(|rate| {
                 let slept = if polls { 0.0 } else { 30e-6 * 1000.0 / f64::from(rate) };
                 value("latency", 1e-6 * f64::from(rate).powf(0.3) + slept).label("offered", rate)
+            })
+            .to_vec(),
+        "bypass-stages" => ["send: call", "on the way", "receive: call"]
+            .map(|stage| {
+                let time = value("stage_time", 1e-6).label("stage", stage);
+                time.label("way", "there").label("band", "p50")
             })
             .to_vec(),
         // Stages are told only where they are asked for.
@@ -123,6 +139,12 @@ fn claims_are_decided_by_cells_and_by_labels() {
         ("polling-removes-most", Reproduced),
         ("polling-as-bypass", Reproduced),
         ("size-costs", Reproduced),
+        ("bypass", DirectionOnly),
+        ("bypass-beyond-polling", Reproduced),
+        ("polling-before-bypass", Reproduced),
+        ("memory-beats-wires", Reproduced),
+        ("dpdk-size-costs", Reproduced),
+        ("dpdk-64", NotComparable),
         ("less-between", Reproduced),
         ("load-keeps-awake", Reproduced),
         ("stages-explain-udp", Reproduced),
