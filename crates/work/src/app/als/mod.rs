@@ -97,7 +97,7 @@ fn seconds(config: &Config) -> f64 {
 /// On Spark: every iteration has stages, which take the time of small tasks.
 fn on_spark(config: &Config) -> f64 {
     let iterations: usize = config.grid.iter().map(|setting| setting.iterations).sum();
-    2.0 + 0.12 * iterations as f64 + config.source.ratings().unwrap_or(1e5) * 1.8e-5
+    2.4 + 0.14 * iterations as f64 + config.source.ratings().unwrap_or(1e5) * 2.1e-5
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

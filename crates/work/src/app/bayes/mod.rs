@@ -100,7 +100,7 @@ fn seconds(config: &Config) -> f64 {
 
 /// On Spark, once Java is warm.
 fn on_spark(config: &Config) -> f64 {
-    4.0 + bytes(config) * 8e-7
+    4.7 + bytes(config) * 9e-7
 }
 
 /// Bytes of text, about. A file's size is looked at, and taken to be a quarter of

@@ -89,7 +89,7 @@ fn seconds(config: &Config) -> f64 {
 /// On Spark: the edges are read and dealt, which takes longer than the iterations.
 fn on_spark(config: &Config) -> f64 {
     let edges = config.edges().unwrap_or(1 << 20) as f64;
-    3.0 + edges * (1.3e-6 + 0.4e-6 * config.iterations as f64)
+    3.5 + edges * (1.5e-6 + 0.5e-6 * config.iterations as f64)
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

@@ -24,7 +24,7 @@ use crate::engine::settings::Spark;
 
 /// Seconds until a cluster has started, and Java has loaded what the driver needs, on the
 /// yardstick.
-const START: f64 = 45.0;
+const START: f64 = 50.0;
 
 /// How many passes' time more the first attempt takes, until Java is warm.
 const WARMING: f64 = 3.5;

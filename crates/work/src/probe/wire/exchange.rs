@@ -208,7 +208,7 @@ mod tests {
     fn alone_every_message_is_timed() {
         let (first, second) = wire(0);
         let found = alone(first, second, 64, limits(100)).expect("runs");
-        assert!((99..=100).contains(&found.times.len()), "{}", found.times.len());
+        assert_eq!(found.times.len(), 98, "one more could have three times");
         assert!(found.lost == 0 && found.cost > 0.0);
         assert!(found.times.iter().all(|time| *time < 1_000_000_000));
     }
@@ -224,15 +224,15 @@ mod tests {
     #[test]
     fn what_is_lost_is_counted_and_not_timed() {
         let (first, second) = wire(5);
-        let found = alone(first, second, 64, limits(10)).expect("runs");
-        assert_eq!((found.times.len(), found.lost), (9, 2), "9 of 11 came");
+        let found = alone(first, second, 64, limits(12)).expect("runs");
+        assert_eq!((found.times.len(), found.lost), (10, 2), "10 of 12 came");
     }
 
     #[test]
     fn both_ways_are_timed_between_two() {
         let (first, second) = wire(0);
         let other = thread::spawn(move || answer(second, 64).expect_err("ends when the wire does"));
-        let found = ask(first, 64, limits(50)).expect("runs");
+        let found = ask(first, 64, limits(51)).expect("runs");
         assert_eq!(found.times.len(), 50);
         assert_eq!(found.lost, 0);
         assert!(other.join().is_ok_and(|fault| fault.message.contains("wire")));
