@@ -32,6 +32,7 @@ PEER = "plain DPDK loop"
 RATIOS = {
     "bypass / polling, one thread": ("dpdk-af-xdp polling one-thread", "udp polling one-thread"),
     "bypass in one thread / blocking between two": ("dpdk-af-xdp polling one-thread", "udp blocking two-processes"),
+    "best between two / blocking": ("shared polling two-processes", "udp blocking two-processes"),
     "memif / blocking, between two": ("dpdk-memif polling two-processes", "udp blocking two-processes"),
     "polling / blocking, between two": ("udp polling two-processes", "udp blocking two-processes"),
     "polling / blocking, one thread": ("udp polling one-thread", "udp blocking one-thread"),
