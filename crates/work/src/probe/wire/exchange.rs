@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use std::io::{self, ErrorKind};
     use std::path::Path;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
     use std::thread;
 
     /// A wire that loses every `loses`th frame.
@@ -194,7 +194,10 @@ mod tests {
         }
 
         fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let frame = self.into.try_recv().map_err(|_| ErrorKind::WouldBlock)?;
+            let frame = self.into.try_recv().map_err(|e| match e {
+                TryRecvError::Empty => ErrorKind::WouldBlock,
+                TryRecvError::Disconnected => ErrorKind::BrokenPipe,
+            })?;
             into[..frame.len()].copy_from_slice(&frame);
             Ok(frame.len())
         }
