@@ -16,18 +16,17 @@ use crate::plot::Palette;
 use crate::{label, summary};
 use escape::{Prose, Text};
 
-pub(crate) const STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Nothing may be fetched: a report says the same everywhere, and tells nobody that it is read.
-pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// Two bars of unequal length.
-pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
 
-/// The page.
-pub fn html(findings: &Findings) -> String {
-    let sections: String = sections(findings).iter().map(Section::html).collect();
+/// A page until its body. `style`: what it has beside the common one.
+pub(crate) fn head(title: &str, description: &str, style: &str) -> String {
     format!(
         r#"<!DOCTYPE html>
 <html lang="en">
@@ -37,13 +36,23 @@ pub fn html(findings: &Findings) -> String {
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <meta name="color-scheme" content="light dark"/>
 <meta name="referrer" content="no-referrer"/>
-<meta name="description" content="{headline}"/>
+<meta name="description" content="{description}"/>
 <link rel="icon" href="{ICON}"/>
 <title>{title}</title>
 <style>
-{STYLE}</style>
+{STYLE}{style}</style>
 </head>
-<body>
+"#,
+        description = Text(description),
+        title = Text(title),
+    )
+}
+
+/// The page.
+pub fn html(findings: &Findings) -> String {
+    let sections: String = sections(findings).iter().map(Section::html).collect();
+    format!(
+        r#"{head}<body>
 <main>
 {header}{sections}
 <footer><p>Made by Crosstalk {version} from <code>findings.json</code>. Complete in itself: it asks nothing of the network.</p></footer>
@@ -54,8 +63,7 @@ pub fn html(findings: &Findings) -> String {
 </body>
 </html>
 "#,
-        headline = Text(&findings.headline.text),
-        title = Text(&findings.title),
+        head = head(&findings.title, &findings.headline.text, ""),
         header = header(findings),
         version = Text(&findings.run.version),
     )

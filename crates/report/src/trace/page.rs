@@ -6,7 +6,7 @@ use crosstalk_core::units::human;
 use super::picture::{Band, draw};
 use super::{cost, grouped, headline, scope, share, top};
 use crate::html::escape::{Prose, Text};
-use crate::html::{ICON, POLICY, STYLE};
+use crate::html::head;
 
 /// What this page has beside the reports' style.
 const OWN_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: right; }";
@@ -31,21 +31,7 @@ pub fn page(trace: &Trace) -> String {
         ),
     ];
     format!(
-        r#"<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<meta name="referrer" content="no-referrer"/>
-<link rel="icon" href="{ICON}"/>
-<title>{title}</title>
-<style>
-{STYLE}
-{OWN_STYLE}</style>
-</head>
-<body>
+        r#"{head}<body>
 <main>
 <header>
 <h1 class="long">{heading}</h1>
@@ -57,7 +43,7 @@ pub fn page(trace: &Trace) -> String {
 </body>
 </html>
 "#,
-        title = Text(&title),
+        head = head(&title, "Where the time of its requests goes", OWN_STYLE),
         heading = Prose(&title),
         sections = sections.concat(),
     )
