@@ -6,47 +6,28 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// What the task takes on the yardstick in a core's own cache, in seconds.
-const CACHED: f64 = 0.0043;
+/// What the task takes on the yardstick, in seconds.
+const YARDSTICK: f64 = 0.0043;
 
-/// What it takes there in memory, in seconds.
-const UNCACHED: f64 = 0.0103;
+/// Entries of the table, a power of two: 256 KiB, which a core's own cache holds. What a task in
+/// memory takes differs by more than twice from hour to hour on one virtual machine, and what
+/// analytics take hardly does.
+const ENTRIES: usize = 1 << 16;
 
-/// How much what it takes in memory counts. That differs by more than twice from hour to hour
-/// on one virtual machine, and what analytics take hardly does.
-const IN_MEMORY: f64 = 0.25;
-
-/// Entries of the table that a core's own cache holds: 256 KiB.
-const SMALL: usize = 1 << 16;
-
-/// Entries of a table that it does not hold: 8 MiB.
-const LARGE: usize = 1 << 21;
-
-/// How many large tables there are: on a virtual machine one takes up to twice as long as
-/// another, by the pages that it got.
-const TABLES: usize = 4;
-
-/// How often the task is timed with each table, of which the least counts: all else is
-/// what disturbed it, for up to a second at a time.
-const ROUNDS: usize = 24;
+/// How often the task is timed, of which the least counts: all else is what disturbed it, for
+/// up to a second at a time.
+const ROUNDS: usize = 200;
 
 /// Steps of the task.
 const STEPS: u64 = 1 << 19;
 
-/// How long this machine takes for what the yardstick does in a second, most of it in a
-/// core's own cache. Measured once in a process, which takes one to two seconds.
+/// How long this machine takes for what the yardstick does in a second. Measured once in a
+/// process, which takes about a second.
 pub fn pace() -> f64 {
     static PACE: OnceLock<f64> = OnceLock::new();
     *PACE.get_or_init(|| {
-        // All at once, so that each has pages of its own.
-        let mut large = vec![vec![1_u32; LARGE]; TABLES];
-        let mut small = vec![1; SMALL];
-        let (mut cached, mut uncached) = (f64::INFINITY, f64::INFINITY);
-        for _ in 0..ROUNDS {
-            cached = cached.min(seconds(&mut small));
-            uncached = large.iter_mut().map(|table| seconds(table)).fold(uncached, f64::min);
-        }
-        (1.0 - IN_MEMORY) * cached / CACHED + IN_MEMORY * uncached / UNCACHED
+        let mut table = vec![1_u32; ENTRIES];
+        (0..ROUNDS).map(|_| seconds(&mut table)).fold(f64::INFINITY, f64::min) / YARDSTICK
     })
 }
 
@@ -57,8 +38,11 @@ fn seconds(table: &mut [u32]) -> f64 {
     began.elapsed().as_secs_f64()
 }
 
-/// What analytics are made of: arithmetic on 64 bits, and memory out of order.
+/// What analytics are made of: arithmetic on 64 bits, and memory out of order. Compiled by
+/// itself, and for a table of any length: else it is another task wherever it is called.
+#[inline(never)]
 fn task(table: &mut [u32]) {
+    let table = black_box(table);
     let mut state = 0_u64;
     for _ in 0..STEPS {
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -75,7 +59,7 @@ mod tests {
 
     #[test]
     fn more_of_the_task_takes_longer() {
-        let mut table = vec![1; SMALL];
+        let mut table = vec![1; ENTRIES];
         let mut least = |times: usize| {
             let once = |_| {
                 let began = Instant::now();
