@@ -37,6 +37,11 @@ impl Ticks {
         if self.counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
+    /// Ticks a second of the time-stamp counter; `None` where the kernel's clock stands in.
+    pub fn counter(self) -> Option<f64> {
+        self.counter.then_some(self.per_second)
+    }
+
     /// Now. What is read or computed before has been.
     #[inline]
     pub fn now(self) -> u64 {

@@ -18,6 +18,7 @@
 //! into one of the receiver, whatever carries it. Time is told by the processor's
 //! time-stamp counter where the kernel trusts it.
 
+mod cards;
 mod end;
 mod exchange;
 mod ground;
@@ -30,6 +31,7 @@ mod stream;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use crosstalk_comm::rdma;
 use crosstalk_comm::ring::memory;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -39,6 +41,7 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
 pub use end::serve;
+use cards::Cards;
 use ground::Ground;
 use outcome::readings;
 use process::Process;
@@ -81,16 +84,30 @@ enum Between {
     Memory(OwnedFd),
     /// A name in the network's namespace, which goes with the socket (unix(7)).
     Name(String),
+    /// RDMA devices, and such a name at which their ends meet.
+    Devices([String; 2], String),
+    Cards(Cards),
 }
 
 impl Between {
-    fn make(transport: Transport) -> Result<Self, Fault> {
-        Ok(match transport {
+    fn make(spec: &Spec) -> Result<Self, Fault> {
+        let name = || format!("crosstalk-{}", std::process::id());
+        Ok(match spec.transport {
             Transport::Shared => {
                 let memory = memory().map_err(|e| Fault::environment(format!("no memory to share: {e}")))?;
                 Between::Memory(memory)
             }
-            Transport::DpdkMemif => Between::Name(format!("crosstalk-{}", std::process::id())),
+            Transport::DpdkMemif => Between::Name(name()),
+            Transport::DpdkPci => {
+                let devices = spec.devices.as_ref().ok_or_else(|| Fault::usage("which cards?"))?;
+                Between::Cards(Cards::take(devices)?)
+            }
+            Transport::Rdma => {
+                let found = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
+                let devices = spec.devices.clone().or_else(found);
+                let devices = devices.ok_or_else(|| Fault::environment("no port of an RDMA device is active"))?;
+                Between::Devices(devices, name())
+            }
             _ => Between::Wire(Ground::new()?),
         })
     }
@@ -103,12 +120,16 @@ impl Between {
                 [path.clone().into(), path.into()]
             }
             Between::Name(name) => [name.into(), name.into()],
+            Between::Devices(devices, name) => {
+                devices.each_ref().map(|device| format!("{name},{device}").into())
+            }
+            Between::Cards(cards) => cards.addresses().map(Into::into),
         }
     }
 }
 
 fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
-    let between = Between::make(spec.transport)?;
+    let between = Between::make(spec)?;
     let cpus = allowed();
     let (Some(&near), Some(&far)) = (cpus.last(), cpus.first()) else {
         return Err(Fault::environment("the kernel does not say which processors may be used"));

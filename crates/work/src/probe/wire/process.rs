@@ -1,13 +1,15 @@
-//! The processes that have the ends: this program again, or the one that speaks DPDK.
+//! The processes that have the ends: this program again, or one in C that it carries.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use crosstalk_comm::carried::Program;
 use crosstalk_comm::dpdk;
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
 use crosstalk_host::cpu::Pinned;
+use crosstalk_host::ticks::Ticks;
 
 use super::end::{Found, hear};
 use super::ground::DEVICE;
@@ -48,11 +50,14 @@ impl<'a> Process<'a> {
     /// What the end says is refused.
     pub fn start(order: &Order, cpu: usize, until: &Until<'a>) -> Result<Self, Fault> {
         // In memory for as long as it takes to start it.
-        let program = order.transport.driver().map(|_| dpdk::Program::new()).transpose();
-        let program = program.map_err(|e| Fault::environment(format!("cannot use DPDK: {e}")))?;
-        let (mut command, orders) = match (&program, order.transport.driver()) {
-            (Some(program), Some(driver)) => (words(program, driver, order), String::new()),
-            _ => {
+        let carried = order.transport.program();
+        let program = carried.map(|carried| {
+            carried.load().map_err(|e| Fault::environment(format!("cannot use {}: {e}", carried.what)))
+        });
+        let program = program.transpose()?;
+        let (mut command, orders) = match &program {
+            Some(program) => (words(program, order), String::new()),
+            None => {
                 let order = serde_json::to_string(order).map_err(|e| Fault::environment(e.to_string()))?;
                 (Launcher::current().command(VERB), order)
             }
@@ -107,18 +112,25 @@ impl Drop for Process<'_> {
     }
 }
 
-/// The program that speaks DPDK, with its words.
-fn words(program: &dpdk::Program, driver: &str, order: &Order) -> Command {
+/// The program in C, with its words (`ends/end.h` in `comm`).
+fn words(program: &Program, order: &Order) -> Command {
     let place = |end: usize| {
         let path = order.ends[end].display();
         match order.transport {
             Transport::DpdkMemif => format!("{},{path}", if end == 0 { "client" } else { "server" }),
+            Transport::DpdkPci | Transport::Rdma => path.to_string(),
             _ => format!("{DEVICE},{path}"),
         }
     };
     let mut command = program.command();
-    let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string()];
-    command.arg(order.role.name()).args(numbers).arg(driver);
+    match order.transport.driver().is_some() && dpdk::has_huge_pages() {
+        true => command.env(dpdk::HUGE, "1"),
+        false => command.env_remove(dpdk::HUGE),
+    };
+    let hertz = Ticks::find().counter().unwrap_or(0.0);
+    let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string(), hertz.to_string()];
+    let how = order.transport.driver().unwrap_or(order.mode.name());
+    command.arg(order.role.name()).args(numbers).arg(how);
     match order.role {
         Role::Alone | Role::Stages => command.args([place(0), place(1)]),
         Role::Asks | Role::Floods => command.arg(place(0)),
