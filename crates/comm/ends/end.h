@@ -14,8 +14,8 @@
  * HOW and WHERE are each carrier's own.
  *
  * An end says "ready" on a line once what is sent to it waits. At the end it writes a line,
- * "times N lost L cost NANOSECONDS", and N times of one way in nanoseconds, four bytes
- * each. One that floods or counts writes a line, "frames N rate PER_SECOND". One that
+ * "times N came C lost L cost NANOSECONDS", and N times of one way in nanoseconds, four bytes
+ * each: of every one of the C messages that came, or of every so manyth where MOST are fewer. One that floods or counts writes a line, "frames N rate PER_SECOND". One that
  * answers goes on until it is killed. What goes wrong is a line on standard error and
  * exit code 4.
  *
@@ -227,46 +227,71 @@ static double cost(double hertz)
 	return (now() - began) * 1e9 / hertz / READS;
 }
 
+/* Times of messages, `group` of each, of every `each`th one. */
+struct kept {
+	uint32_t *times;
+	size_t count, most;
+	unsigned group;
+	uint64_t each;
+};
+
+/* Where there is no room, every second message goes. */
+static void make_room(struct kept *kept)
+{
+	size_t messages = kept->count / kept->group, left = 0;
+
+	if (kept->count + kept->group <= kept->most)
+		return;
+	for (size_t message = 0; message < messages; message += 2, left++)
+		memmove(kept->times + left * kept->group, kept->times + message * kept->group, kept->group * sizeof *kept->times);
+	kept->count = left * kept->group;
+	kept->each *= 2;
+}
+
 /* One message after the other, each timed; `told` is said of them beside. */
 static void time_messages(struct port *sends, struct port *waits, const struct order *order, const char *told)
 {
 	struct message *out = (struct message *)outgoing, *in = (struct message *)incoming;
-	uint32_t *times = malloc(order->most * sizeof *times);
 	double hertz = order->hertz;
-	size_t kept = 0, lost = 0;
+	struct kept kept = { .times = malloc(order->most * sizeof(uint32_t)), .most = order->most, .each = 1 };
+	size_t came = 0, lost = 0;
 
-	if (!times)
+	kept.group = order->stages ? 3 : order->alone ? 1 : 2;
+	if (!kept.times)
 		fail("there is no room for %zu times", order->most);
 	uint64_t end = now() + (uint64_t)(order->seconds * hertz), patience = hertz / PATIENCE_PER_SECOND, sent = 0;
-	for (uint32_t number = 1; sent < end && kept + 3 <= order->most; number++) {
+	for (uint32_t number = 1; sent < end; number++) {
 		out->number = number;
 		sent = now();
 		put(sends, outgoing, order->size);
 		uint64_t handed = order->stages ? now() : 0;
-		uint64_t came = order->stages ? await_timed(waits, order, number, sent + patience)
+		uint64_t began = order->stages ? await_timed(waits, order, number, sent + patience)
 					      : (uint64_t)await(waits, order, number, sent + patience);
-		if (!came) {
+		if (!began) {
 			lost++;
 			continue;
 		}
 		uint64_t back = now();
+		if (!order->stages && !order->alone && (in->arrived < sent || back < in->sent))
+			fail("the processors' time-stamp counters differ");
+		if (came++ % kept.each != 0)
+			continue;
 		if (order->stages) {
-			times[kept++] = (handed - sent) * 1e9 / hertz;
-			times[kept++] = (came - handed) * 1e9 / hertz;
-			times[kept++] = (back - came) * 1e9 / hertz;
+			kept.times[kept.count++] = (handed - sent) * 1e9 / hertz;
+			kept.times[kept.count++] = (began - handed) * 1e9 / hertz;
+			kept.times[kept.count++] = (back - began) * 1e9 / hertz;
 		} else if (order->alone) {
-			times[kept++] = (back - sent) * 1e9 / hertz;
+			kept.times[kept.count++] = (back - sent) * 1e9 / hertz;
 		} else {
-			if (in->arrived < sent || back < in->sent)
-				fail("the processors' time-stamp counters differ");
-			times[kept++] = (in->arrived - sent) * 1e9 / hertz;
-			times[kept++] = (back - in->sent) * 1e9 / hertz;
+			kept.times[kept.count++] = (in->arrived - sent) * 1e9 / hertz;
+			kept.times[kept.count++] = (back - in->sent) * 1e9 / hertz;
 		}
+		make_room(&kept);
 	}
-	printf("times %zu lost %zu cost %f%s\n", kept, lost, cost(hertz), told);
-	fwrite(times, sizeof *times, kept, stdout);
+	printf("times %zu came %zu lost %zu cost %f%s\n", kept.count, came, lost, cost(hertz), told);
+	fwrite(kept.times, sizeof *kept.times, kept.count, stdout);
 	fflush(stdout);
-	free(times);
+	free(kept.times);
 }
 
 /* Does what the order says; one that has a single port sends and waits there. */

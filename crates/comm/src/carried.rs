@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A compiled program; empty where the headers that it takes were not there.
 #[derive(Debug)]
@@ -17,9 +17,24 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// Whether this program was built with it.
-    pub fn is_there(&self) -> bool {
+    fn is_there(&self) -> bool {
         !self.bytes.is_empty()
+    }
+
+    /// Why it cannot be used here, if it cannot: it was not built in, or a library that it is
+    /// linked with is missing.
+    pub fn obstacle(&self) -> Option<String> {
+        let program = match self.load() {
+            Ok(program) => program,
+            Err(e) => return Some(e.to_string()),
+        };
+        let told = program.command().stdin(Stdio::null()).output();
+        match told.map(|told| (told.status.code(), String::from_utf8_lossy(&told.stderr).trim().to_string())) {
+            // Without words it says how it is called: all that it takes is there.
+            Ok((Some(4), _)) => None,
+            Ok((_, said)) => Some(said),
+            Err(e) => Some(e.to_string()),
+        }
     }
 
     /// Puts it into memory.
@@ -65,6 +80,15 @@ mod tests {
         let none = Carried { what: "carrier pigeons", bytes: b"" };
         let why = none.load().expect_err("is empty").to_string();
         assert!(why.contains("without carrier pigeons"), "{why}");
+        assert_eq!(none.obstacle(), Some(why));
+    }
+
+    #[test]
+    fn a_program_that_does_not_say_how_it_is_called_lacks_something() {
+        let program = |bytes| Carried { what: "sh", bytes };
+        assert_eq!(program(b"#!/bin/sh\nexit 4\n").obstacle(), None);
+        let why = program(b"#!/bin/sh\necho 'librte_eal.so.23 is not there' >&2; exit 127\n").obstacle();
+        assert_eq!(why.as_deref(), Some("librte_eal.so.23 is not there"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! DPDK, by a small program in C (`ends/dpdk.c`).
 
+use std::sync::OnceLock;
+
 use crosstalk_core::need::Need;
 use crosstalk_host::huge;
 
@@ -17,18 +19,14 @@ pub const HUGE: &str = "CROSSTALK_HUGE_PAGES";
 
 /// What it needs of a machine.
 pub fn need() -> Need {
-    if !PROGRAM.is_there() {
+    static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
+    if let Some(why) = OBSTACLE.get_or_init(|| PROGRAM.obstacle()) {
         return Need::missing(
             "DPDK",
-            "messages through it cannot be timed: this program was built without it",
+            format!("messages through it cannot be timed: {why}"),
             "apt-get install libdpdk-dev dpdk-dev pkg-config, then build it again",
         );
     }
-    let pages = if has_huge_pages() { "with huge pages" } else { "without huge pages" };
+    let pages = if huge::free() >= MEMORY { "with huge pages" } else { "without huge pages" };
     Need::found("DPDK", format!("built in, {pages}"))
-}
-
-/// Whether so many huge pages are free as a process takes.
-pub fn has_huge_pages() -> bool {
-    huge::free() >= MEMORY
 }

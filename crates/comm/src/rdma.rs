@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crosstalk_core::need::Need;
 
@@ -17,10 +18,11 @@ const DEVICES: &str = "/sys/class/infiniband";
 /// What they need of a machine.
 pub fn need() -> Need {
     let consequence = "messages through them cannot be timed";
-    if !PROGRAM.is_there() {
+    static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
+    if let Some(why) = OBSTACLE.get_or_init(|| PROGRAM.obstacle()) {
         return Need::missing(
             "RDMA verbs",
-            format!("{consequence}: this program was built without them"),
+            format!("{consequence}: {why}"),
             "apt-get install libibverbs-dev pkg-config, then build it again",
         );
     }

@@ -31,13 +31,14 @@ mod stream;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crosstalk_comm::rdma;
 use crosstalk_comm::ring::memory;
+use crosstalk_comm::{dpdk, rdma};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::Prepared;
 use crosstalk_host::cpu::allowed;
+use crosstalk_host::huge;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
 pub use end::serve;
@@ -67,7 +68,7 @@ pub const WIRE: Declared<Spec> = Declared {
             Metric::new("stage_time", "s", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
-        alone::deployment(metrics, spec.duration.0 + 0.7)
+        alone::deployment(metrics, spec.duration.0 + spec.overhead())
     },
     needs: |spec| spec.transport.needs(),
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
@@ -75,7 +76,7 @@ pub const WIRE: Declared<Spec> = Declared {
     },
 };
 
-/// The most times of one way that are kept.
+/// The most times of one way that are kept: where there are more, of every so manyth message.
 const MOST: usize = 1 << 20;
 
 /// What is measured on.
@@ -130,10 +131,8 @@ impl Between {
 
 fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let between = Between::make(spec)?;
-    let cpus = allowed();
-    let (Some(&near), Some(&far)) = (cpus.last(), cpus.first()) else {
-        return Err(Fault::environment("the kernel does not say which processors may be used"));
-    };
+    let (near, far) = processors(spec.ends)?;
+    let processes = 1 + u64::from(spec.ends == Ends::TwoProcesses);
     let order = |role: Role| Order {
         role,
         transport: spec.transport,
@@ -141,10 +140,14 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         size: spec.size.0 as usize,
         duration: (spec.duration.0 * 1e9) as u64,
         most: MOST,
+        huge: spec.transport.driver().is_some() && huge::free() >= processes * dpdk::MEMORY,
         ends: between.ends(),
     };
-    let _from = remote(spec.memory, near)?;
-    let start = |role: Role, cpu: usize| Process::start(&order(role), cpu, until);
+    // What has the buffers is started from where their memory is to be.
+    let start = |role: Role, cpu: usize| {
+        let _from = remote(spec.memory, cpu)?;
+        Process::start(&order(role), cpu, until)
+    };
     match (spec.ends, spec.measure) {
         (Ends::OneThread, Measure::Stages) => readings(spec, &start(Role::Stages, near)?.result()?, None),
         (Ends::OneThread, _) => readings(spec, &start(Role::Alone, near)?.result()?, None),
@@ -154,9 +157,22 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
             readings(spec, &counts.result()?, Some(&sent))
         }
         (Ends::TwoProcesses, _) => {
-            let _answers = start(Role::Answers, far)?;
-            readings(spec, &start(Role::Asks, near)?.result()?, None)
+            let answers = start(Role::Answers, far)?;
+            let asked = start(Role::Asks, near)?.result()?;
+            answers.still_runs()?;
+            readings(spec, &asked, None)
         }
+    }
+}
+
+/// The processors of the two ends; the first alone where one thread has both.
+fn processors(ends: Ends) -> Result<(usize, usize), Fault> {
+    let cpus = allowed();
+    match (cpus.last(), cpus.first()) {
+        (Some(near), Some(far)) if near != far || ends == Ends::OneThread => Ok((*near, *far)),
+        (Some(_), _) => Err(Fault::environment("two ends need a processor each, and this process may use one")
+            .remedy("take ends = \"one-thread\", or let it use two (taskset)")),
+        _ => Err(Fault::environment("the kernel does not say which processors may be used")),
     }
 }
 

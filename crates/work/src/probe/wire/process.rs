@@ -78,7 +78,6 @@ impl<'a> Process<'a> {
         let mut ready = String::new();
         let read = process.told.read_line(&mut ready);
         if read.is_err() || ready.trim() != "ready" {
-            until.check("an end of the wire")?;
             return Err(process.complaint());
         }
         process.told.get_mut().until = *until;
@@ -90,17 +89,26 @@ impl<'a> Process<'a> {
         hear(&mut self.told, self.most).map_err(|_| self.complaint())
     }
 
-    /// Why it ended.
+    /// A fault if it has ended: one that answers does not, until it is told to.
+    pub fn still_runs(mut self) -> Result<(), Fault> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(self.complaint()),
+        }
+    }
+
+    /// Why it ended, or that it was waited for in vain.
     fn complaint(&mut self) -> Fault {
+        if let (Ok(None), Err(fault)) = (self.child.try_wait(), self.told.get_ref().until.check("an end of the wire")) {
+            return fault;
+        }
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(stderr) = self.child.stderr.take() {
             // It has ended, and what it wrote is there.
             let _ = stderr.take(1 << 16).read_to_string(&mut said);
         }
-        let last = said.lines().rfind(|line| !line.trim().is_empty());
-        let last = last.map_or("it does not say why", |line| line.trim_start_matches("crosstalk: "));
-        Fault::attempt(format!("an end of the wire ended early: {last}"))
+        Fault::attempt(format!("an end of the wire ended early: {}", why(&said)))
     }
 }
 
@@ -109,6 +117,17 @@ impl Drop for Process<'_> {
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// What an end said last: of this program a fault with its remedy, of one in C a line.
+fn why(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let own = lines.iter().rposition(|line| line.starts_with("crosstalk: "));
+    let last = &lines[own.unwrap_or(lines.len().saturating_sub(1))..];
+    match last.join("; ") {
+        said if said.is_empty() => "it does not say why".into(),
+        said => said.trim_start_matches("crosstalk: ").to_string(),
     }
 }
 
@@ -123,7 +142,7 @@ fn words(program: &Program, order: &Order) -> Command {
         }
     };
     let mut command = program.command();
-    match order.transport.driver().is_some() && dpdk::has_huge_pages() {
+    match order.huge {
         true => command.env(dpdk::HUGE, "1"),
         false => command.env_remove(dpdk::HUGE),
     };
@@ -137,4 +156,17 @@ fn words(program: &Program, order: &Order) -> Command {
         Role::Answers | Role::Counts => command.arg(place(1)),
     };
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_told_with_its_remedy_and_a_line_as_it_is() {
+        let fault = "crosstalk: cannot enter it: not permitted\n  try: run as root\n";
+        assert_eq!(why(fault), "cannot enter it: not permitted; try: run as root");
+        assert_eq!(why("EAL: noise\nport 0 has no link\n\n"), "port 0 has no link");
+        assert_eq!(why("\n"), "it does not say why");
+    }
 }

@@ -207,10 +207,25 @@ pub struct Spec {
     pub duration: Seconds,
 }
 
+/// Seconds as they were timed: until the node measures, until an end is ready, …
+const AGENT_STARTS: f64 = 0.3;
+const END_STARTS: f64 = 0.15;
+const DPDK_STARTS: f64 = 0.6;
+/// … and after the last frame.
+const STREAM_ENDS: f64 = 0.8;
+
 /// The least size: with the headers of UDP there are 22 bytes left for a message's own.
 const LEAST: u64 = 64;
 
 impl Spec {
+    /// Seconds beside measuring: until the ends are ready, one after the other, and until a
+    /// stream is known to be over.
+    pub fn overhead(&self) -> f64 {
+        let start = if self.transport.driver().is_some() { DPDK_STARTS } else { END_STARTS };
+        let ends = if self.ends == Ends::TwoProcesses { 2.0 } else { 1.0 };
+        AGENT_STARTS + start * ends + if self.measure == Measure::Bandwidth { STREAM_ENDS } else { 0.0 }
+    }
+
     /// From a workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
@@ -345,6 +360,8 @@ pub struct Order {
     pub duration: u64,
     /// The most times that are kept.
     pub most: usize,
+    /// Whether DPDK's buffers are to lie in huge pages.
+    pub huge: bool,
     /// The two ends: a network namespace's file each, of what has no wire the memory's.
     pub ends: [PathBuf; 2],
 }
