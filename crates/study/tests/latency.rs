@@ -15,7 +15,7 @@ use ClaimVerdict::{Calibration, DirectionOnly, NotComparable, NotReproduced, Rep
 
 /// The ways, and stages that a message passes on each.
 const STAGES: [(&str, f64); 4] =
-    [("send: call and protocol", 1.5e-6), ("wake-up", 4e-6), ("copy", 1.2e-6), ("receive: call", 0.0)];
+    [("send: call and protocol", 1.5e-6), ("wake-up", 4e-6), ("receive: call and copy", 1.2e-6), ("socket queue", 0.0)];
 
 fn truth(experiment: &str, levels: &Levels, metric: &str) -> f64 {
     let bytes = |text: &str| text.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(1.0);
