@@ -153,4 +153,8 @@ impl Sink for Readings {
         }
         self.out.say(&FromAgent::Sample { reading, at: self.began.elapsed().as_secs_f64(), n })
     }
+
+    fn steady(&mut self) -> Result<(), Fault> {
+        self.out.say(&FromAgent::Steady)
+    }
 }

@@ -103,12 +103,46 @@ impl Maker<'_> {
                     .remedy("put them in experiments of their own"));
                 }
             };
+            let lasts = self.lasts(part, spec.start.as_deref(), workload.lasts())?;
             asked.nodes = asked.nodes.max(deployment.nodes);
             asked.effort = asked.effort.beside(&deployment.effort);
             asked.metrics.extend(deployment.metrics);
-            asked.work.insert(part.clone(), Work { kind: spec.kind.clone(), params });
+            let work = Work { kind: spec.kind.clone(), params, nodes: deployment.nodes, lasts };
+            asked.work.insert(part.clone(), work);
         }
-        asked.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))
+        let asked = asked.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))?;
+        if asked.work.len() > 1 && asked.timing == Timing::Virtual {
+            return Err(Fault::usage("work side by side is timed by the wall clock, not by virtual clocks")
+                .at(self.at("work"))
+                .remedy("put it in experiments of their own"));
+        }
+        Ok(asked)
+    }
+
+    /// Whether a part begins first and ends last, as its `start` says and its kind can.
+    fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
+        let at = self.at(&format!("work.{part}.start"));
+        let others = || self.experiment.work.keys().filter(|other| *other != part).map(String::as_str);
+        match (start, can) {
+            (None, false) => Ok(false),
+            (None, true) if others().next().is_some() => Ok(true),
+            (_, true) if others().next().is_none() => {
+                Err(Fault::usage(format!("`{part}` goes on until other work has ended, and there is none"))
+                    .at(self.at(&format!("work.{part}")))
+                    .remedy("put work beside it that ends by itself"))
+            }
+            (Some(_), false) => Err(Fault::usage(format!("`{part}` ends by itself: it starts with the others"))
+                .at(at)
+                .remedy("leave `start` out")),
+            (told, true) => {
+                let told = told.unwrap_or_default();
+                match told.strip_prefix("steady before ") {
+                    Some(name) if others().any(|other| other == name) => Ok(true),
+                    Some(name) => Err(unknown("work", name, others().collect::<Vec<_>>()).at(at)),
+                    None => Err(Fault::usage(format!("expected \"steady before NAME\", found {told:?}")).at(at)),
+                }
+            }
+        }
     }
 
     /// A workload's fault about a parameter, with the line of that parameter.
