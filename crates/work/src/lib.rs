@@ -35,6 +35,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(path::PATH),
         Box::new(tenant::primes::PRIMES),
         Box::new(tenant::burner::BURNER),
+        Box::new(tool::sysbench::SYSBENCH),
+        Box::new(tool::sysbench::OLTP),
         Box::new(tool::command::Command),
     ]
 }

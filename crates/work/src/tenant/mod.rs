@@ -8,3 +8,4 @@ mod threads;
 mod witness;
 
 pub use lasting::Lasting;
+pub(crate) use threads::threads;
