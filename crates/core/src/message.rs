@@ -71,8 +71,12 @@ pub enum ToAgent {
 pub enum Outcome {
     /// It went through; what the fidelity monitor saw on this node.
     Finished { fidelity: Option<Fidelity> },
-    /// It failed, and why.
-    Failed { reason: String },
+    /// It failed, and why; `asked`: because of what was asked for, on any machine like this.
+    Failed {
+        reason: String,
+        #[serde(default)]
+        asked: bool,
+    },
 }
 
 /// From an agent to the runner.

@@ -129,9 +129,11 @@ impl Output {
         self.say(&FromAgent::Done(match result {
             Ok(fidelity) => Outcome::Finished { fidelity },
             Err(fault) if fault.kind == FaultKind::Interrupted => {
-                Outcome::Failed { reason: "cancelled".into() }
+                Outcome::Failed { reason: "cancelled".into(), asked: false }
             }
-            Err(fault) => Outcome::Failed { reason: fault.sentence() },
+            Err(fault) => {
+                Outcome::Failed { reason: fault.sentence(), asked: fault.kind == FaultKind::Usage }
+            }
         }))
     }
 }

@@ -26,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Ended {
     pub status: Status,
     pub reason: Option<String>,
+    /// Whether it failed because of what was asked for, and would again.
+    pub asked: bool,
     pub fidelity: Option<Fidelity>,
 }
 
@@ -48,13 +50,14 @@ pub fn perform(
     journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
 ) -> Result<Ended, Fault> {
     match stage(troupe, scene, given, journal) {
-        Ok(fidelity) => Ok(Ended { status: Status::Finished, reason: None, fidelity }),
+        Ok(fidelity) => Ok(Ended { status: Status::Finished, reason: None, asked: false, fidelity }),
         Err(Trouble::Journal(fault)) => Err(fault),
         Err(Trouble::Attempt(fault)) if fault.kind == FaultKind::Interrupted => {
-            Ok(Ended { status: Status::Interrupted, reason: None, fidelity: None })
+            Ok(Ended { status: Status::Interrupted, reason: None, asked: false, fidelity: None })
         }
         Err(Trouble::Attempt(fault)) => {
-            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), fidelity: None })
+            let asked = fault.kind == FaultKind::Usage;
+            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), asked, fidelity: None })
         }
     }
 }
@@ -322,11 +325,11 @@ fn blamed(fault: &Fault) -> Option<usize> {
 }
 
 fn failed(seat: Seat, outcome: Outcome) -> Fault {
-    let reason = match outcome {
-        Outcome::Failed { reason } => reason,
-        Outcome::Finished { .. } => "ended before it was told to go".into(),
+    let fault = match outcome {
+        Outcome::Failed { reason, asked: true } => Fault::usage(reason),
+        Outcome::Failed { reason, asked: false } => Fault::attempt(reason),
+        Outcome::Finished { .. } => Fault::attempt("ended before it was told to go"),
     };
-    let fault = Fault::attempt(reason);
     // Some say themselves on which node it was, perhaps on another than their own.
     if fault.message.starts_with("node ") { fault } else { fault.at(format!("node {}", seat.1)) }
 }
