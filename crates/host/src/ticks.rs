@@ -113,6 +113,7 @@ impl Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn it_agrees_with_the_standard_clock() {
