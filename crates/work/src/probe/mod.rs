@@ -12,7 +12,7 @@
 
 pub(crate) mod alone;
 mod arguments;
-mod band;
+pub mod band;
 pub mod bandwidth;
 mod clock;
 mod control;
