@@ -133,6 +133,8 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let between = Between::make(spec)?;
     let (near, far) = processors(spec.ends)?;
     let processes = 1 + u64::from(spec.ends == Ends::TwoProcesses);
+    // Both ends alike, asked for before the first takes its share.
+    let huge = spec.transport.driver().is_some() && huge::free() >= processes * dpdk::MEMORY;
     let order = |role: Role| Order {
         role,
         transport: spec.transport,
@@ -140,7 +142,7 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         size: spec.size.0 as usize,
         duration: (spec.duration.0 * 1e9) as u64,
         most: MOST,
-        huge: spec.transport.driver().is_some() && huge::free() >= processes * dpdk::MEMORY,
+        huge,
         ends: between.ends(),
     };
     // What has the buffers is started from where their memory is to be.
