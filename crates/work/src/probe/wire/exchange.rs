@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn alone_every_message_is_timed() {
         let (first, second) = wire(0);
-        let found = alone(first, second, 64, limits(1 << 20)).expect("runs");
+        let found = alone(first, second, 64, limits(1 << 24)).expect("runs");
         assert_eq!((found.times.len() as u64, found.lost), (found.came, 0));
         assert!(found.came > 100 && found.cost > 0.0);
         assert!(found.times.iter().all(|time| *time < 1_000_000_000));
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn calls_are_told_by_three() {
         let (first, second) = wire(4);
-        let found = calls(first, second, 64, limits(1 << 20)).expect("runs");
+        let found = calls(first, second, 64, limits(1 << 24)).expect("runs");
         assert_eq!(found.times.len() as u64, found.came * CALLS as u64);
         assert!(found.came >= 3 && found.lost > 0, "{found:?}");
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_counted_and_not_timed() {
         let (first, second) = wire(5);
-        let found = alone(first, second, 64, limits(1 << 20)).expect("runs");
+        let found = alone(first, second, 64, limits(1 << 24)).expect("runs");
         assert_eq!(found.times.len() as u64, found.came);
         assert_eq!(found.lost, (found.came + found.lost) / 5, "every fifth");
     }
@@ -282,7 +282,7 @@ mod tests {
     fn both_ways_are_timed_between_two() {
         let (first, second) = wire(0);
         let other = thread::spawn(move || answer(second, 64).expect_err("ends when the wire does"));
-        let found = ask(first, 64, limits(1 << 20)).expect("runs");
+        let found = ask(first, 64, limits(1 << 24)).expect("runs");
         assert_eq!((found.times.len() as u64, found.lost), (2 * found.came, 0));
         assert!(other.join().is_ok_and(|fault| fault.message.contains("wire")));
     }
