@@ -7,7 +7,7 @@ use crosstalk_study::plan::Plan;
 use crosstalk_study::{PlanOptions, parse, plan};
 
 fn planned(work: &str) -> Result<Plan, Fault> {
-    let text = format!("schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\n{work}\n");
+    let text = format!("schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nfactors = {{}}\n{work}\n");
     plan(&parse(&text, "f.toml")?, &mock::catalogues(), &mock::registry(), &PlanOptions::default())
 }
 
