@@ -24,7 +24,6 @@ use std::sync::atomic::AtomicBool;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
