@@ -15,6 +15,10 @@ pub static PROGRAM: Carried =
 /// Where the kernel shows RDMA devices (Documentation/ABI/stable/sysfs-class-infiniband).
 const DEVICES: &str = "/sys/class/infiniband";
 
+/// How one is had where there is none.
+pub const REMEDY: &str =
+    "over an ordinary card, as root: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev CARD";
+
 /// What they need of a machine.
 pub fn need() -> Need {
     let consequence = "messages through them cannot be timed";
@@ -30,7 +34,7 @@ pub fn need() -> Need {
         [] => Need::missing(
             "RDMA verbs",
             format!("{consequence}: no port of an RDMA device is active"),
-            "over an ordinary card, as root: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev CARD",
+            REMEDY,
         ),
         found => Need::found("RDMA verbs", found.join(", ")),
     }

@@ -106,7 +106,9 @@ impl Between {
             Transport::Rdma => {
                 let found = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
                 let devices = spec.devices.clone().or_else(found);
-                let devices = devices.ok_or_else(|| Fault::environment("no port of an RDMA device is active"))?;
+                let devices = devices.ok_or_else(|| {
+                    Fault::environment("no port of an RDMA device is active").remedy(rdma::REMEDY)
+                })?;
                 Between::Devices(devices, name())
             }
             _ => Between::Wire(Ground::new()?),
