@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, Value, parameter};
 use crosstalk_host::namespace;
 use crosstalk_observe::redirect;
 
@@ -269,7 +269,11 @@ impl Spec {
 
 /// The parameter `devices`.
 fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>, Fault> {
-    let told = params.text("devices", "-")?;
+    let told = match params.get("devices") {
+        // As `--set devices=A,B` is read.
+        Some(Value::List(words)) => words.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        _ => params.text("devices", "-")?.to_string(),
+    };
     let given: Vec<&str> = told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
     let fault = |why: &str| Err(parameter("devices", format!("{why}, found {told:?}")));
     match (transport, given.as_slice()) {
