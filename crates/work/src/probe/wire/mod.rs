@@ -41,8 +41,8 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::huge;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
-pub use end::serve;
 use cards::Cards;
+pub use end::serve;
 use ground::Ground;
 use outcome::readings;
 use process::Process;
@@ -106,7 +106,8 @@ impl Between {
             Transport::Rdma => {
                 let found = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
                 let devices = spec.devices.clone().or_else(found);
-                let devices = devices.ok_or_else(|| Fault::environment("no port of an RDMA device is active"))?;
+                let devices =
+                    devices.ok_or_else(|| Fault::environment("no port of an RDMA device is active"))?;
                 Between::Devices(devices, name())
             }
             _ => Between::Wire(Ground::new()?),
@@ -170,8 +171,10 @@ fn processors(ends: Ends) -> Result<(usize, usize), Fault> {
     let cpus = allowed();
     match (cpus.last(), cpus.first()) {
         (Some(near), Some(far)) if near != far || ends == Ends::OneThread => Ok((*near, *far)),
-        (Some(_), _) => Err(Fault::environment("two ends need a processor each, and this process may use one")
-            .remedy("take ends = \"one-thread\", or let it use two (taskset)")),
+        (Some(_), _) => {
+            Err(Fault::environment("two ends need a processor each, and this process may use one")
+                .remedy("take ends = \"one-thread\", or let it use two (taskset)"))
+        }
         _ => Err(Fault::environment("the kernel does not say which processors may be used")),
     }
 }

@@ -270,7 +270,8 @@ impl Spec {
 /// The parameter `devices`.
 fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>, Fault> {
     let told = params.text("devices", "-")?;
-    let given: Vec<&str> = told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
+    let given: Vec<&str> =
+        told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
     let fault = |why: &str| Err(parameter("devices", format!("{why}, found {told:?}")));
     match (transport, given.as_slice()) {
         (Transport::DpdkPci, [first, second]) if first != second => {
