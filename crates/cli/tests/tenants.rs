@@ -15,7 +15,7 @@ looks = [6]
 seed = 1
 
 [experiment.owner]
-work.own = { kind = "primes", threads = "all", limit = 3000, events = 400 }
+work.own = { kind = "primes", threads = "all", limit = 3000, events = 4000 }
 work.external = { kind = "burner", threads = "$external", priority = "normal", start = "steady before own" }
 observe = ["pressure", "faults"]
 factors = { external = ["quarter", "four times"] }
@@ -43,19 +43,25 @@ fn external_work_costs_the_owner_and_is_told_beside() {
         assert!(metrics.contains(metric), "{metric} is not among {metrics:?}");
     }
     let findings: Value =
-        serde_json::from_str(&fs::read_to_string(dir.path().join("run/findings.json")).expect("reads")).expect("JSON");
+        serde_json::from_str(&fs::read_to_string(dir.path().join("run/findings.json")).expect("reads"))
+            .expect("JSON");
     let claim = &findings["claims"][0];
     assert_eq!(claim["verdict"], "reproduced", "{claim:#}");
     // Six blocks of two cells, in each of which external work was steady and gave something.
-    let donated: Vec<f64> =
-        told.iter().filter(|line| line["metric"] == "donated").filter_map(|line| line["value"].as_f64()).collect();
+    let donated: Vec<f64> = told
+        .iter()
+        .filter(|line| line["metric"] == "donated")
+        .filter_map(|line| line["value"].as_f64())
+        .collect();
     assert!(donated.len() == 12 && donated.iter().all(|cores| *cores > 0.0), "{donated:?}");
 }
 
 #[test]
 fn external_work_alone_is_refused_before_anything_runs() {
     let dir = tempfile::tempdir().expect("a directory");
-    let alone = STUDY.replace("work.own = {", "work.unused = {").replace("kind = \"primes\", threads = \"all\", limit = 3000, events = 400", "kind = \"burner\"");
+    let alone = STUDY
+        .replace("work.own = {", "work.unused = {")
+        .replace("kind = \"primes\", threads = \"all\", limit = 3000, events = 4000", "kind = \"burner\"");
     let output = run(dir.path(), &alone);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("owner.toml:"), "{}", stderr(&output));
@@ -87,8 +93,14 @@ factors = { external = [1] }
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = samples(&dir.path().join("run"));
     let of = |metric: &str| -> Vec<f64> {
-        told.iter().filter(|line| line["metric"] == metric).filter_map(|line| line["value"].as_f64()).collect()
+        told.iter()
+            .filter(|line| line["metric"] == metric)
+            .filter_map(|line| line["value"].as_f64())
+            .collect()
     };
-    assert!(of("transaction_rate").len() == 2 && of("transaction_rate").iter().all(|rate| *rate > 1.0), "{told:?}");
+    assert!(
+        of("transaction_rate").len() == 2 && of("transaction_rate").iter().all(|rate| *rate > 1.0),
+        "{told:?}"
+    );
     assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
 }

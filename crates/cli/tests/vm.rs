@@ -39,7 +39,8 @@ fn libraries(folder: &str, names: &[&str]) -> Vec<String> {
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 
 fn told(lines: &[String]) -> Value {
-    let last = lines.iter().rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no result in {lines:#?}"));
+    let last =
+        lines.iter().rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no result in {lines:#?}"));
     serde_json::from_str(last).expect("JSON")
 }
 
@@ -53,9 +54,10 @@ fn one_way_is_told(lines: &[String]) {
 
 #[test]
 fn messages_go_over_rdma_in_software() {
-    let mut options: Vec<String> = ["--nics", "1", "--module", "e1000", "--module", "rdma_rxe", "--module", "ib_uverbs"]
-        .map(String::from)
-        .to_vec();
+    let mut options: Vec<String> =
+        ["--nics", "1", "--module", "e1000", "--module", "rdma_rxe", "--module", "ib_uverbs"]
+            .map(String::from)
+            .to_vec();
     for file in ["/usr/bin/rdma", "/etc/libibverbs.d/rxe.driver"] {
         if !Path::new(file).exists() {
             eprintln!("skipped: {file} is missing (iproute2, ibverbs-providers)");
@@ -87,7 +89,8 @@ fn messages_go_over_rdma_in_software() {
         exit 0
     "#;
     let Some(parts) = vm(&options, script) else { return };
-    let part = |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
     let none = part("none").join("\n");
     assert!(none.contains("no port of an RDMA device is active") && none.contains("rdma link add"), "{none}");
     let times: Vec<_> = parts.iter().filter(|(name, _)| name.starts_with("times of ")).collect();
@@ -111,7 +114,11 @@ fn cards_go_to_dpdk_and_come_back() {
     };
     let wanted = ["bus_pci.so.", "bus_vdev.so.", "mempool_ring.so.", "net_e1000.so."];
     options.extend(libraries(&drivers.path().display().to_string(), &wanted));
-    options.extend(libraries(LIBRARIES, &["librte_", "libibverbs.so.1", "libnuma.so.1"]).into_iter().filter(|path| !path.ends_with(".so")));
+    options.extend(
+        libraries(LIBRARIES, &["librte_", "libibverbs.so.1", "libnuma.so.1"])
+            .into_iter()
+            .filter(|path| !path.ends_with(".so")),
+    );
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let script = r#"
         cards=$(for card in /sys/bus/pci/devices/*; do
@@ -159,7 +166,8 @@ fn cards_go_to_dpdk_and_come_back() {
         exit 0
     "#;
     let Some(parts) = vm(&options, script) else { return };
-    let part = |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
     let before = part("before");
     let in_use = part("in use").join("\n");
     assert!(in_use.contains("is in use") && in_use.contains("ip link set eth0 down"), "{in_use}");

@@ -29,7 +29,8 @@ impl Carried {
             Err(e) => return Some(e.to_string()),
         };
         let told = program.command().stdin(Stdio::null()).output();
-        match told.map(|told| (told.status.code(), String::from_utf8_lossy(&told.stderr).trim().to_string())) {
+        match told.map(|told| (told.status.code(), String::from_utf8_lossy(&told.stderr).trim().to_string()))
+        {
             // Without words it says how it is called: all that it takes is there.
             Ok((Some(4), _)) => None,
             Ok((_, said)) => Some(said),

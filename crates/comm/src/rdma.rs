@@ -31,11 +31,9 @@ pub fn need() -> Need {
         );
     }
     match devices().as_slice() {
-        [] => Need::missing(
-            "RDMA verbs",
-            format!("{consequence}: no port of an RDMA device is active"),
-            REMEDY,
-        ),
+        [] => {
+            Need::missing("RDMA verbs", format!("{consequence}: no port of an RDMA device is active"), REMEDY)
+        }
         found => Need::found("RDMA verbs", found.join(", ")),
     }
 }
@@ -50,7 +48,9 @@ fn active(devices: &Path) -> Vec<String> {
     let is_active = |device: &Path| {
         let ports = fs::read_dir(device.join("ports")).into_iter().flatten().flatten();
         // "4: ACTIVE"
-        ports.map(|port| fs::read_to_string(port.path().join("state"))).any(|state| state.is_ok_and(|s| s.starts_with("4:")))
+        ports
+            .map(|port| fs::read_to_string(port.path().join("state")))
+            .any(|state| state.is_ok_and(|s| s.starts_with("4:")))
     };
     let named = entries.flatten().filter(|entry| is_active(&entry.path()));
     let mut names: Vec<String> = named.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -65,7 +65,9 @@ mod tests {
     #[test]
     fn devices_are_those_with_an_active_port() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        for (device, port, state) in [("b0", "1", "4: ACTIVE"), ("a0", "1", "1: DOWN"), ("a1", "2", "4: ACTIVE")] {
+        for (device, port, state) in
+            [("b0", "1", "4: ACTIVE"), ("a0", "1", "1: DOWN"), ("a1", "2", "4: ACTIVE")]
+        {
             let port = folder.path().join(device).join("ports").join(port);
             fs::create_dir_all(&port).expect("makes");
             fs::write(port.join("state"), format!("{state}\n")).expect("writes");

@@ -40,9 +40,13 @@ pub fn free() -> u64 {
 /// Where the kernel has none, or finds no room for so many; those there were are left.
 pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
     let missing = |found: u64| {
-        Fault::environment(format!("huge pages are missing: {} MiB are needed, {} MiB are free", bytes >> 20, found >> 20))
-            .at(COUNT)
-            .remedy("free memory, or keep them from boot on: hugepages=256 on the kernel's command line")
+        Fault::environment(format!(
+            "huge pages are missing: {} MiB are needed, {} MiB are free",
+            bytes >> 20,
+            found >> 20
+        ))
+        .at(COUNT)
+        .remedy("free memory, or keep them from boot on: hugepages=256 on the kernel's command line")
     };
     let now = pages().filter(|pages| pages.size > 0).ok_or_else(|| missing(0))?;
     let wanted = bytes.div_ceil(now.size);

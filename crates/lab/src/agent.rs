@@ -131,9 +131,7 @@ impl Output {
             Err(fault) if fault.kind == FaultKind::Interrupted => {
                 Outcome::Failed { reason: "cancelled".into(), asked: false }
             }
-            Err(fault) => {
-                Outcome::Failed { reason: fault.sentence(), asked: fault.kind == FaultKind::Usage }
-            }
+            Err(fault) => Outcome::Failed { reason: fault.sentence(), asked: fault.kind == FaultKind::Usage },
         }))
     }
 }

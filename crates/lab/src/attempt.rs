@@ -215,7 +215,9 @@ impl Cast<'_, '_> {
                 (seat, FromAgent::Steady) => drop(waiting.remove(&seat)),
                 (seat, FromAgent::Done(Outcome::Finished { .. })) => {
                     seen.busy.remove(&seat);
-                    return Err(Fault::attempt("it ended before it was steady").at(format!("node {}", seat.1)).into());
+                    return Err(Fault::attempt("it ended before it was steady")
+                        .at(format!("node {}", seat.1))
+                        .into());
                 }
                 (seat, message) => self.take(seat, message, seen)?,
             }
@@ -234,7 +236,9 @@ impl Cast<'_, '_> {
 
     fn take(&mut self, seat: Seat, message: FromAgent, seen: &mut Seen) -> Result<(), Trouble> {
         match message {
-            FromAgent::Sample { reading, at, n } => (seen.journal)(reading, at, n).map_err(Trouble::Journal)?,
+            FromAgent::Sample { reading, at, n } => {
+                (seen.journal)(reading, at, n).map_err(Trouble::Journal)?
+            }
             FromAgent::Done(Outcome::Finished { fidelity }) => {
                 seen.busy.remove(&seat);
                 if let Some(fidelity) = fidelity {

@@ -50,7 +50,9 @@ fn what_lasts_is_there_before_and_after_and_tells_what_it_did() {
 
 #[test]
 fn its_trouble_is_the_attempt_s() {
-    for (does, says) in [("fail", "not welcome"), ("leave", "before it was steady"), ("restless", "not finished after")] {
+    for (does, says) in
+        [("fail", "not welcome"), ("leave", "before it was steady"), ("restless", "not finished after")]
+    {
         let stage = scene(does, "look");
         // That nothing could be measured is a fault of its own.
         let _ = stage.run(0);

@@ -28,7 +28,9 @@ impl Observer for Faults {
     fn needs(&self) -> Vec<Need> {
         vec![match fs::metadata("/proc/vmstat") {
             Ok(_) => Need::found("page faults", "/proc/vmstat"),
-            Err(_) => Need::missing("page faults", "what memory does is not known", "mount -t proc proc /proc"),
+            Err(_) => {
+                Need::missing("page faults", "what memory does is not known", "mount -t proc proc /proc")
+            }
         }]
     }
 

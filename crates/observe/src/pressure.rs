@@ -97,6 +97,9 @@ mod tests {
             eprintln!("skipped: this kernel has no /proc/pressure");
             return;
         }
-        assert!(told.iter().all(|reading| reading.number().is_some_and(|share| (0.0..=1.0).contains(&share))), "{told:?}");
+        assert!(
+            told.iter().all(|reading| reading.number().is_some_and(|share| (0.0..=1.0).contains(&share))),
+            "{told:?}"
+        );
     }
 }

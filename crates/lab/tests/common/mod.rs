@@ -158,7 +158,10 @@ impl Workload for Neighbour {
     }
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         assert_eq!((part.nodes, part.addresses.len()), (1, 1), "its own nodes only");
-        Ok(Box::new(Beside { present: Arc::clone(&self.present), does: part.params.text("does", "well")?.into() }))
+        Ok(Box::new(Beside {
+            present: Arc::clone(&self.present),
+            does: part.params.text("does", "well")?.into(),
+        }))
     }
 }
 
@@ -291,6 +294,7 @@ impl Stage {
 fn registry(begun: &Count, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
     let present = Count::default();
     let neighbour = Neighbour { present: Arc::clone(&present) };
-    let actor = Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
+    let actor =
+        Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
     Registry { workloads: vec![Box::new(actor), Box::new(neighbour)], ..Registry::default() }
 }

@@ -44,6 +44,7 @@ type Readings = Vec<(Reading, u64)>;
 
 /// What those transports need of this machine that not every machine has.
 pub fn transport_needs() -> Vec<Need> {
-    let carriers = [crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), crosstalk_comm::rdma::need()];
+    let carriers =
+        [crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), crosstalk_comm::rdma::need()];
     [Transport::IoUring.need()].into_iter().chain(carriers).collect()
 }

@@ -38,7 +38,11 @@ use super::witness::Counts;
 use crate::Declared;
 
 const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("threads", "1", "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors"),
+    Parameter::new(
+        "threads",
+        "1",
+        "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
+    ),
     Parameter::new("mix", "cpu", "what it takes: `cpu`, `cache`, `memory`, `disk` or `network`"),
     Parameter::new("priority", "lowest", "`lowest` (nice 19, as BOINC runs its tasks) or `normal`"),
 ]]);
@@ -136,10 +140,11 @@ impl Prepared for Burner {
                 let _ = setpriority_process(None, LOWEST);
             }
             let path = self.scratch.join(format!("burner-{number}"));
-            let failed = |e: io::Error| Fault::attempt(format!("the external work `{}` fails: {e}", mix.name()));
-            let worked = rounds(mix, &path).map_err(failed).and_then(|mut round| {
-                crew.work(&stop, || round().map_err(failed))
-            });
+            let failed =
+                |e: io::Error| Fault::attempt(format!("the external work `{}` fails: {e}", mix.name()));
+            let worked = rounds(mix, &path)
+                .map_err(failed)
+                .and_then(|mut round| crew.work(&stop, || round().map_err(failed)));
             if worked.is_err() {
                 over.store(true, Ordering::Relaxed);
             }
@@ -187,7 +192,11 @@ impl Crew {
     }
 
     /// One thread's part.
-    fn work(&self, stop: &dyn Fn() -> bool, mut round: impl FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+    fn work(
+        &self,
+        stop: &dyn Fn() -> bool,
+        mut round: impl FnMut() -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         round()?;
         self.at_work.fetch_add(1, Ordering::Relaxed);
         let mut before = Counts::own().cpu;
@@ -297,13 +306,17 @@ mod tests {
             let folder = tempfile::tempdir().expect("a temporary folder");
             let cancelled = AtomicBool::new(false);
             let mut until = Until { cancelled: &cancelled, told: Vec::new() };
-            let spec = (BURNER.0.read)(&Params::default().with("mix", mix.name()).with("threads", 2)).expect("is one");
+            let spec = (BURNER.0.read)(&Params::default().with("mix", mix.name()).with("threads", 2))
+                .expect("is one");
             let burner = Box::new(Burner { spec, scratch: folder.path().into() });
             burner.run(&[], &mut until, &cancelled).expect("lasts");
             let names: Vec<&str> = until.told.iter().map(|reading| reading.metric.as_str()).collect();
             assert_eq!(names, ["donated", "donated_rounds"], "{}", mix.name());
             let donated = until.told[0].number().expect("a number");
-            assert!(donated >= 0.0 && donated < 1.2 * crosstalk_host::cpu::allowed().len() as f64, "{donated}");
+            assert!(
+                donated >= 0.0 && donated < 1.2 * crosstalk_host::cpu::allowed().len() as f64,
+                "{donated}"
+            );
         }
     }
 

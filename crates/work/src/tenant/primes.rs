@@ -33,7 +33,11 @@ use super::witness::{self, Counts};
 use crate::Declared;
 
 const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("threads", "1", "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors"),
+    Parameter::new(
+        "threads",
+        "1",
+        "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
+    ),
     Parameter::new("limit", "10000", "the largest number that is tested (sysbench's cpu-max-prime)"),
     Parameter::new("events", "1000", "how often all numbers are tested"),
 ]]);
@@ -103,7 +107,8 @@ impl Prepared for Spec {
         let next = AtomicU64::new(0);
         let began = Instant::now();
         let done: Vec<Done> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(|| self.work(&next, cancelled))).collect();
+            let threads: Vec<_> =
+                (0..self.threads).map(|_| scope.spawn(|| self.work(&next, cancelled))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
         });
         let taken = began.elapsed().as_secs_f64();
@@ -169,12 +174,17 @@ mod tests {
     #[test]
     fn every_event_is_done_once_by_whichever_thread() {
         for threads in [1, 3] {
-            let spec = spec(&Params::default().with("threads", threads).with("limit", 200).with("events", 500));
+            let spec =
+                spec(&Params::default().with("threads", threads).with("limit", 200).with("events", 500));
             let mut told = Vec::new();
             Box::new(spec).run(&[], &mut told, &AtomicBool::new(false)).expect("runs");
             let times = told.iter().find(|reading| reading.metric == "event_time").expect("is told");
-            assert!(matches!(&times.observation, crosstalk_core::record::Observation::Histogram(h) if h.count() == 500));
-            let number = |name: &str| told.iter().find(|r| r.metric == name).and_then(Reading::number).expect("is told");
+            assert!(
+                matches!(&times.observation, crosstalk_core::record::Observation::Histogram(h) if h.count() == 500)
+            );
+            let number = |name: &str| {
+                told.iter().find(|r| r.metric == name).and_then(Reading::number).expect("is told")
+            };
             assert!((number("event_rate") * number("run_time") - 500.0).abs() < 1e-6);
         }
     }
@@ -182,7 +192,8 @@ mod tests {
     #[test]
     fn who_is_told_to_stop_stops() {
         let spec = spec(&Params::default().with("events", 1 << 30));
-        let fault = Box::new(spec).run(&[], &mut Vec::new(), &AtomicBool::new(true)).expect_err("is cancelled");
+        let fault =
+            Box::new(spec).run(&[], &mut Vec::new(), &AtomicBool::new(true)).expect_err("is cancelled");
         assert_eq!(fault, Fault::interrupted());
     }
 }

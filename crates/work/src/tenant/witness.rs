@@ -42,7 +42,11 @@ impl Counts {
             self.minor as f64,
             self.major as f64,
         ];
-        metrics().iter().zip(values).map(|(m, value)| Reading::value(&m.name, value, Origin::Measured)).collect()
+        metrics()
+            .iter()
+            .zip(values)
+            .map(|(m, value)| Reading::value(&m.name, value, Origin::Measured))
+            .collect()
     }
 }
 
@@ -137,7 +141,8 @@ mod tests {
     #[test]
     fn every_count_has_its_metric() {
         let names: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
-        let told: Vec<String> = Counts::default().readings().into_iter().map(|reading| reading.metric).collect();
+        let told: Vec<String> =
+            Counts::default().readings().into_iter().map(|reading| reading.metric).collect();
         assert_eq!(names, told);
     }
 

@@ -164,9 +164,8 @@ fn watch(
             (idle, counting) = (false, Window::open(tracer).ok());
         }
         let enough = seen.followed() >= COUNTED_LEAST;
-        let done = |window: &mut Window| {
-            window.began.elapsed() >= if enough { counted } else { COUNTED_LONGEST }
-        };
+        let done =
+            |window: &mut Window| window.began.elapsed() >= if enough { counted } else { COUNTED_LONGEST };
         if let Some(window) = counting.take_if(done) {
             cost = window.close(tracer)?;
         }

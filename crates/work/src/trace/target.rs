@@ -276,7 +276,11 @@ mod tests {
     #[test]
     fn a_group_is_known_by_its_folder_and_as_the_kernel_tells_it() {
         let wanted = Path::new("/sys/fs/cgroup/system.slice/nginx.service");
-        for group in ["/sys/fs/cgroup/system.slice/nginx.service", "/system.slice/nginx.service", "system.slice/nginx.service"] {
+        for group in [
+            "/sys/fs/cgroup/system.slice/nginx.service",
+            "/system.slice/nginx.service",
+            "system.slice/nginx.service",
+        ] {
             assert_eq!(folder(Path::new(group)), wanted, "{group}");
         }
     }

@@ -210,7 +210,8 @@ mod tests {
 
     /// The same, of which both ends waited.
     fn awaited(record: &Record) -> Record {
-        let at = [Way::There, Way::Back].map(|way| Stamp::ALL.map(|stamp| record.at(way, stamp).unwrap_or(0)));
+        let at =
+            [Way::There, Way::Back].map(|way| Stamp::ALL.map(|stamp| record.at(way, stamp).unwrap_or(0)));
         Record::new(0, at, [true; 2])
     }
 

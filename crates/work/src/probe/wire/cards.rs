@@ -57,8 +57,11 @@ impl Cards {
 fn wanted(card: &Device) -> Result<Option<&'static str>, Fault> {
     let address = &card.address;
     if card.class >> 8 != ETHERNET {
-        let found = format!("device {address} is no network card but of class {:06x} ({})", card.class, card.kind());
-        return Err(Fault::usage(found).at("parameter `devices`").remedy("crosstalk probe pcie lists the devices"));
+        let found =
+            format!("device {address} is no network card but of class {:06x} ({})", card.class, card.kind());
+        return Err(Fault::usage(found)
+            .at("parameter `devices`")
+            .remedy("crosstalk probe pcie lists the devices"));
     }
     if let Some(up) = card.interfaces().into_iter().find(|interface| interface.up) {
         let name = up.name;
@@ -80,7 +83,9 @@ fn wanted(card: &Device) -> Result<Option<&'static str>, Fault> {
     Err(Fault::environment(format!("no driver is there that hands card {address} over to programs")).remedy(
         match card.is_isolated() {
             true => "modprobe vfio-pci",
-            false => "without an IOMMU (intel_iommu=on on the kernel's command line): modprobe uio_pci_generic",
+            false => {
+                "without an IOMMU (intel_iommu=on on the kernel's command line): modprobe uio_pci_generic"
+            }
         },
     ))
 }

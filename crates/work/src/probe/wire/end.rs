@@ -75,7 +75,14 @@ fn gone(e: &std::io::Error) -> Fault {
 fn tell(found: &Found, out: &mut impl Write) -> std::io::Result<()> {
     match found {
         Found::Times(found) => {
-            writeln!(out, "times {} came {} lost {} cost {}", found.times.len(), found.came, found.lost, found.cost)?;
+            writeln!(
+                out,
+                "times {} came {} lost {} cost {}",
+                found.times.len(),
+                found.came,
+                found.lost,
+                found.cost
+            )?;
             let bytes: Vec<u8> = found.times.iter().flat_map(|time| time.to_le_bytes()).collect();
             out.write_all(&bytes)?;
         }

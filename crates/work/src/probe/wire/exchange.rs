@@ -273,7 +273,8 @@ mod tests {
             }
         }
         assert_eq!(kept.each, 32);
-        let messages: Vec<u64> = kept.times.chunks_exact(2).map(|two| u64::from(two[0]).div_ceil(1000)).collect();
+        let messages: Vec<u64> =
+            kept.times.chunks_exact(2).map(|two| u64::from(two[0]).div_ceil(1000)).collect();
         assert!(kept.times.chunks_exact(2).all(|two| two[0] == two[1]));
         assert_eq!(messages, (0..1000).step_by(32).collect::<Vec<u64>>());
     }

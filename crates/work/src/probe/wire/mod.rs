@@ -41,8 +41,8 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::huge;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
-pub use end::serve;
 use cards::Cards;
+pub use end::serve;
 use ground::Ground;
 use outcome::readings;
 use process::Process;
@@ -174,8 +174,10 @@ fn processors(ends: Ends) -> Result<(usize, usize), Fault> {
     let cpus = allowed();
     match (cpus.last(), cpus.first()) {
         (Some(near), Some(far)) if near != far || ends == Ends::OneThread => Ok((*near, *far)),
-        (Some(_), _) => Err(Fault::environment("two ends need a processor each, and this process may use one")
-            .remedy("take ends = \"one-thread\", or let it use two (taskset)")),
+        (Some(_), _) => {
+            Err(Fault::environment("two ends need a processor each, and this process may use one")
+                .remedy("take ends = \"one-thread\", or let it use two (taskset)"))
+        }
         _ => Err(Fault::environment("the kernel does not say which processors may be used")),
     }
 }

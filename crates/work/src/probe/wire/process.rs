@@ -99,7 +99,9 @@ impl<'a> Process<'a> {
 
     /// Why it ended, or that it was waited for in vain.
     fn complaint(&mut self) -> Fault {
-        if let (Ok(None), Err(fault)) = (self.child.try_wait(), self.told.get_ref().until.check("an end of the wire")) {
+        if let (Ok(None), Err(fault)) =
+            (self.child.try_wait(), self.told.get_ref().until.check("an end of the wire"))
+        {
             return fault;
         }
         let _ = self.child.kill();
@@ -147,7 +149,8 @@ fn words(program: &Program, order: &Order) -> Command {
         false => command.env_remove(dpdk::HUGE),
     };
     let hertz = Ticks::find().counter().unwrap_or(0.0);
-    let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string(), hertz.to_string()];
+    let numbers =
+        [order.size.to_string(), order.duration.to_string(), order.most.to_string(), hertz.to_string()];
     let how = order.transport.driver().unwrap_or(order.mode.name());
     command.arg(order.role.name()).args(numbers).arg(how);
     match order.role {

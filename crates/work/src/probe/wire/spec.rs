@@ -274,7 +274,8 @@ fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>,
         Some(Value::List(words)) => words.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         _ => params.text("devices", "-")?.to_string(),
     };
-    let given: Vec<&str> = told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
+    let given: Vec<&str> =
+        told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
     let fault = |why: &str| Err(parameter("devices", format!("{why}, found {told:?}")));
     match (transport, given.as_slice()) {
         (Transport::DpdkPci, [first, second]) if first != second => {

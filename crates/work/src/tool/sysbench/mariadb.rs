@@ -97,12 +97,14 @@ impl Server {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = part.scratch.join(format!("mariadb-{}-{number}", std::process::id()));
         let unmade = |e: std::io::Error| {
-            Fault::environment(format!("cannot make a folder for MariaDB: {e}")).at(folder.display().to_string())
+            Fault::environment(format!("cannot make a folder for MariaDB: {e}"))
+                .at(folder.display().to_string())
         };
         fs::create_dir_all(&folder).map_err(unmade)?;
         let socket = folder.join("s");
         if socket.as_os_str().len() > LONGEST_PATH {
-            return Err(Fault::environment("its socket's path is too long").at(socket.display().to_string())
+            return Err(Fault::environment("its socket's path is too long")
+                .at(socket.display().to_string())
                 .remedy("set TMPDIR to a folder with a short path"));
         }
         let never = AtomicBool::new(false);

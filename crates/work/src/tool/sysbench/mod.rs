@@ -39,7 +39,11 @@ use told::{Cpu, Oltp as Told};
 pub use mariadb::close;
 
 const CPU: Parameters = Parameters(&[&[
-    Parameter::new("threads", "1", "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors"),
+    Parameter::new(
+        "threads",
+        "1",
+        "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
+    ),
     Parameter::new("limit", "10000", "the largest number that is tested (cpu-max-prime)"),
     Parameter::new("events", "1000", "how often all numbers are tested"),
 ]]);
@@ -119,7 +123,10 @@ pub const OLTP: Declared<OltpTest> = Declared {
             Metric::new("transaction_p99", "s", Better::Lower),
             Metric::new("repeated", "", Better::Lower),
         ],
-        effort: Effort { once: 6.0 + test.tables.rows as f64 * test.tables.count as f64 * 1e-5, ..Effort::waiting(test.duration.0) },
+        effort: Effort {
+            once: 6.0 + test.tables.rows as f64 * test.tables.count as f64 * 1e-5,
+            ..Effort::waiting(test.duration.0)
+        },
     },
     needs: |_| needs(&["sysbench", "mariadbd", "mariadb-install-db", "mariadb"]),
     prepare: |test, part: &Part| -> Result<Box<dyn Prepared>, Fault> {

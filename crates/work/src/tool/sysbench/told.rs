@@ -33,7 +33,8 @@ fn strange(name: &str) -> Fault {
 
 /// The first word after `name:`, without its unit.
 fn word<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(name)?.trim_start().strip_prefix(':'))?;
+    let line =
+        text.lines().find_map(|line| line.trim().strip_prefix(name)?.trim_start().strip_prefix(':'))?;
     line.split_whitespace().next()
 }
 
@@ -49,7 +50,8 @@ fn count(text: &str, name: &str) -> Result<u64, Fault> {
 
 /// A time that something can be divided by.
 fn total_time(text: &str) -> Result<f64, Fault> {
-    number(text, "total time").and_then(|seconds| if seconds > 0.0 { Ok(seconds) } else { Err(strange("total time")) })
+    number(text, "total time")
+        .and_then(|seconds| if seconds > 0.0 { Ok(seconds) } else { Err(strange("total time")) })
 }
 
 impl Cpu {
@@ -115,7 +117,8 @@ Latency (ms):
     #[test]
     fn what_is_missing_is_named() {
         for name in ["total time", "99th percentile", "transactions", "read"] {
-            let without: Vec<&str> = OLTP.lines().filter(|line| !line.trim().starts_with(&format!("{name}:"))).collect();
+            let without: Vec<&str> =
+                OLTP.lines().filter(|line| !line.trim().starts_with(&format!("{name}:"))).collect();
             let fault = Oltp::parse(&without.join("\n")).expect_err(name);
             assert!(fault.message.contains(name), "{fault}");
         }
