@@ -108,7 +108,8 @@ impl Maker<'_> {
             let lasts = self.lasts(part, spec.start.as_deref(), workload.lasts())?;
             asked.nodes = asked.nodes.max(deployment.nodes);
             asked.effort = asked.effort.beside(&deployment.effort);
-            if lasts { &mut beside } else { &mut asked.metrics }.extend(deployment.metrics);
+            let told = if lasts { &mut beside } else { &mut asked.metrics };
+            told.extend(deployment.metrics);
             let work = Work { kind: spec.kind.clone(), params, nodes: deployment.nodes, lasts };
             asked.work.insert(part.clone(), work);
         }
@@ -125,7 +126,11 @@ impl Maker<'_> {
     /// Whether a part begins first and ends last, as its `start` says and its kind can.
     fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
         let at = self.at(&format!("work.{part}.start"));
-        let others = || self.experiment.work.keys().filter(|other| *other != part).map(String::as_str);
+        let ends = |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.lasts());
+        let others = || {
+            let others = self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));
+            others.map(|(other, _)| other.as_str())
+        };
         match (start, can) {
             (None, false) => Ok(false),
             (None, true) if others().next().is_some() => Ok(true),
