@@ -18,7 +18,11 @@ use crate::args::TestbedKind;
 
 /// Every workload, condition and observer there is.
 pub fn registry() -> Registry {
-    Registry { workloads: crosstalk_work::workloads(), ..Registry::default() }
+    Registry {
+        workloads: crosstalk_work::workloads(),
+        observers: crosstalk_observe::observers(),
+        ..Registry::default()
+    }
 }
 
 /// What a node is: its machine, and for the record the engines on it. (Most runs ask for

@@ -52,6 +52,7 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
         (&["plan", "/dev/zero"], &["/dev/zero", "at most 16 MiB"], 2),
         (&["probe", "latency", "--to", "h:1", "--fabric", "srio"], &["--fabric"], 2),
+        (&["probe", "pcie", "--set", "device=ffff:ff:1f.7"], &["there is no PCI device"], 2),
         (&["run", "kosmos", "--set", "graph.slavs=1"], &["slavs"], 2),
         (&["run", "kosmos", "--set", "nonsense"], &["--set"], 2),
         (&["run", "kosmos", "--deadline", "soon"], &["--deadline"], 2),

@@ -23,6 +23,7 @@
 //! to send or to receive, drains all of its peers meanwhile, so that large
 //! simultaneous exchanges cannot lock up.
 
+pub mod carried;
 mod clock;
 mod collectives;
 pub mod dpdk;
@@ -34,6 +35,7 @@ mod meter;
 mod monitor;
 mod poll;
 mod rank;
+pub mod rdma;
 pub mod ring;
 pub mod uring;
 pub mod xdp;

@@ -15,7 +15,7 @@ use crate::units::Seconds;
 use crate::value::Params;
 
 /// The version of this protocol; both sides refuse another one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The longest line either side accepts, in bytes.
 pub const LONGEST: u64 = 64 << 20;
@@ -58,7 +58,7 @@ pub enum ToAgent {
     Prepare { part: Box<Part> },
     /// All are ready; here is where each node listens (`None`: it does not).
     Go { endpoints: Vec<Option<SocketAddr>> },
-    /// Stop what you are doing: answered by `Done`.
+    /// Stop what you are doing: answered by `Done`. It is how work ends that lasts.
     Cancel,
     /// Go home.
     Bye,
@@ -71,8 +71,12 @@ pub enum ToAgent {
 pub enum Outcome {
     /// It went through; what the fidelity monitor saw on this node.
     Finished { fidelity: Option<Fidelity> },
-    /// It failed, and why.
-    Failed { reason: String },
+    /// It failed, and why; `asked`: because of what was asked for, on any machine like this.
+    Failed {
+        reason: String,
+        #[serde(default)]
+        asked: bool,
+    },
 }
 
 /// From an agent to the runner.
@@ -88,6 +92,8 @@ pub enum FromAgent {
     Ready { endpoint: Option<SocketAddr> },
     /// Something was observed, this many seconds after `Go`.
     Sample { reading: Reading, at: f64, n: u64 },
+    /// Work that lasts is steady.
+    Steady,
     /// The part ended.
     Done(Outcome),
 }

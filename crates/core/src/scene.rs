@@ -95,6 +95,11 @@ pub trait Workload: Send + Sync {
     fn needs(&self, params: &Params) -> Vec<Need>;
     /// Checks the parameters, and says what they ask for.
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault>;
+    /// Whether it goes on until it is told to stop, beside work that ends by itself: it says when
+    /// it is steady, and ends well soon after `cancelled` becomes true.
+    fn lasts(&self) -> bool {
+        false
+    }
     /// Gets one node ready (on the node): reads input, binds listeners.
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault>;
 }
@@ -104,7 +109,7 @@ pub trait Prepared: Send {
     /// Where this node listens for its peers, if it does.
     fn endpoint(&self) -> Option<SocketAddr>;
     /// Performs the part. Returns what the fidelity monitor saw, in virtual time.
-    /// Ends early with a fault soon after `cancelled` becomes true.
+    /// Ends early with a fault soon after `cancelled` becomes true; what lasts ends well then.
     fn run(
         self: Box<Self>,
         endpoints: &[Option<SocketAddr>],
@@ -117,6 +122,10 @@ pub trait Prepared: Send {
 pub trait Sink {
     /// Takes one reading that stands for `n` raw observations.
     fn take(&mut self, reading: Reading, n: u64) -> Result<(), Fault>;
+    /// Hears that work which lasts is steady: what starts beside it may begin.
+    fn steady(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 impl Sink for Vec<Reading> {

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod cpu;
 pub mod ethtool;
 pub mod facts;
+pub mod huge;
 pub mod launcher;
 pub mod ledger;
 pub mod limits;

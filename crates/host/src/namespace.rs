@@ -35,6 +35,14 @@ impl Kinds {
     }
 }
 
+/// Whether this process is in the machine's own process table, and so sees every process by the
+/// number that the kernel itself knows it by.
+pub fn sees_all_processes() -> bool {
+    // PROC_PID_INIT_INO (include/linux/proc_ns.h).
+    const MACHINES_OWN: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.to_str() == Some(MACHINES_OWN))
+}
+
 /// Moves the caller into new namespaces.
 ///
 /// # Errors

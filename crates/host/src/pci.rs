@@ -24,6 +24,15 @@ pub struct Device {
     path: PathBuf,
 }
 
+/// A network interface of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Whether it is up.
+    pub up: bool,
+}
+
 /// Every device of this host, by address; none where there is no PCI.
 pub fn devices() -> Vec<Device> {
     let Ok(entries) = fs::read_dir(DEVICES) else { return Vec::new() };
@@ -78,6 +87,30 @@ impl Device {
         }
     }
 
+    /// Its network interfaces in this network namespace.
+    pub fn interfaces(&self) -> Vec<Interface> {
+        // A virtio device stands between the two (Documentation/driver-api/virtio).
+        let below = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let places = [self.path.clone()].into_iter().chain(below.filter(|path| is_virtio(path)));
+        let mut found: Vec<Interface> = places
+            .filter_map(|place| fs::read_dir(place.join("net")).ok())
+            .flat_map(|entries| entries.flatten())
+            .filter_map(|entry| {
+                let flags = fs::read_to_string(entry.path().join("flags")).unwrap_or_default();
+                let flags = u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).unwrap_or(0);
+                let up = flags & libc::IFF_UP as u32 != 0;
+                Some(Interface { name: entry.file_name().into_string().ok()?, up })
+            })
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    /// Whether an IOMMU keeps it from memory that is not given to it.
+    pub fn is_isolated(&self) -> bool {
+        self.path.join("iommu_group").exists()
+    }
+
     /// Opens its configuration space, and beside it something of the same file
     /// system that the kernel answers without the device.
     ///
@@ -111,6 +144,10 @@ impl Device {
         }
         Ok(Registers { page: page.cast() })
     }
+}
+
+fn is_virtio(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("virtio"))
 }
 
 /// Bytes mapped of a region: the smallest that there is.

@@ -5,13 +5,38 @@
 //! (`Documentation/timers/timekeeping.rst`). Elsewhere `CLOCK_MONOTONIC` stands in.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A clock that counts ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ticks {
     counter: bool,
     per_second: f64,
+}
+
+/// Readings of both clocks at one moment: those between which the least time passed, so that
+/// whatever else ran meanwhile is in none of them.
+fn both(counter: Ticks, kernels: Ticks) -> (u64, u64) {
+    const TRIES: usize = 16;
+    let tries = (0..TRIES).map(|_| {
+        let (before, at, after) = (counter.now(), kernels.now(), counter.now());
+        (after - before, before + (after - before) / 2, at)
+    });
+    let (_, ticks, at) = tries.min().unwrap_or_default();
+    (ticks, at)
+}
+
+/// Whether the processor has the instruction that [`Ticks::now`] takes (CPUID 8000_0001h, EDX 27):
+/// a hypervisor may keep it from its guests.
+fn has_instruction() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        const RDTSCP: u32 = 1 << 27;
+        __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).edx & RDTSCP != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// How long the counter is compared with the kernel's clock.
@@ -22,19 +47,24 @@ impl Ticks {
     pub fn find() -> Self {
         let nanoseconds = Ticks { counter: false, per_second: 1e9 };
         let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        if !cfg!(target_arch = "x86_64") || !source.is_ok_and(|source| source.trim() == "tsc") {
+        if !has_instruction() || !source.is_ok_and(|source| source.trim() == "tsc") {
             return nanoseconds;
         }
-        let ticks = Ticks { counter: true, ..nanoseconds };
-        let (began, from) = (Instant::now(), ticks.now());
+        let (counter, kernels) = (Ticks { counter: true, ..nanoseconds }, nanoseconds);
+        let (from, began) = both(counter, kernels);
         std::thread::sleep(CALIBRATION);
-        let (took, to) = (began.elapsed(), ticks.now());
-        Ticks { per_second: (to - from) as f64 / took.as_secs_f64(), ..ticks }
+        let (to, ended) = both(counter, kernels);
+        Ticks { per_second: (to - from) as f64 * 1e9 / (ended - began) as f64, ..counter }
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
         if self.counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }
+    }
+
+    /// Ticks a second of the time-stamp counter; `None` where the kernel's clock stands in.
+    pub fn counter(self) -> Option<f64> {
+        self.counter.then_some(self.per_second)
     }
 
     /// Now. What is read or computed before has been.
@@ -43,8 +73,8 @@ impl Ticks {
         #[cfg(target_arch = "x86_64")]
         if self.counter {
             let mut processor = 0;
-            // SAFETY: every processor whose counter the kernel keeps time by has the instruction,
-            // which only writes to what it is given.
+            // SAFETY: `find` has seen that the processor has the instruction, which only writes to
+            // what it is given.
             return unsafe { std::arch::x86_64::__rdtscp(&raw mut processor) };
         }
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -83,6 +113,7 @@ impl Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn it_agrees_with_the_standard_clock() {

@@ -129,9 +129,9 @@ impl Output {
         self.say(&FromAgent::Done(match result {
             Ok(fidelity) => Outcome::Finished { fidelity },
             Err(fault) if fault.kind == FaultKind::Interrupted => {
-                Outcome::Failed { reason: "cancelled".into() }
+                Outcome::Failed { reason: "cancelled".into(), asked: false }
             }
-            Err(fault) => Outcome::Failed { reason: fault.sentence() },
+            Err(fault) => Outcome::Failed { reason: fault.sentence(), asked: fault.kind == FaultKind::Usage },
         }))
     }
 }
@@ -152,5 +152,9 @@ impl Sink for Readings {
             return Err(Fault::attempt(format!("metric `{}` is not a finite number", reading.metric)));
         }
         self.out.say(&FromAgent::Sample { reading, at: self.began.elapsed().as_secs_f64(), n })
+    }
+
+    fn steady(&mut self) -> Result<(), Fault> {
+        self.out.say(&FromAgent::Steady)
     }
 }

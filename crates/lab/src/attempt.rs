@@ -26,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Ended {
     pub status: Status,
     pub reason: Option<String>,
+    /// Whether it failed because of what was asked for, and would again.
+    pub asked: bool,
     pub fidelity: Option<Fidelity>,
 }
 
@@ -48,13 +50,14 @@ pub fn perform(
     journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
 ) -> Result<Ended, Fault> {
     match stage(troupe, scene, given, journal) {
-        Ok(fidelity) => Ok(Ended { status: Status::Finished, reason: None, fidelity }),
+        Ok(fidelity) => Ok(Ended { status: Status::Finished, reason: None, asked: false, fidelity }),
         Err(Trouble::Journal(fault)) => Err(fault),
         Err(Trouble::Attempt(fault)) if fault.kind == FaultKind::Interrupted => {
-            Ok(Ended { status: Status::Interrupted, reason: None, fidelity: None })
+            Ok(Ended { status: Status::Interrupted, reason: None, asked: false, fidelity: None })
         }
         Err(Trouble::Attempt(fault)) => {
-            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), fidelity: None })
+            let asked = fault.kind == FaultKind::Usage;
+            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), asked, fidelity: None })
         }
     }
 }
@@ -76,14 +79,10 @@ fn stage(
     given: &Given,
     journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
 ) -> Result<Option<Fidelity>, Trouble> {
-    if scene.work.len() > 1 {
-        return Err(Fault::attempt("one node cannot yet hold two workloads at once").into());
-    }
-    let (nodes, link) = match &scene.place {
-        Place::Virtual { nodes, .. } | Place::Outside { nodes } => (*nodes, Link::Unshaped),
-        Place::Real { nodes, link, .. } => (*nodes, *link),
-    };
-    troupe.shape(link)?;
+    troupe.shape(match &scene.place {
+        Place::Virtual { .. } | Place::Outside { .. } => Link::Unshaped,
+        Place::Real { link, .. } => *link,
+    })?;
     let conditions = scene
         .conditions
         .iter()
@@ -96,9 +95,8 @@ fn stage(
         .collect::<Result<Vec<_>, Fault>>()?;
 
     let began = Instant::now();
-    let seats: Vec<Seat> = (0..scene.work.len()).flat_map(|w| (0..nodes).map(move |n| (w, n))).collect();
-    let mut cast = Cast { troupe, given, until: Instant::now() + given.deadline, seats };
-    let result = cast.play(scene, nodes, journal);
+    let mut cast = Cast { troupe, given, until: Instant::now() + given.deadline };
+    let result = cast.play(scene, journal);
 
     let mut seen: Vec<Reading> = Vec::new();
     for watch in watches {
@@ -111,31 +109,52 @@ fn stage(
     result
 }
 
+/// What an attempt has come to.
+struct Seen<'a> {
+    /// Seats that still owe us the end of their part.
+    busy: &'a mut BTreeSet<Seat>,
+    journal: &'a mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
+    fidelity: Option<Fidelity>,
+}
+
 /// The agents that take part in one attempt.
 struct Cast<'a, 't> {
     troupe: &'a mut Troupe<'t>,
     given: &'a Given<'a>,
     until: Instant,
-    seats: Vec<Seat>,
+}
+
+/// Where each node of each work listens, by the work's place in the scene.
+type Endpoints = Vec<Vec<Option<SocketAddr>>>;
+
+/// The seats of a scene's work, by whether it lasts.
+fn seats(scene: &Scene, lasts: bool) -> BTreeSet<Seat> {
+    let of = scene.work.values().enumerate().filter(|(_, work)| work.lasts == lasts);
+    of.flat_map(|(number, work)| (0..work.nodes).map(move |node| (number, node))).collect()
 }
 
 impl Cast<'_, '_> {
     fn play(
         &mut self,
         scene: &Scene,
-        nodes: usize,
         journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
     ) -> Result<Option<Fidelity>, Trouble> {
-        self.troupe.seat(&self.seats)?;
+        let (lasting, ending) = (seats(scene, true), seats(scene, false));
+        self.troupe.seat(&lasting.union(&ending).copied().collect::<Vec<Seat>>())?;
         // Seats that still owe us the end of their part.
         let mut busy: BTreeSet<Seat> = BTreeSet::new();
-        let result = self.prepare(scene, nodes, &mut busy).and_then(|endpoints| {
-            for (work, endpoints) in endpoints.into_iter().enumerate() {
-                for node in 0..nodes {
-                    self.troupe.tell((work, node), &ToAgent::Go { endpoints: endpoints.clone() })?;
-                }
+        let result = self.prepare(scene, &mut busy).and_then(|endpoints| {
+            let mut seen = Seen { busy: &mut busy, journal, fidelity: None };
+            // What lasts is steady before the rest begins, and ends after it.
+            self.go(&lasting, &endpoints)?;
+            self.until_steady(&lasting, &mut seen)?;
+            self.go(&ending, &endpoints)?;
+            self.watch(&ending, &mut seen)?;
+            for seat in &lasting {
+                self.troupe.tell(*seat, &ToAgent::Cancel)?;
             }
-            self.watch(&mut busy, journal)
+            self.watch(&lasting, &mut seen)?;
+            Ok(seen.fidelity)
         });
         if result.is_err() {
             self.call_off(busy);
@@ -143,14 +162,16 @@ impl Cast<'_, '_> {
         result
     }
 
-    fn prepare(
-        &mut self,
-        scene: &Scene,
-        nodes: usize,
-        busy: &mut BTreeSet<Seat>,
-    ) -> Result<Vec<Vec<Option<SocketAddr>>>, Trouble> {
-        let addresses = self.troupe.addresses(nodes);
+    fn go(&mut self, seats: &BTreeSet<Seat>, endpoints: &Endpoints) -> Result<(), Fault> {
+        seats.iter().try_for_each(|seat| {
+            self.troupe.tell(*seat, &ToAgent::Go { endpoints: endpoints[seat.0].clone() })
+        })
+    }
+
+    fn prepare(&mut self, scene: &Scene, busy: &mut BTreeSet<Seat>) -> Result<Endpoints, Trouble> {
         for (index, work) in scene.work.values().enumerate() {
+            let nodes = work.nodes;
+            let addresses = self.troupe.addresses(nodes);
             for node in 0..nodes {
                 let part = Part {
                     workload: work.kind.clone(),
@@ -168,7 +189,7 @@ impl Cast<'_, '_> {
                 busy.insert((index, node));
             }
         }
-        let mut endpoints = vec![vec![None; nodes]; scene.work.len()];
+        let mut endpoints: Endpoints = scene.work.values().map(|work| vec![None; work.nodes]).collect();
         let mut waiting = busy.clone();
         while !waiting.is_empty() {
             match self.hear()? {
@@ -186,31 +207,51 @@ impl Cast<'_, '_> {
         Ok(endpoints)
     }
 
-    fn watch(
-        &mut self,
-        busy: &mut BTreeSet<Seat>,
-        journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
-    ) -> Result<Option<Fidelity>, Trouble> {
-        let mut fidelity: Option<Fidelity> = None;
-        while !busy.is_empty() {
+    /// Waits until all of `seats` say that they are steady.
+    fn until_steady(&mut self, seats: &BTreeSet<Seat>, seen: &mut Seen) -> Result<(), Trouble> {
+        let mut waiting = seats.clone();
+        while !waiting.is_empty() {
             match self.hear()? {
-                (_, FromAgent::Sample { reading, at, n }) => {
-                    journal(reading, at, n).map_err(Trouble::Journal)?;
+                (seat, FromAgent::Steady) => drop(waiting.remove(&seat)),
+                (seat, FromAgent::Done(Outcome::Finished { .. })) => {
+                    seen.busy.remove(&seat);
+                    return Err(Fault::attempt("it ended before it was steady")
+                        .at(format!("node {}", seat.1))
+                        .into());
                 }
-                (seat, FromAgent::Done(Outcome::Finished { fidelity: seen })) => {
-                    busy.remove(&seat);
-                    if let Some(seen) = seen {
-                        fidelity.get_or_insert_default().merge(seen);
-                    }
-                }
-                (seat, FromAgent::Done(outcome)) => {
-                    busy.remove(&seat);
-                    return Err(self.first_cause(seat, outcome, busy).into());
-                }
-                _ => {}
+                (seat, message) => self.take(seat, message, seen)?,
             }
         }
-        Ok(fidelity)
+        Ok(())
+    }
+
+    /// Takes in what is told until all of `seats` have ended.
+    fn watch(&mut self, seats: &BTreeSet<Seat>, seen: &mut Seen) -> Result<(), Trouble> {
+        while seats.iter().any(|seat| seen.busy.contains(seat)) {
+            let (seat, message) = self.hear()?;
+            self.take(seat, message, seen)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, seat: Seat, message: FromAgent, seen: &mut Seen) -> Result<(), Trouble> {
+        match message {
+            FromAgent::Sample { reading, at, n } => {
+                (seen.journal)(reading, at, n).map_err(Trouble::Journal)?
+            }
+            FromAgent::Done(Outcome::Finished { fidelity }) => {
+                seen.busy.remove(&seat);
+                if let Some(fidelity) = fidelity {
+                    seen.fidelity.get_or_insert_default().merge(fidelity);
+                }
+            }
+            FromAgent::Done(outcome) => {
+                seen.busy.remove(&seat);
+                return Err(self.first_cause(seat, outcome, seen.busy).into());
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The next message from one of our seats, within the deadline.
@@ -288,11 +329,11 @@ fn blamed(fault: &Fault) -> Option<usize> {
 }
 
 fn failed(seat: Seat, outcome: Outcome) -> Fault {
-    let reason = match outcome {
-        Outcome::Failed { reason } => reason,
-        Outcome::Finished { .. } => "ended before it was told to go".into(),
+    let fault = match outcome {
+        Outcome::Failed { reason, asked: true } => Fault::usage(reason),
+        Outcome::Failed { reason, asked: false } => Fault::attempt(reason),
+        Outcome::Finished { .. } => Fault::attempt("ended before it was told to go"),
     };
-    let fault = Fault::attempt(reason);
     // Some say themselves on which node it was, perhaps on another than their own.
     if fault.message.starts_with("node ") { fault } else { fault.at(format!("node {}", seat.1)) }
 }

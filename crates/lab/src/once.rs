@@ -35,6 +35,7 @@ pub fn once(
     match ended.status {
         Status::Finished => Ok(readings),
         Status::Interrupted => Err(Fault::interrupted()),
+        _ if ended.asked => Err(Fault::usage(ended.reason.unwrap_or_default())),
         _ => Err(Fault::attempt(ended.reason.unwrap_or_default())),
     }
 }

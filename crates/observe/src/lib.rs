@@ -1,4 +1,5 @@
-//! Programs that the kernel runs for us: they see what it does meanwhile, from its
+//! What the kernel does meanwhile. It says itself how much work waits for what, and what its
+//! memory does ([`observers`]); programs that it runs for us see the rest, from its
 //! tracepoints ([`stages`]), and hand frames past its protocols ([`redirect`]).
 //!
 //! The programs that the kernel runs are in `bpf/`, in C, and are compiled when this
@@ -7,7 +8,16 @@
 //! Nothing outlives the process that attached it: programs and maps belong to its file
 //! descriptors.
 
+mod faults;
 mod object;
+mod pressure;
 pub mod redirect;
 pub mod service;
 pub mod stages;
+
+use crosstalk_core::scene::Observer;
+
+/// What can watch an attempt, whatever runs.
+pub fn observers() -> Vec<Box<dyn Observer>> {
+    vec![Box::new(pressure::Pressure), Box::new(faults::Faults)]
+}

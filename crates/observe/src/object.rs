@@ -38,7 +38,7 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
     if !has_types_of(NEWEST) {
         return Some(("the kernel is too old", "take Linux 6.4 or later"));
     }
-    if !may_load() {
+    if !may_trace() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
     }
     None
@@ -58,19 +58,34 @@ fn has_types_of(name: &str) -> bool {
     memchr::memmem::find(&types, format!("\0{name}\0").as_bytes()).is_some()
 }
 
-/// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, in the machine's own
-/// user namespace (capabilities(7)).
-pub fn may_load() -> bool {
+/// Whether this process may load programs for tracepoints: CAP_BPF and CAP_PERFMON, or
+/// CAP_SYS_ADMIN.
+pub fn may_trace() -> bool {
+    has_all(&[BPF, PERFMON]) || has_all(&[SYS_ADMIN])
+}
+
+/// Whether it may have a device's frames redirected to a socket of its own.
+pub fn may_redirect() -> bool {
+    has_all(&[NET_ADMIN, NET_RAW]) && (has_all(&[BPF]) || has_all(&[SYS_ADMIN]))
+}
+
+// linux/capability.h
+const NET_ADMIN: u32 = 12;
+const NET_RAW: u32 = 13;
+const SYS_ADMIN: u32 = 21;
+const PERFMON: u32 = 38;
+const BPF: u32 = 39;
+
+/// Whether this process has these capabilities in the machine's own user namespace
+/// (capabilities(7)).
+fn has_all(capabilities: &[u32]) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    let has = |capability: u32| held >> capability & 1 == 1;
-    const SYS_ADMIN: u32 = 21;
-    const PERFMON: u32 = 38;
-    const BPF: u32 = 39;
+    let has = |capability: &u32| held >> capability & 1 == 1;
     let mapped = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let own = mapped.split_whitespace().eq(["0", "0", "4294967295"]);
-    own && (has(SYS_ADMIN) || has(BPF) && has(PERFMON))
+    own && capabilities.iter().all(has)
 }
 
 /// A constant of an object, by its name.

@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use crate::object::{failed, may_load};
+use crate::object::{failed, may_redirect};
 
 /// The program of `bpf/redirect.bpf.c`; empty where there was no clang.
 static PROGRAM: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
@@ -27,7 +27,7 @@ pub fn need() -> Need {
     if PROGRAM.is_empty() {
         return missing("this program was built without clang", "apt-get install clang, then build it again");
     }
-    if !may_load() {
+    if !may_redirect() {
         return missing(
             "it takes privileges",
             "run as root, or give the program CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW",

@@ -115,6 +115,8 @@ pub struct Record {
     pub number: u64,
     /// On its way there, and on the reply's way back; zero where not seen.
     at: [[u64; STAMPS]; 2],
+    /// Whether somebody waited at the socket when it was ready.
+    awaited: [bool; 2],
 }
 
 /// Which way.
@@ -127,9 +129,14 @@ pub enum Way {
 }
 
 impl Record {
-    /// Of stamps there and back, zero where there is none.
-    pub fn new(number: u64, at: [[u64; STAMPS]; 2]) -> Self {
-        Record { number, at }
+    /// Of stamps there and back, zero where there is none, and whether it was waited for.
+    pub fn new(number: u64, at: [[u64; STAMPS]; 2], awaited: [bool; 2]) -> Self {
+        Record { number, at, awaited }
+    }
+
+    /// Whether its receiver waited for it, and so must have been woken.
+    pub fn awaited(&self, way: Way) -> bool {
+        self.awaited[way as usize]
     }
 
     /// When it came there, if that was seen.
@@ -190,7 +197,8 @@ impl Tracer {
                 .get(&((number % RECORDS) as u32), 0)
                 .map_err(|e| failed("read the map `records`", &e))?;
             if raw.0.iter().all(|leg| leg.number == number + 1) {
-                found.push(Record { number, at: raw.0.map(|leg| leg.times()) });
+                let (at, awaited) = (raw.0.map(|leg| leg.times()), raw.0.map(|leg| leg.awaited != 0));
+                found.push(Record { number, at, awaited });
             }
         }
         Ok(found)

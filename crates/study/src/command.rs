@@ -145,7 +145,7 @@ fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
         .map(|variable| Value::List(vec![variable.into(), format!("${variable}").into()]))
         .collect();
     let params = if env.is_empty() { params } else { params.with("env", Value::List(env)) };
-    WorkSpec { kind: "command".into(), params }
+    WorkSpec { kind: "command".into(), start: None, params }
 }
 
 fn fabric(vary: &[Vary]) -> Value {

@@ -116,6 +116,10 @@ pub struct Experiment {
 pub struct WorkSpec {
     /// Registered name.
     pub kind: String,
+    /// `"steady before NAME"`, of work that lasts: it begins first, work NAME once it is steady,
+    /// and it ends when that does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Its parameters.
     #[serde(flatten)]
     pub params: Params,

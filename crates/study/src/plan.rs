@@ -88,6 +88,10 @@ pub struct Work {
     pub kind: String,
     /// Its parameters without `kind`.
     pub params: Params,
+    /// How many nodes take part in it: the first ones.
+    pub nodes: usize,
+    /// Whether it begins first, and goes on until the others have ended.
+    pub lasts: bool,
 }
 
 /// Where a scene happens.

@@ -1,7 +1,6 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::Value;

@@ -1,16 +1,13 @@
 //! Which tries count, and what is told of those that do not.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::graph::{GRAPH, graph};
+use crate::synthetic::{is, made};
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_study::next_block;
 use crosstalk_study::plan::PlannedExperiment;
 use crosstalk_study::samples::{Attempt, Run};
-use synthetic::graph::{GRAPH, graph};
-use synthetic::{is, made};
 
 #[test]
 fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {

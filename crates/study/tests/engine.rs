@@ -1,7 +1,6 @@
 //! `--engine`: the same study on another engine, and where it then happens.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;

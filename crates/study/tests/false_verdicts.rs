@@ -2,13 +2,10 @@
 //! of every kind, a factor that is optimised away. `stats` proves its procedure
 //! by simulation; this holds what `analyse` makes of it to the same bound.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::{is, made};
 use crosstalk_core::value::Levels;
 use crosstalk_stats::proportion;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
-use synthetic::{is, made};
 
 const STUDY: &str = r#"
     schema = "crosstalk.study/1"

@@ -1,8 +1,7 @@
 //! Whatever is wrong in a study file, the fault names the line, what is wrong,
 //! and the nearest valid name.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::{Catalogues, PlanOptions, parse, plan};
 

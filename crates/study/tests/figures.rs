@@ -1,12 +1,9 @@
 //! What is drawn and tabulated, beside what was published.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::graph::graph;
+use crate::synthetic::{is, made, number};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_study::findings::{FigureKind, Scale, TableCell};
-use synthetic::graph::graph;
-use synthetic::{is, made, number};
 
 #[test]
 fn figures_stand_beside_what_was_published() {

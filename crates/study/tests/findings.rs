@@ -1,16 +1,16 @@
 //! What is found beside verdicts: causes, the best level, the stopping rule,
 //! sources, and what a quick run leaves out.
 
-mod mock;
-mod synthetic;
+use crate::mock;
+use crate::synthetic;
 
+use crate::synthetic::graph::{graph, graph_and};
+use crate::synthetic::{claim, is, made, number};
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
 use crosstalk_study::plan::Place;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{Decision, bundled_study, decide};
-use synthetic::graph::{graph, graph_and};
-use synthetic::{claim, is, made, number};
 
 #[test]
 fn the_gain_is_shared_out_among_its_causes() {

@@ -1,14 +1,11 @@
 //! The format carries three further evaluations: their claims give the
 //! verdicts that follow from what is made true here.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::{Made, claim, is, number, with_options};
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::analyse::peak;
 use crosstalk_study::findings::{ClaimVerdict, Findings};
 use crosstalk_study::{PlanOptions, findings::ComparisonVerdict};
-use synthetic::{Made, claim, is, number, with_options};
 
 use ClaimVerdict::{DirectionOnly, Inconclusive, NotComparable, NotReproduced, NotRun, Reproduced};
 

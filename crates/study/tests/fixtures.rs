@@ -1,8 +1,7 @@
 //! The bundled studies and the three fixtures parse and plan, exactly as the
 //! golden files say. `CROSSTALK_REWRITE=1` writes these files anew.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::{PlanOptions, bundled_study, parse, plan, to_toml};

@@ -1,7 +1,6 @@
 //! No text makes parsing or planning panic.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::interconnect::Hop;
 use crosstalk_study::{Catalogues, PlanOptions, parse, plan, setting, to_toml};
 use proptest::prelude::*;

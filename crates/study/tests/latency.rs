@@ -1,21 +1,22 @@
 //! The bundled study of latency: its claims give the verdicts that follow from what is made true
 //! here, by cells and by labels of readings.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::{Made, claim, is, made};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::bundled_study;
 use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
 use crosstalk_study::samples::{Attempt, Run};
-use synthetic::{Made, claim, is, made};
 
 use ClaimVerdict::{Calibration, DirectionOnly, NotComparable, NotReproduced, Reproduced};
 
 /// The ways, and stages that a message passes on each.
-const STAGES: [(&str, f64); 4] =
-    [("send: call and protocol", 1.5e-6), ("wake-up", 4e-6), ("copy", 1.2e-6), ("receive: call", 0.0)];
+const STAGES: [(&str, f64); 4] = [
+    ("send: call and protocol", 1.5e-6),
+    ("wake-up", 4e-6),
+    ("receive: call and copy", 1.2e-6),
+    ("socket queue", 0.0),
+];
 
 fn truth(experiment: &str, levels: &Levels, metric: &str) -> f64 {
     let bytes = |text: &str| text.split(' ').next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(1.0);

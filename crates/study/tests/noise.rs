@@ -1,15 +1,15 @@
 //! What equal cells show, what follows for verdicts, and what is said of it.
 
-mod mock;
-mod synthetic;
+use crate::mock;
+use crate::synthetic;
 
+use crate::synthetic::graph::GRAPH;
+use crate::synthetic::{Made, claim, is, made};
 use crosstalk_core::record::Observation;
 use crosstalk_core::value::Levels;
 use crosstalk_study::decide;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings, NoiseFloor};
 use crosstalk_study::samples::Run;
-use synthetic::graph::GRAPH;
-use synthetic::{Made, claim, is, made};
 
 /// The study with one cell run twice, and with `more` in it.
 fn with_twins(more: &str) -> Made {

@@ -1,7 +1,6 @@
 //! The order of cells: every cell once a block, seeded, shuffled, hard levels together.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::{PlanOptions, parse, plan};
 use proptest::prelude::*;

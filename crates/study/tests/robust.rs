@@ -1,15 +1,15 @@
 //! Whatever a journal holds, analysing it ends, in time, with findings that
 //! can be written and read; and equal cells are hardly ever told apart.
 
-mod mock;
-mod synthetic;
+use crate::mock;
+use crate::synthetic;
 
+use crate::synthetic::{Made, made, number};
 use crosstalk_core::record::{Observation, Origin, Reading, Status};
 use crosstalk_study::decide;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use proptest::prelude::*;
 use std::time::Instant;
-use synthetic::{Made, made, number};
 
 fn study(sizes: usize, blocks: usize) -> Made {
     let sizes: Vec<String> = (1..=sizes).map(|n| n.to_string()).collect();

@@ -1,7 +1,6 @@
 //! `--set`, `--quick`, seed and looks: what the command line changes.
 
-mod mock;
-
+use crate::mock;
 use crosstalk_core::value::Value;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::Plan;

@@ -1,14 +1,11 @@
 //! Every kind of claim gives every verdict, on runs whose truth is known.
 
-mod mock;
-mod synthetic;
-
+use crate::synthetic::{claim, is, made, number, with_options};
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::PlanOptions;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict};
 use crosstalk_study::samples::Run;
-use synthetic::{claim, is, made, number, with_options};
 
 /// A study of one command over fabrics and nodes with one claim.
 fn study(statement: &str) -> String {

@@ -100,7 +100,7 @@ impl Node {
     fn ready(&mut self) -> Result<Option<SocketAddr>, Fault> {
         match self.hear()? {
             FromAgent::Ready { endpoint } => Ok(endpoint),
-            FromAgent::Done(Outcome::Failed { reason }) => Err(Fault::attempt(reason)),
+            FromAgent::Done(Outcome::Failed { reason, .. }) => Err(Fault::attempt(reason)),
             other => Err(Fault::attempt(format!("expected a node to be ready, found {other:?}"))),
         }
     }
@@ -109,7 +109,7 @@ impl Node {
         loop {
             match self.hear()? {
                 FromAgent::Sample { reading, .. } => send(&mut stdout(), &reading)?,
-                FromAgent::Done(Outcome::Failed { reason }) => return Err(Fault::attempt(reason)),
+                FromAgent::Done(Outcome::Failed { reason, .. }) => return Err(Fault::attempt(reason)),
                 FromAgent::Done(Outcome::Finished { .. }) => return Ok(()),
                 other => return Err(Fault::attempt(format!("expected samples, found {other:?}"))),
             }
@@ -141,7 +141,7 @@ fn node() -> Result<(), Fault> {
     });
     let outcome = match outcome {
         Ok(fidelity) => Outcome::Finished { fidelity },
-        Err(fault) => Outcome::Failed { reason: fault.to_string() },
+        Err(fault) => Outcome::Failed { reason: fault.to_string(), asked: false },
     };
     send(&mut stdout(), &FromAgent::Done(outcome))
 }

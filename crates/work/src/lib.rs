@@ -9,6 +9,7 @@ pub mod path;
 mod peer;
 pub mod probe;
 mod program;
+pub mod tenant;
 pub mod tool;
 pub mod trace;
 
@@ -32,6 +33,10 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(probe::pcie::PCIE),
         Box::new(probe::wire::WIRE),
         Box::new(path::PATH),
+        Box::new(tenant::primes::PRIMES),
+        Box::new(tenant::burner::BURNER),
+        Box::new(tool::sysbench::SYSBENCH),
+        Box::new(tool::sysbench::OLTP),
         Box::new(tool::command::Command),
     ]
 }

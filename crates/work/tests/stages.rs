@@ -16,7 +16,8 @@ use crosstalk_core::value::Params;
 use crosstalk_host::cpu;
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_observe::stages::Way;
-use crosstalk_work::probe::latency::{Band, LATENCY, Outcome, Spec, Stages, measure};
+use crosstalk_work::probe::band::Band;
+use crosstalk_work::probe::latency::{LATENCY, Outcome, Spec, Stages, measure};
 use rustix::time::{ClockId, clock_gettime};
 
 mod ends;

@@ -14,6 +14,7 @@ pub fn main() -> Result<ExitCode, Fault> {
     // What was kept between attempts. Where this is not reached, the testbed ends
     // it with the agent.
     crosstalk_work::engine::spark::close();
+    crosstalk_work::tool::sysbench::close();
     served.map(|()| ExitCode::SUCCESS)
 }
 

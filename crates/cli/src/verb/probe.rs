@@ -181,7 +181,8 @@ fn scene(
     limit: Duration,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Readings, Fault> {
-    let work = Work { kind: asked.kind.into(), params: asked.params.clone() };
+    let work =
+        Work { kind: asked.kind.into(), params: asked.params.clone(), nodes: place.nodes(), lasts: false };
     let scene = Scene {
         work: BTreeMap::from([("probe".into(), work)]),
         place,

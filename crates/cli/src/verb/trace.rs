@@ -1,6 +1,6 @@
 //! `crosstalk trace`: where the time of requests to a live service goes.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let service = find(&asked)?;
     // What is written when it is over must have its place before it begins.
     for file in [&args.html, &args.perfetto, &args.out].into_iter().flatten() {
-        write(file, "")?;
+        writable(file)?;
     }
     let bar = bar(duration, &service, out);
     let traced = trace(&service, duration, &interrupted, &mut |progress| show(&bar, progress))?;
@@ -109,7 +109,20 @@ fn result(trace: &Trace) -> Value {
     result
 }
 
+/// Whether a file may be written; what is in it stays until there is something else to write.
+fn writable(file: &Path) -> Result<(), Fault> {
+    let is_new = !file.exists();
+    OpenOptions::new().append(true).create(true).open(file).map_err(|e| unwritable(file, &e))?;
+    if is_new {
+        fs::remove_file(file).map_err(|e| unwritable(file, &e))?;
+    }
+    Ok(())
+}
+
 fn write(file: &Path, content: &str) -> Result<(), Fault> {
-    fs::write(file, content)
-        .map_err(|e| Fault::environment(format!("cannot write it: {e}")).at(file.display().to_string()))
+    fs::write(file, content).map_err(|e| unwritable(file, &e))
+}
+
+fn unwritable(file: &Path, e: &std::io::Error) -> Fault {
+    Fault::environment(format!("cannot write it: {e}")).at(file.display().to_string())
 }

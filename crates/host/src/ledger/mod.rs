@@ -8,25 +8,27 @@
 //! ledger of a dead owner still says.
 //!
 //! The best change is one that does not last: namespaces here are held by
-//! processes alone, so processes and folders for their temporary files are the
-//! only kinds of change there are so far. Processes are found by a mark in their
-//! environment, which their descendants inherit: it can be written down before
-//! the process exists, and no reused process number carries it.
+//! processes alone. Processes are found by a mark in their environment, which their
+//! descendants inherit: it can be written down before the process exists, and no reused
+//! process number carries it. Knobs and drivers are put back to what they were.
 
+mod driver;
 mod file;
 mod folder;
+mod knob;
 mod reaper;
 mod scratch;
 mod undo;
 
 pub use folder::folder;
+pub use knob::Knob;
 pub use reaper::reaper_main;
 pub use scratch::Scratch;
 pub use undo::clean;
 
 use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,6 +52,26 @@ pub enum Change {
         /// What they are for, for people.
         what: String,
     },
+    /// A file of the kernel's that holds a setting.
+    Knob {
+        /// Where it is.
+        path: PathBuf,
+        /// What it said.
+        was: String,
+        /// What it is set for, for people.
+        what: String,
+    },
+    /// The driver that has a PCI device.
+    Driver {
+        /// The device's address.
+        address: String,
+        /// Which driver had it, if one did.
+        was: Option<String>,
+        /// Which driver it was told to take, if it was.
+        told: Option<String>,
+        /// What it is taken for, for people.
+        what: String,
+    },
     /// A folder of temporary files, with all that is in it.
     Folder {
         /// Where it is.
@@ -68,13 +90,20 @@ impl Change {
         match self {
             Change::Processes { mark, .. } => kill_marked(mark, DEADLINE),
             Change::Folder { path, .. } => scratch::remove(path, DEADLINE),
+            Change::Knob { path, was, .. } => knob::restore(path, was),
+            Change::Driver { address, was, told, .. } => {
+                driver::give(address, was.as_deref(), told.as_deref(), DEADLINE)
+            }
         }
     }
 
     /// What it is, for people.
     fn what(&self) -> &str {
         match self {
-            Change::Processes { what, .. } | Change::Folder { what, .. } => what,
+            Change::Processes { what, .. }
+            | Change::Folder { what, .. }
+            | Change::Knob { what, .. }
+            | Change::Driver { what, .. } => what,
         }
     }
 }
@@ -130,6 +159,28 @@ impl Ledger {
         Ok(Scratch { path, _entry: entry })
     }
 
+    /// Takes a knob: a file of the kernel's that holds a setting. It is not set yet.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or the file not be read.
+    pub fn knob(&self, path: &Path, what: &str) -> Result<Knob, Fault> {
+        let was = knob::read(path)?;
+        let entry = self.enter(Change::Knob { path: path.into(), was: was.clone(), what: what.into() })?;
+        Ok(Knob { path: path.into(), was, entry })
+    }
+
+    /// Gives the PCI device at `address` to `driver`, until the entry is dropped.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or the kernel refuses; the device is then given back.
+    pub fn driver(&self, address: &str, driver: &str, what: &str) -> Result<Entry, Fault> {
+        let (was, told) = driver::held(address);
+        let change = Change::Driver { address: address.into(), was, told, what: what.into() };
+        let entry = self.enter(change)?;
+        driver::give(address, Some(driver), Some(driver), DEADLINE)?;
+        Ok(entry)
+    }
+
     fn enter(&self, change: Change) -> Result<Entry, Fault> {
         let number = self.file().open(&change)?;
         Ok(Entry { ledger: self.clone(), number, change, open: true })
@@ -154,7 +205,7 @@ impl Entry {
     pub fn mark<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         match &self.change {
             Change::Processes { mark, .. } => command.env(MARK, mark),
-            Change::Folder { .. } => command,
+            _ => command,
         }
     }
 

@@ -33,14 +33,16 @@ pub type Count = Arc<AtomicUsize>;
 
 /// Takes `time` (the value it reports) and misbehaves as `does` says: `well`,
 /// `fail`, `panic`, `hang`, `die`, `nan`, `doubtful`, or `interrupt` at the
-/// given count of attempts.
+/// given count of attempts; `look`: reports how many neighbours are there.
 pub struct Actor {
+    pub present: Count,
     pub begun: Count,
     pub interrupt_at: usize,
     pub interrupted: Arc<AtomicBool>,
 }
 
 struct Ready {
+    present: Count,
     part: Part,
     begun: usize,
     interrupt_at: usize,
@@ -75,6 +77,7 @@ impl Workload for Actor {
         }
         let begun = if part.node == 0 { self.begun.fetch_add(1, Ordering::SeqCst) + 1 } else { 0 };
         Ok(Box::new(Ready {
+            present: Arc::clone(&self.present),
             part: part.clone(),
             begun,
             interrupt_at: self.interrupt_at,
@@ -112,7 +115,11 @@ impl Prepared for Ready {
             wait(cancelled);
         }
         if self.part.node == 0 {
-            let time = if does == "nan" { f64::NAN } else { self.part.params.float("time", 1.0)? };
+            let time = match does {
+                "nan" => f64::NAN,
+                "look" => self.present.load(Ordering::SeqCst) as f64,
+                _ => self.part.params.float("time", 1.0)?,
+            };
             out.take(Reading::value("run_time", time, Origin::Measured), 1)?;
         }
         let mut fidelity = Fidelity::default();
@@ -120,6 +127,77 @@ impl Prepared for Ready {
             fidelity.reasons.push("a neighbour stole the core".into());
         }
         Ok(Some(fidelity))
+    }
+}
+
+/// Work that lasts: it is there once it is steady, until it is cancelled, and tells then what it
+/// has `donated`. It may as well `fail`, `leave` early, or be `restless`: never steady.
+pub struct Neighbour {
+    pub present: Count,
+}
+
+impl Workload for Neighbour {
+    fn name(&self) -> &'static str {
+        "neighbour"
+    }
+    fn title(&self) -> &'static str {
+        "is there"
+    }
+    fn parameters(&self) -> Parameters {
+        Parameters(&[const { &[Parameter::new("does", "", "")] }])
+    }
+    fn needs(&self, _: &Params) -> Vec<Need> {
+        Vec::new()
+    }
+    fn deploy(&self, _: &Params) -> Result<Deployment, Fault> {
+        let metrics = vec![Metric::new("donated", "s", Better::Higher)];
+        Ok(Deployment { nodes: 1, timing: Timing::Real, metrics, effort: Effort::waiting(0.001) })
+    }
+    fn lasts(&self) -> bool {
+        true
+    }
+    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        assert_eq!((part.nodes, part.addresses.len()), (1, 1), "its own nodes only");
+        Ok(Box::new(Beside {
+            present: Arc::clone(&self.present),
+            does: part.params.text("does", "well")?.into(),
+        }))
+    }
+}
+
+struct Beside {
+    present: Count,
+    does: String,
+}
+
+impl Prepared for Beside {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+    fn run(
+        self: Box<Self>,
+        _: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        std::thread::sleep(Duration::from_millis(20));
+        match self.does.as_str() {
+            "leave" => return Ok(None),
+            "restless" => {
+                wait(cancelled);
+                return Ok(None);
+            }
+            _ => {}
+        }
+        self.present.fetch_add(1, Ordering::SeqCst);
+        out.steady()?;
+        if self.does == "fail" {
+            return Err(Fault::attempt("it was not welcome"));
+        }
+        wait(cancelled);
+        self.present.fetch_sub(1, Ordering::SeqCst);
+        out.take(Reading::value("donated", 7.0, Origin::Measured), 1)?;
+        Ok(None)
     }
 }
 
@@ -214,6 +292,9 @@ impl Stage {
 }
 
 fn registry(begun: &Count, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
-    let actor = Actor { begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
-    Registry { workloads: vec![Box::new(actor)], ..Registry::default() }
+    let present = Count::default();
+    let neighbour = Neighbour { present: Arc::clone(&present) };
+    let actor =
+        Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
+    Registry { workloads: vec![Box::new(actor), Box::new(neighbour)], ..Registry::default() }
 }

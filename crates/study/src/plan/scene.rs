@@ -71,6 +71,8 @@ impl Maker<'_> {
 
     fn work(&self, levels: &Levels) -> Result<Asked, Fault> {
         let mut asked: Option<Asked> = None;
+        // A study decides by the first metric: by what work that ends tells.
+        let mut beside = Vec::new();
         for (part, spec) in &self.experiment.work {
             let path = format!("work.{part}");
             let workload = self
@@ -103,12 +105,56 @@ impl Maker<'_> {
                     .remedy("put them in experiments of their own"));
                 }
             };
+            let lasts = self.lasts(part, spec.start.as_deref(), workload.lasts())?;
             asked.nodes = asked.nodes.max(deployment.nodes);
             asked.effort = asked.effort.beside(&deployment.effort);
-            asked.metrics.extend(deployment.metrics);
-            asked.work.insert(part.clone(), Work { kind: spec.kind.clone(), params });
+            let told = if lasts { &mut beside } else { &mut asked.metrics };
+            told.extend(deployment.metrics);
+            let work = Work { kind: spec.kind.clone(), params, nodes: deployment.nodes, lasts };
+            asked.work.insert(part.clone(), work);
         }
-        asked.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))
+        let mut asked = asked.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))?;
+        asked.metrics.extend(beside);
+        if asked.work.len() > 1 && asked.timing == Timing::Virtual {
+            return Err(Fault::usage("work side by side is timed by the wall clock, not by virtual clocks")
+                .at(self.at("work"))
+                .remedy("put it in experiments of their own"));
+        }
+        Ok(asked)
+    }
+
+    /// Whether a part begins first and ends last, as its `start` says and its kind can.
+    fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
+        let at = self.at(&format!("work.{part}.start"));
+        let ends = |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.lasts());
+        let others = || {
+            let others = self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));
+            others.map(|(other, _)| other.as_str())
+        };
+        match (start, can) {
+            (None, false) => Ok(false),
+            (None, true) if others().next().is_some() => Ok(true),
+            (_, true) if others().next().is_none() => {
+                Err(Fault::usage(format!("`{part}` goes on until other work has ended, and there is none"))
+                    .at(self.at(&format!("work.{part}")))
+                    .remedy("put work beside it that ends by itself"))
+            }
+            (Some(_), false) => {
+                Err(Fault::usage(format!("`{part}` ends by itself: it starts with the others"))
+                    .at(at)
+                    .remedy("leave `start` out"))
+            }
+            (told, true) => {
+                let told = told.unwrap_or_default();
+                match told.strip_prefix("steady before ") {
+                    Some(name) if others().any(|other| other == name) => Ok(true),
+                    Some(name) => Err(unknown("work", name, others().collect::<Vec<_>>()).at(at)),
+                    None => {
+                        Err(Fault::usage(format!("expected \"steady before NAME\", found {told:?}")).at(at))
+                    }
+                }
+            }
+        }
     }
 
     /// A workload's fault about a parameter, with the line of that parameter.

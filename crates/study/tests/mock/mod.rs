@@ -63,6 +63,9 @@ impl Workload for Mock {
             effort: Effort::waiting(2.0),
         })
     }
+    fn lasts(&self) -> bool {
+        self.name == "boinc"
+    }
     fn prepare(&self, _: &Part) -> Result<Box<dyn Prepared>, Fault> {
         Err(Fault::attempt("a mock does not run"))
     }
@@ -268,7 +271,7 @@ const MOCKS: [Mock; 21] = [
     Mock {
         name: "boinc",
         timing: Real,
-        parameters: named!["ncpus", "start"],
+        parameters: named!["ncpus"],
         nodes: 1,
         metrics: &[("donated_time", "s", Higher)],
     },

@@ -12,6 +12,7 @@
 
 pub(crate) mod alone;
 mod arguments;
+pub mod band;
 pub mod bandwidth;
 mod clock;
 mod control;
@@ -43,18 +44,7 @@ type Readings = Vec<(Reading, u64)>;
 
 /// What those transports need of this machine that not every machine has.
 pub fn transport_needs() -> Vec<Need> {
-    vec![Transport::IoUring.need(), crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), rdma()]
-}
-
-/// RDMA verbs, which no transport here speaks yet: said, so that nobody looks for them.
-fn rdma() -> Need {
-    let found = std::fs::read_dir("/sys/class/infiniband").is_ok_and(|mut devices| devices.next().is_some());
-    let (why, remedy) = match found {
-        true => ("no transport here speaks verbs yet", "take udp or af-xdp meanwhile"),
-        false => (
-            "this host has no device for them",
-            "an adapter, or in software: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0",
-        ),
-    };
-    Need::missing("RDMA", format!("messages by verbs cannot be timed: {why}"), remedy)
+    let carriers =
+        [crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), crosstalk_comm::rdma::need()];
+    [Transport::IoUring.need()].into_iter().chain(carriers).collect()
 }

@@ -13,6 +13,7 @@ use rustix::process::{
     set_child_subreaper, waitid,
 };
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
@@ -27,6 +28,11 @@ use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
 use tail::Tail;
 use tree::{MARK, Queueing, members, orphans};
+
+/// A mark that nobody else has.
+pub fn fresh() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
 
 /// How long a process has between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);

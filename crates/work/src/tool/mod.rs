@@ -1,3 +1,4 @@
 //! Programs of others, run as workloads.
 
 pub mod command;
+pub mod sysbench;

@@ -38,8 +38,10 @@ const GLANCE: Duration = Duration::from_millis(200);
 const COUNTED: f64 = 0.1;
 /// … but no longer than this…
 const COUNTED_MOST: Duration = Duration::from_secs(2);
-/// … where there have been so many requests by then.
+/// … where there have been so many requests by then…
 const COUNTED_LEAST: u64 = 100;
+/// … or else for so long: while it counts, every program of the machine's pays for it.
+const COUNTED_LONGEST: Duration = Duration::from_secs(10);
 
 /// How far tracing is.
 #[derive(Debug, Clone, Copy)]
@@ -161,10 +163,10 @@ fn watch(
         if idle && seen.followed() > 0 {
             (idle, counting) = (false, Window::open(tracer).ok());
         }
-        let done = |window: &mut Window| window.began.elapsed() >= counted;
-        if seen.followed() >= COUNTED_LEAST
-            && let Some(window) = counting.take_if(done)
-        {
+        let enough = seen.followed() >= COUNTED_LEAST;
+        let done =
+            |window: &mut Window| window.began.elapsed() >= if enough { counted } else { COUNTED_LONGEST };
+        if let Some(window) = counting.take_if(done) {
             cost = window.close(tracer)?;
         }
         if interrupted.load(Ordering::SeqCst) {

@@ -17,9 +17,8 @@ const NS: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 pub struct Sample {
     kept: Vec<Exchange>,
-    /// Second since boot, and how many of it are kept.
-    second: (u64, usize),
-    seconds: usize,
+    /// Second since boot → how many that began in it are kept: they come as they end.
+    seconds: BTreeMap<u64, usize>,
     /// By their whole time, and when they began.
     slowest: BTreeMap<(u64, u64), Exchange>,
 }
@@ -28,14 +27,13 @@ impl Sample {
     /// Keeps an exchange, or not.
     pub fn add(&mut self, exchange: Exchange, began: u64, whole: u64) {
         let second = began / NS;
-        if second != self.second.0 {
-            self.second = (second, 0);
-            self.seconds += 1;
-        }
-        if self.second.1 < A_SECOND && self.seconds <= SECONDS {
-            self.second.1 += 1;
-            self.kept.push(exchange);
-            return;
+        if self.seconds.len() < SECONDS || self.seconds.contains_key(&second) {
+            let count = self.seconds.entry(second).or_default();
+            if *count < A_SECOND {
+                *count += 1;
+                self.kept.push(exchange);
+                return;
+            }
         }
         let least = self.slowest.first_key_value().map_or(0, |((whole, _), _)| *whole);
         if self.slowest.len() == SLOWEST && whole <= least {
@@ -71,5 +69,15 @@ mod tests {
         let slowest: Vec<u64> = sample.slowest.keys().map(|(whole, _)| *whole).collect();
         assert_eq!((slowest.first(), slowest.last()), (Some(&983), Some(&999)));
         assert_eq!(sample.exchanges().len(), 3 * A_SECOND + SLOWEST);
+    }
+
+    #[test]
+    fn a_second_s_long_and_short_ones_come_mixed() {
+        let mut sample = Sample::default();
+        for number in 0..1000 {
+            // Those that take long began two seconds before those that end with them.
+            sample.add(exchange(|_, at| at), (10 - 2 * (number % 2)) * NS, 1);
+        }
+        assert_eq!(sample.seconds, BTreeMap::from([(8, A_SECOND), (10, A_SECOND)]));
     }
 }

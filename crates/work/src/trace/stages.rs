@@ -6,11 +6,12 @@ use crosstalk_core::trace::{Scope, Side};
 use crosstalk_observe::service::{Exchange, STAMPS, Stamp};
 
 /// Stages there are: one that ends at each time but the first, what the service was on no CPU,
-/// and what is not explained.
-pub const STAGES: usize = STAMPS + 1;
-/// The last two of them.
+/// its time where another thread answers than has read, and what is not explained.
+pub const STAGES: usize = STAMPS + 2;
+/// The last three of them.
 const OFF: usize = STAMPS - 1;
-const UNEXPLAINED: usize = STAMPS;
+const HANDED_ON: usize = STAMPS;
+const UNEXPLAINED: usize = STAMPS + 1;
 
 /// What ends at a time, and where it is.
 pub fn ends(stamp: Stamp) -> (Side, &'static str) {
@@ -46,6 +47,7 @@ pub fn stages() -> Vec<(usize, Side, &'static str)> {
         found.push((*stamp as usize - 1, side, name));
         if *stamp == Stamp::Answer {
             found.push((OFF, Side::Server, "service, on none"));
+            found.push((HANDED_ON, Side::Server, "service, by several threads"));
         }
     }
     found.push((UNEXPLAINED, Side::Unexplained, "unexplained"));
@@ -107,9 +109,12 @@ pub fn split(exchange: &Exchange) -> Result<Split, Stamp> {
     let mut stages = [0; STAGES];
     let (scope, began, end) = walk(exchange, |which, from, to| stages[which] += to - from)?;
     let service = &mut stages[Stamp::Answer as usize - 1];
-    let off = exchange.off.unwrap_or(0).min(*service);
-    *service -= off;
-    stages[OFF] = off;
+    let all = std::mem::take(service);
+    match exchange.off {
+        Some(off) => (*service, stages[OFF]) = (all - off.min(all), off.min(all)),
+        // Who else did what meanwhile is not seen: no time of it is said to be on a CPU.
+        None => stages[HANDED_ON] = all,
+    }
     Ok(Split { scope, began, whole: end - began, stages })
 }
 
@@ -168,7 +173,7 @@ pub(super) mod tests {
         for (which, side, name) in stages() {
             let taken = match which {
                 OFF => 4,
-                UNEXPLAINED => 0,
+                HANDED_ON | UNEXPLAINED => 0,
                 other if other == service => 6,
                 _ => 10,
             };
@@ -213,11 +218,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_the_service_was_on_no_cpu_is_no_more_than_its_time() {
+    fn what_the_service_was_on_no_cpu_is_no_more_than_its_time_or_not_known() {
         let long = split(&Exchange { off: Some(1 << 60), ..exchange(|_, at| at) }).expect("is whole");
         assert_eq!((long.stages[OFF], long.stages.iter().sum::<u64>()), (10, 190));
         let unknown = split(&Exchange { off: None, ..exchange(|_, at| at) }).expect("is whole");
-        assert_eq!(unknown.stages[OFF], 0);
+        let service = Stamp::Answer as usize - 1;
+        assert_eq!((unknown.stages[service], unknown.stages[OFF], unknown.stages[HANDED_ON]), (0, 0, 10));
     }
 
     proptest! {

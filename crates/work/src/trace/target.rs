@@ -9,6 +9,7 @@ use crosstalk_core::trace::Served;
 use crosstalk_host::listening::{
     Listener, listeners, name, network_namespace, processes, processes_in, sockets,
 };
+use crosstalk_host::namespace::sees_all_processes;
 use crosstalk_host::process::Identity;
 use crosstalk_observe::service::Target;
 
@@ -51,7 +52,18 @@ pub fn find(asked: &Asked) -> Result<Service, Fault> {
     }
 }
 
+/// Processes are known to the kernel's programs by the numbers of the machine, not of a container.
+fn numbered(flag: &str) -> Result<(), Fault> {
+    if sees_all_processes() {
+        return Ok(());
+    }
+    Err(Fault::environment("processes have other numbers here than on the machine outside this container")
+        .at(flag)
+        .remedy("trace the service by its --port, or from outside the container"))
+}
+
 fn of_process(pid: u32, ports: &[u16]) -> Result<Service, Fault> {
+    numbered("--pid")?;
     let identity = Identity::of(pid).ok_or_else(|| {
         Fault::usage(format!("there is no process {pid}")).at("--pid").remedy("pidof NAME tells a program's")
     })?;
@@ -66,7 +78,8 @@ fn of_process(pid: u32, ports: &[u16]) -> Result<Service, Fault> {
 }
 
 fn of_group(group: &Path, ports: &[u16]) -> Result<Service, Fault> {
-    let path = Path::new("/sys/fs/cgroup").join(group);
+    numbered("--cgroup")?;
+    let path = folder(group);
     let members = processes_in(&path).map_err(|e| {
         Fault::usage(format!("cannot look into control group {}: {e}", path.display()))
             .at("--cgroup")
@@ -101,6 +114,15 @@ fn of_group(group: &Path, ports: &[u16]) -> Result<Service, Fault> {
         _ => Err(Fault::usage("its processes listen in several network namespaces")
             .at("--cgroup")
             .remedy("trace one of them at a time, with --pid")),
+    }
+}
+
+/// A control group's folder, by its path there or by its name as /proc/PID/cgroup tells it.
+fn folder(group: &Path) -> PathBuf {
+    const ROOT: &str = "/sys/fs/cgroup";
+    match group.strip_prefix(ROOT) {
+        Ok(_) => group.to_path_buf(),
+        Err(_) => Path::new(ROOT).join(group.strip_prefix("/").unwrap_or(group)),
     }
 }
 
@@ -249,5 +271,17 @@ mod tests {
         let group = Some(PathBuf::from("there/is/none"));
         let fault = find(&Asked { group, ..Asked::default() }).expect_err("is none");
         assert_eq!((fault.kind, fault.place.as_deref()), (FaultKind::Usage, Some("--cgroup")));
+    }
+
+    #[test]
+    fn a_group_is_known_by_its_folder_and_as_the_kernel_tells_it() {
+        let wanted = Path::new("/sys/fs/cgroup/system.slice/nginx.service");
+        for group in [
+            "/sys/fs/cgroup/system.slice/nginx.service",
+            "/system.slice/nginx.service",
+            "system.slice/nginx.service",
+        ] {
+            assert_eq!(folder(Path::new(group)), wanted, "{group}");
+        }
     }
 }

@@ -7,10 +7,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use super::driver::{died, fresh, surroundings};
+use super::driver::{died, surroundings};
 use super::found::Found;
 use crate::peer::Until;
-use crate::program::Program;
+use crate::program::{Program, fresh};
 
 /// How long a master may take until it listens.
 const START: Duration = Duration::from_secs(60);

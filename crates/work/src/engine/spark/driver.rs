@@ -5,7 +5,6 @@ use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -182,11 +181,6 @@ pub fn died(what: &str, program: &Program) -> Fault {
     let said = program.last_words();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote nothing");
     Fault::attempt(format!("{what} ended in mid-run; the last it wrote: {}", last.trim()))
-}
-
-/// A number that nobody else has.
-pub fn fresh() -> String {
-    format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
 /// A figure of an answer, which must be a finite number.

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
 use super::daemon::Master;
-use super::driver::{Driver, fresh};
+use super::driver::Driver;
 use super::found::{self, Found};
 use super::job::{Job, Object};
 use super::outcome;
@@ -24,6 +24,7 @@ use crate::engine::settings::Spark;
 use crate::peer::gathering::gather;
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
+use crate::program::fresh;
 
 /// How long workers may take to register their executors, in seconds: each starts
 /// two Javas, and all may share two cores.

@@ -31,7 +31,7 @@ pub use echo::echo;
 pub use outcome::Outcome;
 pub use ping::measure;
 pub use spec::{Mode, Session, Spec};
-pub use stages::{Band, Stages};
+pub use stages::Stages;
 pub(super) use wire::{Stamps, number, numbered};
 
 use crosstalk_core::record::{Better, Metric};

@@ -15,41 +15,7 @@ use crosstalk_observe::stages::{RECORDS, Record, Stamp, Way};
 use std::collections::HashMap;
 
 use super::ping::{Followed, Samples};
-
-/// A band of the distribution of round trips.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Band {
-    /// Every message.
-    All,
-    /// Those from the 45th to the 55th percentile.
-    P50,
-    /// Those from the 98.5th to the 99.5th.
-    P99,
-}
-
-impl Band {
-    /// Every one.
-    pub const ALL: [Band; 3] = [Band::All, Band::P50, Band::P99];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Band::All => "all",
-            Band::P50 => "p50",
-            Band::P99 => "p99",
-        }
-    }
-
-    /// Its messages, among `count` that are sorted.
-    pub fn of(self, count: usize) -> std::ops::Range<usize> {
-        let at = |share: f64| (count as f64 * share) as usize;
-        match self {
-            Band::All => 0..count,
-            Band::P50 => at(0.45)..at(0.55),
-            Band::P99 => at(0.985)..at(0.995),
-        }
-    }
-}
+use crate::probe::band::Band;
 
 /// What ends at a stamp, as it is called.
 fn stage(stamp: Stamp) -> &'static str {
@@ -189,6 +155,9 @@ impl Joined {
                 Some(_) => astray = true,
             }
         }
+        // Who waited was woken: where that was not seen, it is not known what the rest was.
+        let woken = record.at(way, Stamp::Wakeup).is_some_and(|at| at <= end);
+        let astray = astray || record.awaited(way) && !woken;
         *self.taken(place(way, PLACES - 1), astray) += end.checked_sub(since)?;
         Some(())
     }
@@ -236,7 +205,14 @@ mod tests {
             // The end has its message, and begins to send the reply.
             at += 20;
         }
-        Record::new(0, stamps)
+        Record::new(0, stamps, [false; 2])
+    }
+
+    /// The same, of which both ends waited.
+    fn awaited(record: &Record) -> Record {
+        let at =
+            [Way::There, Way::Back].map(|way| Stamp::ALL.map(|stamp| record.at(way, stamp).unwrap_or(0)));
+        Record::new(0, at, [true; 2])
     }
 
     const SENT: u64 = 1000;
@@ -280,6 +256,16 @@ mod tests {
     }
 
     #[test]
+    fn who_waited_and_was_not_seen_to_be_woken_explains_nothing_after_that() {
+        let awake =
+            |_, stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
+        let message = joined(&awaited(&record(awake))).expect("is whole");
+        assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (80, 90));
+        let message = joined(&awaited(&record(|_, _, at| at))).expect("is whole");
+        assert_eq!((message.unexplained, message.stages.iter().sum::<u64>()), (0, 170));
+    }
+
+    #[test]
     fn who_was_not_seen_on_the_way_is_not_matched() {
         for needed in NEEDED {
             let without = |way, stamp, at| if (way, stamp) == (Way::Back, needed) { 0 } else { at };
@@ -294,12 +280,5 @@ mod tests {
         for replied in [0, SENT + 79, SENT + 171, u64::MAX] {
             assert!(join(&record(|_, _, at| at), &Ends { replied, ..ENDS }).is_none(), "{replied}");
         }
-    }
-
-    #[test]
-    fn bands_are_around_their_percentiles() {
-        assert_eq!(Band::P50.of(1000), 450..550);
-        assert_eq!(Band::P99.of(1000), 985..995);
-        assert_eq!(Band::All.of(3), 0..3);
     }
 }

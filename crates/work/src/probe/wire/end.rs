@@ -1,6 +1,6 @@
 //! A process that has an end of the wire, or both: it is told on standard input, says
 //! `ready` on a line of standard output, and writes what it found there: a line, `times N
-//! lost L cost NANOSECONDS`, and N times of four bytes; of a stream only a line, `frames N
+//! came C lost L cost NANOSECONDS`, and N times of four bytes; of a stream only a line, `frames N
 //! rate R`. The program that speaks DPDK does the same.
 
 use std::io::{BufRead, Write};
@@ -31,9 +31,10 @@ pub fn serve(mut orders: impl BufRead, mut out: impl Write) -> Result<(), Fault>
     let order: Order = serde_json::from_str(&line)
         .map_err(|e| Fault::environment(format!("not an order of this program: {e}")))?;
     let found = match order.transport {
+        Transport::Udp => end::<UdpSocket>(&order, &mut out),
         Transport::AfXdp => end::<AfXdp>(&order, &mut out),
         Transport::Shared => end::<Memory>(&order, &mut out),
-        _ => end::<UdpSocket>(&order, &mut out),
+        other => return Err(Fault::environment(format!("`{}` has ends of another program", other.name()))),
     }?;
     tell(&found, &mut out).map_err(|e| gone(&e))
 }
@@ -52,19 +53,18 @@ fn end<P: Port>(order: &Order, out: &mut impl Write) -> Result<Found, Fault> {
     let limits = Limits::new(Duration::from_nanos(order.duration), order.most, order.mode == Mode::Polling);
     let open = |end: usize| P::open(&order.ends[end], end, nap);
     let mut ready = || out.write_all(b"ready\n").and_then(|()| out.flush()).map_err(|e| gone(&e));
-    if matches!(order.role, Role::Alone | Role::Stages) {
-        let (first, second) = (open(0)?, open(1)?);
-        ready()?;
-        let run = if order.role == Role::Alone { alone } else { calls };
-        return run(first, second, size, limits).map(Found::Times);
-    }
-    let port = open(usize::from(matches!(order.role, Role::Answers | Role::Counts)))?;
-    ready()?;
+    let mut one = |end: usize| open(end).and_then(|port| ready().map(|()| port));
     match order.role {
-        Role::Floods => flood(port, size, limits.duration).map(Found::Stream),
-        Role::Counts => count(port, size, limits.spins).map(Found::Stream),
-        Role::Answers => answer(port, size).map(Found::Times),
-        _ => ask(port, size, limits).map(Found::Times),
+        Role::Asks => ask(one(0)?, size, limits).map(Found::Times),
+        Role::Answers => answer(one(1)?, size).map(Found::Times),
+        Role::Floods => flood(one(0)?, size, limits.duration).map(Found::Stream),
+        Role::Counts => count(one(1)?, size, limits.spins).map(Found::Stream),
+        Role::Alone | Role::Stages => {
+            let (first, second) = (open(0)?, open(1)?);
+            ready()?;
+            let run = if order.role == Role::Alone { alone } else { calls };
+            run(first, second, size, limits).map(Found::Times)
+        }
     }
 }
 
@@ -75,7 +75,14 @@ fn gone(e: &std::io::Error) -> Fault {
 fn tell(found: &Found, out: &mut impl Write) -> std::io::Result<()> {
     match found {
         Found::Times(found) => {
-            writeln!(out, "times {} lost {} cost {}", found.times.len(), found.lost, found.cost)?;
+            writeln!(
+                out,
+                "times {} came {} lost {} cost {}",
+                found.times.len(),
+                found.came,
+                found.lost,
+                found.cost
+            )?;
             let bytes: Vec<u8> = found.times.iter().flat_map(|time| time.to_le_bytes()).collect();
             out.write_all(&bytes)?;
         }
@@ -107,6 +114,7 @@ pub fn hear(mut told: impl BufRead, most: usize) -> Result<Found, Fault> {
     let times = bytes.chunks_exact(4).filter_map(|four| Some(u32::from_le_bytes(*four.first_chunk()?)));
     Ok(Found::Times(Times {
         times: times.collect(),
+        came: number("came")? as u64,
         lost: number("lost")? as u64,
         cost: number("cost")?,
         huge: told_of("huge").map(|huge| huge > 0.0),
@@ -119,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard() {
-        let times = Times { times: vec![3, 70_000, u32::MAX], lost: 2, cost: 11.5, huge: None };
+        let times = Times { times: vec![3, 70_000, u32::MAX], came: 3, lost: 2, cost: 11.5, huge: None };
         for found in [Found::Times(times), Found::Stream(Stream { frames: 7, rate: 1.5e6 })] {
             let mut told = Vec::new();
             tell(&found, &mut told).expect("writes");
@@ -132,8 +140,8 @@ mod tests {
         for torn in [
             &b""[..],
             b"times 2 lost 0",
-            b"times 2 lost 0 cost 1\nabcd",
-            b"times 9 lost 0 cost 1\n",
+            b"times 2 came 2 lost 0 cost 1\nabcd",
+            b"times 9 came 9 lost 0 cost 1\n",
             b"frames 3\n",
         ] {
             assert!(hear(torn, 3).is_err(), "{torn:?}");

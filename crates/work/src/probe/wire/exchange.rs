@@ -29,6 +29,8 @@ const SPINS: usize = 64;
 pub struct Times {
     /// One way each, in nanoseconds, in order of time.
     pub times: Vec<u32>,
+    /// Messages that arrived, of which these are the times of every one, or of every so manyth.
+    pub came: u64,
     /// Messages that did not arrive in time.
     pub lost: u64,
     /// What reading the clock costs, in nanoseconds.
@@ -40,9 +42,9 @@ pub struct Times {
 /// How to go on, and how long.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// For so long,
+    /// For so long.
     pub duration: Duration,
-    /// or until so many times are known.
+    /// How many times are kept: where there are more, those of every second message, and so on.
     pub most: usize,
     /// How often to ask before looking at the clock: once where asking sleeps.
     pub spins: usize,
@@ -141,18 +143,46 @@ fn run(
     let clock = Ticks::find();
     let patience = clock.of(PATIENCE);
     let end = clock.now() + clock.of(limits.duration);
-    let mut times = Vec::with_capacity(limits.most);
-    let mut lost = 0;
+    let mut kept = Kept { times: Vec::with_capacity(limits.most), each: 1 };
+    let (mut came, mut lost) = (0, 0);
     for number in 1.. {
         let Round { sent, ways } = round(number, clock, patience)?;
-        let known = ways.into_iter().flatten();
-        times.extend(known.map(|ticks| u32::try_from(clock.nanoseconds(ticks)).unwrap_or(u32::MAX)));
-        lost += u64::from(ways[0].is_none());
-        if sent > end || times.len() + ways.len() > limits.most {
+        if ways[0].is_none() {
+            lost += 1;
+        } else {
+            if came % kept.each == 0 {
+                kept.add(ways, clock, limits.most);
+            }
+            came += 1;
+        }
+        if sent > end {
             break;
         }
     }
-    Ok(Times { times, lost, cost: clock.cost() * 1e9, huge: None })
+    Ok(Times { times: kept.times, came, lost, cost: clock.cost() * 1e9, huge: None })
+}
+
+/// The times of messages, of every `each`th one.
+struct Kept {
+    times: Vec<u32>,
+    each: u64,
+}
+
+impl Kept {
+    /// Adds a message's times; where there is no room for them, every second message goes.
+    fn add(&mut self, ways: [Option<u64>; WAYS], clock: Ticks, most: usize) {
+        let known = ways.into_iter().flatten();
+        let group = known.clone().count();
+        self.times.extend(known.map(|ticks| u32::try_from(clock.nanoseconds(ticks)).unwrap_or(u32::MAX)));
+        if self.times.len() + group > most {
+            let mut place = 0;
+            self.times.retain(|_| {
+                place += 1;
+                ((place - 1) / group).is_multiple_of(2)
+            });
+            self.each *= 2;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -204,40 +234,57 @@ mod tests {
     }
 
     fn limits(most: usize) -> Limits {
-        Limits::new(Duration::from_secs(20), most, true)
+        Limits::new(Duration::from_millis(500), most, true)
     }
 
     #[test]
     fn alone_every_message_is_timed() {
         let (first, second) = wire(0);
-        let found = alone(first, second, 64, limits(100)).expect("runs");
-        assert_eq!(found.times.len(), 98, "one more could have three times");
-        assert!(found.lost == 0 && found.cost > 0.0);
+        let found = alone(first, second, 64, limits(1 << 24)).expect("runs");
+        assert_eq!((found.times.len() as u64, found.lost), (found.came, 0));
+        assert!(found.came > 100 && found.cost > 0.0);
         assert!(found.times.iter().all(|time| *time < 1_000_000_000));
     }
 
     #[test]
     fn calls_are_told_by_three() {
         let (first, second) = wire(4);
-        let found = calls(first, second, 64, limits(30)).expect("runs");
-        assert_eq!(found.times.len() % CALLS, 0);
-        assert!(found.times.len() >= 27 && found.lost > 0, "{found:?}");
+        let found = calls(first, second, 64, limits(1 << 24)).expect("runs");
+        assert_eq!(found.times.len() as u64, found.came * CALLS as u64);
+        assert!(found.came >= 3 && found.lost > 0, "{found:?}");
     }
 
     #[test]
     fn what_is_lost_is_counted_and_not_timed() {
         let (first, second) = wire(5);
-        let found = alone(first, second, 64, limits(12)).expect("runs");
-        assert_eq!((found.times.len(), found.lost), (10, 2), "10 of 12 came");
+        let found = alone(first, second, 64, limits(1 << 24)).expect("runs");
+        assert_eq!(found.times.len() as u64, found.came);
+        assert_eq!(found.lost, (found.came + found.lost) / 5, "every fifth");
+    }
+
+    #[test]
+    fn of_more_than_there_is_room_for_every_so_manyth_is_kept() {
+        let clock = Ticks::find();
+        let mut kept = Kept { times: Vec::new(), each: 1 };
+        for number in 0..1000_u64 {
+            if number % kept.each == 0 {
+                let tick = clock.of(Duration::from_micros(number));
+                kept.add([Some(tick), Some(tick), None], clock, 100);
+            }
+        }
+        assert_eq!(kept.each, 32);
+        let messages: Vec<u64> =
+            kept.times.chunks_exact(2).map(|two| u64::from(two[0]).div_ceil(1000)).collect();
+        assert!(kept.times.chunks_exact(2).all(|two| two[0] == two[1]));
+        assert_eq!(messages, (0..1000).step_by(32).collect::<Vec<u64>>());
     }
 
     #[test]
     fn both_ways_are_timed_between_two() {
         let (first, second) = wire(0);
         let other = thread::spawn(move || answer(second, 64).expect_err("ends when the wire does"));
-        let found = ask(first, 64, limits(51)).expect("runs");
-        assert_eq!(found.times.len(), 50);
-        assert_eq!(found.lost, 0);
+        let found = ask(first, 64, limits(1 << 24)).expect("runs");
+        assert_eq!((found.times.len() as u64, found.lost), (2 * found.came, 0));
         assert!(other.join().is_ok_and(|fault| fault.message.contains("wire")));
     }
 }

@@ -18,6 +18,7 @@
 //! into one of the receiver, whatever carries it. Time is told by the processor's
 //! time-stamp counter where the kernel trusts it.
 
+mod cards;
 mod end;
 mod exchange;
 mod ground;
@@ -31,13 +32,16 @@ mod stream;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crosstalk_comm::ring::memory;
+use crosstalk_comm::{dpdk, rdma};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::Prepared;
 use crosstalk_host::cpu::allowed;
+use crosstalk_host::huge;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
 
+use cards::Cards;
 pub use end::serve;
 use ground::Ground;
 use outcome::readings;
@@ -64,7 +68,7 @@ pub const WIRE: Declared<Spec> = Declared {
             Metric::new("stage_time", "s", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
-        alone::deployment(metrics, spec.duration.0 + 0.7)
+        alone::deployment(metrics, spec.duration.0 + spec.overhead())
     },
     needs: |spec| spec.transport.needs(),
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
@@ -72,7 +76,7 @@ pub const WIRE: Declared<Spec> = Declared {
     },
 };
 
-/// The most times of one way that are kept.
+/// The most times of one way that are kept: where there are more, of every so manyth message.
 const MOST: usize = 1 << 20;
 
 /// What is measured on.
@@ -81,16 +85,32 @@ enum Between {
     Memory(OwnedFd),
     /// A name in the network's namespace, which goes with the socket (unix(7)).
     Name(String),
+    /// RDMA devices, and such a name at which their ends meet.
+    Devices([String; 2], String),
+    Cards(Cards),
 }
 
 impl Between {
-    fn make(transport: Transport) -> Result<Self, Fault> {
-        Ok(match transport {
+    fn make(spec: &Spec) -> Result<Self, Fault> {
+        let name = || format!("crosstalk-{}", std::process::id());
+        Ok(match spec.transport {
             Transport::Shared => {
                 let memory = memory().map_err(|e| Fault::environment(format!("no memory to share: {e}")))?;
                 Between::Memory(memory)
             }
-            Transport::DpdkMemif => Between::Name(format!("crosstalk-{}", std::process::id())),
+            Transport::DpdkMemif => Between::Name(name()),
+            Transport::DpdkPci => {
+                let devices = spec.devices.as_ref().ok_or_else(|| Fault::usage("which cards?"))?;
+                Between::Cards(Cards::take(devices)?)
+            }
+            Transport::Rdma => {
+                let found = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
+                let devices = spec.devices.clone().or_else(found);
+                let devices = devices.ok_or_else(|| {
+                    Fault::environment("no port of an RDMA device is active").remedy(rdma::REMEDY)
+                })?;
+                Between::Devices(devices, name())
+            }
             _ => Between::Wire(Ground::new()?),
         })
     }
@@ -103,16 +123,20 @@ impl Between {
                 [path.clone().into(), path.into()]
             }
             Between::Name(name) => [name.into(), name.into()],
+            Between::Devices(devices, name) => {
+                devices.each_ref().map(|device| format!("{name},{device}").into())
+            }
+            Between::Cards(cards) => cards.addresses().map(Into::into),
         }
     }
 }
 
 fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
-    let between = Between::make(spec.transport)?;
-    let cpus = allowed();
-    let (Some(&near), Some(&far)) = (cpus.last(), cpus.first()) else {
-        return Err(Fault::environment("the kernel does not say which processors may be used"));
-    };
+    let between = Between::make(spec)?;
+    let (near, far) = processors(spec.ends)?;
+    let processes = 1 + u64::from(spec.ends == Ends::TwoProcesses);
+    // Both ends alike, asked for before the first takes its share.
+    let huge = spec.transport.driver().is_some() && huge::free() >= processes * dpdk::MEMORY;
     let order = |role: Role| Order {
         role,
         transport: spec.transport,
@@ -120,10 +144,14 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         size: spec.size.0 as usize,
         duration: (spec.duration.0 * 1e9) as u64,
         most: MOST,
+        huge,
         ends: between.ends(),
     };
-    let _from = remote(spec.memory, near)?;
-    let start = |role: Role, cpu: usize| Process::start(&order(role), cpu, until);
+    // What has the buffers is started from where their memory is to be.
+    let start = |role: Role, cpu: usize| {
+        let _from = remote(spec.memory, cpu)?;
+        Process::start(&order(role), cpu, until)
+    };
     match (spec.ends, spec.measure) {
         (Ends::OneThread, Measure::Stages) => readings(spec, &start(Role::Stages, near)?.result()?, None),
         (Ends::OneThread, _) => readings(spec, &start(Role::Alone, near)?.result()?, None),
@@ -133,9 +161,24 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
             readings(spec, &counts.result()?, Some(&sent))
         }
         (Ends::TwoProcesses, _) => {
-            let _answers = start(Role::Answers, far)?;
-            readings(spec, &start(Role::Asks, near)?.result()?, None)
+            let answers = start(Role::Answers, far)?;
+            let asked = start(Role::Asks, near)?.result()?;
+            answers.still_runs()?;
+            readings(spec, &asked, None)
         }
+    }
+}
+
+/// The processors of the two ends; the first alone where one thread has both.
+fn processors(ends: Ends) -> Result<(usize, usize), Fault> {
+    let cpus = allowed();
+    match (cpus.last(), cpus.first()) {
+        (Some(near), Some(far)) if near != far || ends == Ends::OneThread => Ok((*near, *far)),
+        (Some(_), _) => {
+            Err(Fault::environment("two ends need a processor each, and this process may use one")
+                .remedy("take ends = \"one-thread\", or let it use two (taskset)"))
+        }
+        _ => Err(Fault::environment("the kernel does not say which processors may be used")),
     }
 }
 

@@ -3,13 +3,14 @@
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading};
+use crosstalk_host::ticks::Ticks;
 
 use super::end::Found;
 use super::exchange::{CALLS, Times};
 use super::spec::{Measure, Spec};
 use super::stream::Stream;
 use crate::probe::Readings;
-use crate::probe::latency::Band;
+use crate::probe::band::Band;
 use crate::probe::settle::settled;
 
 /// What the times of a message are, where there are several.
@@ -36,12 +37,21 @@ fn stream(spec: &Spec, found: &Stream, sent: &Stream) -> Result<Readings, Fault>
     if found.frames == 0 {
         return Err(Fault::attempt(format!("none of {} frames arrived", sent.frames)));
     }
+    if found.frames > sent.frames {
+        let (found, sent) = (found.frames, sent.frames);
+        return Err(Fault::attempt(format!("{found} frames arrived of {sent} that were sent")));
+    }
     let lost = 1.0 - found.frames as f64 / sent.frames as f64;
     Ok(vec![
         value("bandwidth", found.rate * spec.size.0 as f64 * 8.0),
         value("frame_rate", found.rate),
-        value("lost", lost.max(0.0)),
+        value("lost", lost),
     ])
+}
+
+/// The clock by which ends tell the time.
+fn clock() -> &'static str {
+    Ticks::find().name()
 }
 
 fn one_way(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
@@ -59,8 +69,8 @@ fn one_way(spec: &Spec, found: &Times) -> Result<Readings, Fault> {
     let n = one_way.count();
     let mut readings = vec![
         (Reading::histogram("one_way", one_way, Origin::Measured), n),
-        value("lost", found.lost as f64 / (found.lost as f64 + times.len() as f64)),
-        value("own_overhead", found.cost * 1e-9),
+        value("lost", found.lost as f64 / (found.lost + found.came) as f64),
+        (Reading::value("own_overhead", found.cost * 1e-9, Origin::Measured).label("clock", clock()), 1),
     ];
     readings.extend(found.huge.map(|huge| value("huge_pages", f64::from(u8::from(huge)))));
     if stages {
@@ -103,13 +113,13 @@ mod tests {
         Spec::from_params(&params).expect("is one")
     }
 
-    fn times(times: Vec<u32>) -> Found {
-        Found::Times(Times { times, lost: 1, cost: 20.0, huge: Some(false) })
+    fn times(times: Vec<u32>, came: u64) -> Found {
+        Found::Times(Times { times, came, lost: 1, cost: 20.0, huge: Some(false) })
     }
 
     #[test]
     fn calls_of_a_message_add_up_to_its_time() {
-        let found = times([100, 2000, 300].repeat(400));
+        let found = times([100, 2000, 300].repeat(400), 400);
         let readings = readings(&spec(true), &found, None).expect("some arrived");
         let sum: f64 = readings
             .iter()
@@ -121,7 +131,8 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_a_share_of_what_was_sent() {
-        let readings = readings(&spec(false), &times(vec![5; 99]), None).expect("some arrived");
+        // Two ways of each are timed: what is lost is messages.
+        let readings = readings(&spec(false), &times(vec![5; 198], 99), None).expect("some arrived");
         let number = |name: &str| {
             readings
                 .iter()
@@ -142,7 +153,9 @@ mod tests {
 
     #[test]
     fn where_nothing_arrives_nothing_is_told() {
-        assert!(readings(&spec(false), &times(Vec::new()), None).is_err());
+        assert!(readings(&spec(false), &times(Vec::new(), 0), None).is_err());
+        let more = |frames| Found::Stream(Stream { frames, rate: 1.0 });
+        assert!(readings(&spec(false), &more(8), Some(&more(7))).is_err(), "more than were sent");
         let silence = Found::Stream(Stream { frames: 0, rate: 0.0 });
         assert!(readings(&spec(false), &silence, Some(&silence)).is_err());
     }

@@ -29,7 +29,15 @@ pub trait Port: Sized {
 
     /// Sends a frame up to `count` times, as many at once as it can; returns how often.
     fn send_many(&mut self, frame: &[u8], count: usize) -> io::Result<usize> {
-        (0..count).try_for_each(|_| self.send(frame)).map(|()| count)
+        for sent in 0..count {
+            match self.send(frame) {
+                Err(e) if sent == 0 => return Err(e),
+                // What has gone counts; what is wrong is told the next time.
+                Err(_) => return Ok(sent),
+                Ok(()) => {}
+            }
+        }
+        Ok(count)
     }
 
     /// Receives a frame of at most `into.len()` bytes; returns how many it has.

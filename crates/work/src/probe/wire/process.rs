@@ -1,13 +1,15 @@
-//! The processes that have the ends: this program again, or the one that speaks DPDK.
+//! The processes that have the ends: this program again, or one in C that it carries.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use crosstalk_comm::carried::Program;
 use crosstalk_comm::dpdk;
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
 use crosstalk_host::cpu::Pinned;
+use crosstalk_host::ticks::Ticks;
 
 use super::end::{Found, hear};
 use super::ground::DEVICE;
@@ -48,11 +50,14 @@ impl<'a> Process<'a> {
     /// What the end says is refused.
     pub fn start(order: &Order, cpu: usize, until: &Until<'a>) -> Result<Self, Fault> {
         // In memory for as long as it takes to start it.
-        let program = order.transport.driver().map(|_| dpdk::Program::new()).transpose();
-        let program = program.map_err(|e| Fault::environment(format!("cannot use DPDK: {e}")))?;
-        let (mut command, orders) = match (&program, order.transport.driver()) {
-            (Some(program), Some(driver)) => (words(program, driver, order), String::new()),
-            _ => {
+        let carried = order.transport.program();
+        let program = carried.map(|carried| {
+            carried.load().map_err(|e| Fault::environment(format!("cannot use {}: {e}", carried.what)))
+        });
+        let program = program.transpose()?;
+        let (mut command, orders) = match &program {
+            Some(program) => (words(program, order), String::new()),
+            None => {
                 let order = serde_json::to_string(order).map_err(|e| Fault::environment(e.to_string()))?;
                 (Launcher::current().command(VERB), order)
             }
@@ -73,7 +78,6 @@ impl<'a> Process<'a> {
         let mut ready = String::new();
         let read = process.told.read_line(&mut ready);
         if read.is_err() || ready.trim() != "ready" {
-            until.check("an end of the wire")?;
             return Err(process.complaint());
         }
         process.told.get_mut().until = *until;
@@ -85,17 +89,28 @@ impl<'a> Process<'a> {
         hear(&mut self.told, self.most).map_err(|_| self.complaint())
     }
 
-    /// Why it ended.
+    /// A fault if it has ended: one that answers does not, until it is told to.
+    pub fn still_runs(mut self) -> Result<(), Fault> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            _ => Err(self.complaint()),
+        }
+    }
+
+    /// Why it ended, or that it was waited for in vain.
     fn complaint(&mut self) -> Fault {
+        if let (Ok(None), Err(fault)) =
+            (self.child.try_wait(), self.told.get_ref().until.check("an end of the wire"))
+        {
+            return fault;
+        }
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(stderr) = self.child.stderr.take() {
             // It has ended, and what it wrote is there.
             let _ = stderr.take(1 << 16).read_to_string(&mut said);
         }
-        let last = said.lines().rfind(|line| !line.trim().is_empty());
-        let last = last.map_or("it does not say why", |line| line.trim_start_matches("crosstalk: "));
-        Fault::attempt(format!("an end of the wire ended early: {last}"))
+        Fault::attempt(format!("an end of the wire ended early: {}", why(&said)))
     }
 }
 
@@ -107,22 +122,54 @@ impl Drop for Process<'_> {
     }
 }
 
-/// The program that speaks DPDK, with its words.
-fn words(program: &dpdk::Program, driver: &str, order: &Order) -> Command {
+/// What an end said last: of this program a fault with its remedy, of one in C a line.
+fn why(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let own = lines.iter().rposition(|line| line.starts_with("crosstalk: "));
+    let last = &lines[own.unwrap_or(lines.len().saturating_sub(1))..];
+    match last.join("; ") {
+        said if said.is_empty() => "it does not say why".into(),
+        said => said.trim_start_matches("crosstalk: ").to_string(),
+    }
+}
+
+/// The program in C, with its words (`ends/end.h` in `comm`).
+fn words(program: &Program, order: &Order) -> Command {
     let place = |end: usize| {
         let path = order.ends[end].display();
         match order.transport {
             Transport::DpdkMemif => format!("{},{path}", if end == 0 { "client" } else { "server" }),
+            Transport::DpdkPci | Transport::Rdma => path.to_string(),
             _ => format!("{DEVICE},{path}"),
         }
     };
     let mut command = program.command();
-    let numbers = [order.size.to_string(), order.duration.to_string(), order.most.to_string()];
-    command.arg(order.role.name()).args(numbers).arg(driver);
+    match order.huge {
+        true => command.env(dpdk::HUGE, "1"),
+        false => command.env_remove(dpdk::HUGE),
+    };
+    let hertz = Ticks::find().counter().unwrap_or(0.0);
+    let numbers =
+        [order.size.to_string(), order.duration.to_string(), order.most.to_string(), hertz.to_string()];
+    let how = order.transport.driver().unwrap_or(order.mode.name());
+    command.arg(order.role.name()).args(numbers).arg(how);
     match order.role {
         Role::Alone | Role::Stages => command.args([place(0), place(1)]),
         Role::Asks | Role::Floods => command.arg(place(0)),
         Role::Answers | Role::Counts => command.arg(place(1)),
     };
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_told_with_its_remedy_and_a_line_as_it_is() {
+        let fault = "crosstalk: cannot enter it: not permitted\n  try: run as root\n";
+        assert_eq!(why(fault), "cannot enter it: not permitted; try: run as root");
+        assert_eq!(why("EAL: noise\nport 0 has no link\n\n"), "port 0 has no link");
+        assert_eq!(why("\n"), "it does not say why");
+    }
 }

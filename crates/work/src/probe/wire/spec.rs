@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-use crosstalk_comm::{dpdk, xdp};
+use crosstalk_comm::carried::Carried;
+use crosstalk_comm::{dpdk, rdma, xdp};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, Value, parameter};
 use crosstalk_host::namespace;
 use crosstalk_observe::redirect;
 
@@ -20,7 +21,12 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "transport",
         "udp",
-        "`udp` (kernel sockets), `af-xdp`, DPDK over `dpdk-af-packet`, `dpdk-af-xdp`; without a wire `dpdk-memif`, `shared` (memory)",
+        "`udp` (kernel sockets), `af-xdp`, DPDK over `dpdk-af-packet`, `dpdk-af-xdp`; without a wire `dpdk-memif`, `shared` (memory); over `devices` `dpdk-pci`, `rdma`",
+    ),
+    Parameter::new(
+        "devices",
+        "-",
+        "of `dpdk-pci` the addresses of two cards that a cable joins, with a comma; of `rdma` one device or two (else the first)",
     ),
     Parameter::new(
         "mode",
@@ -35,7 +41,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "size",
         "64 B",
-        "of a frame, from its Ethernet header on, without its checksum: 64 to 1514 B; over `shared` of the message",
+        "of a frame, from its Ethernet header on, without its checksum: 64 to 1514 B; over `shared`, `rdma` of the message",
     ),
     Parameter::new(
         "memory",
@@ -71,16 +77,22 @@ pub enum Transport {
     DpdkMemif,
     /// Rings in shared memory.
     Shared,
+    /// DPDK's drivers of real cards.
+    DpdkPci,
+    /// RDMA verbs.
+    Rdma,
 }
 
 impl Transport {
-    const ALL: [Transport; 6] = [
+    const ALL: [Transport; 8] = [
         Transport::Udp,
         Transport::AfXdp,
         Transport::DpdkAfPacket,
         Transport::DpdkAfXdp,
         Transport::DpdkMemif,
         Transport::Shared,
+        Transport::DpdkPci,
+        Transport::Rdma,
     ];
 
     /// As it is written in a study.
@@ -92,6 +104,8 @@ impl Transport {
             Transport::DpdkAfXdp => "dpdk-af-xdp",
             Transport::DpdkMemif => "dpdk-memif",
             Transport::Shared => "shared",
+            Transport::DpdkPci => "dpdk-pci",
+            Transport::Rdma => "rdma",
         }
     }
 
@@ -101,13 +115,23 @@ impl Transport {
             Transport::DpdkAfPacket => Some("net_af_packet"),
             Transport::DpdkAfXdp => Some("net_af_xdp"),
             Transport::DpdkMemif => Some("net_memif"),
+            Transport::DpdkPci => Some("pci"),
             _ => None,
         }
     }
 
-    /// Whether messages take the wire; else they go through memory.
-    pub fn is_wired(self) -> bool {
-        !matches!(self, Transport::DpdkMemif | Transport::Shared)
+    /// The program in C that has its ends, where it is not this one.
+    pub fn program(self) -> Option<&'static Carried> {
+        match self {
+            Transport::Rdma => Some(&rdma::PROGRAM),
+            _ => self.driver().map(|_| &dpdk::PROGRAM),
+        }
+    }
+
+    /// Whether messages take a wire that is made for them; else they go through memory, or
+    /// over what there is.
+    fn is_wired(self) -> bool {
+        matches!(self, Transport::Udp | Transport::AfXdp | Transport::DpdkAfPacket | Transport::DpdkAfXdp)
     }
 
     /// What it needs of a machine.
@@ -115,14 +139,19 @@ impl Transport {
         let carrier = match self {
             Transport::Udp | Transport::Shared => Need::found(self.name(), "the kernel's"),
             Transport::AfXdp => redirect::need(),
+            Transport::Rdma => rdma::need(),
             _ => dpdk::need(),
         };
         let mut needs = vec![carrier];
+        let root = |what: &str, consequence: &str| match namespace::is_root() {
+            true => Need::found(what, "as root"),
+            false => Need::missing(what, consequence, "run as root"),
+        };
         if self.is_wired() {
-            needs.push(match namespace::is_root() {
-                true => Need::found("a wire (veth)", "as root"),
-                false => Need::missing("a wire (veth)", "two joined devices cannot be made", "run as root"),
-            });
+            needs.push(root("a wire (veth)", "two joined devices cannot be made"));
+        }
+        if self == Transport::DpdkPci {
+            needs.push(root("network cards", "they cannot be given to DPDK"));
         }
         needs
     }
@@ -158,10 +187,12 @@ pub enum Memory {
 }
 
 /// What to measure.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// What carries the messages.
     pub transport: Transport,
+    /// The devices that it goes over, of each end; none where they are made or found.
+    pub devices: Option<[String; 2]>,
     /// How ends wait.
     pub mode: Mode,
     /// How many take part.
@@ -176,10 +207,25 @@ pub struct Spec {
     pub duration: Seconds,
 }
 
+/// Seconds as they were timed: until the node measures, until an end is ready, …
+const AGENT_STARTS: f64 = 0.3;
+const END_STARTS: f64 = 0.15;
+const DPDK_STARTS: f64 = 0.6;
+/// … and after the last frame.
+const STREAM_ENDS: f64 = 0.8;
+
 /// The least size: with the headers of UDP there are 22 bytes left for a message's own.
 const LEAST: u64 = 64;
 
 impl Spec {
+    /// Seconds beside measuring: until the ends are ready, one after the other, and until a
+    /// stream is known to be over.
+    pub fn overhead(&self) -> f64 {
+        let start = if self.transport.driver().is_some() { DPDK_STARTS } else { END_STARTS };
+        let ends = if self.ends == Ends::TwoProcesses { 2.0 } else { 1.0 };
+        AGENT_STARTS + start * ends + if self.measure == Measure::Bandwidth { STREAM_ENDS } else { 0.0 }
+    }
+
     /// From a workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
@@ -206,6 +252,7 @@ impl Spec {
         };
         let measure = measure(params, transport, ends)?;
         Ok(Spec {
+            devices: devices(params, transport)?,
             transport,
             mode,
             ends,
@@ -217,6 +264,32 @@ impl Spec {
             },
             duration: duration(params, Seconds(1.0))?,
         })
+    }
+}
+
+/// The parameter `devices`.
+fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>, Fault> {
+    let told = match params.get("devices") {
+        // As `--set devices=A,B` is read.
+        Some(Value::List(words)) => words.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        _ => params.text("devices", "-")?.to_string(),
+    };
+    let given: Vec<&str> =
+        told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
+    let fault = |why: &str| Err(parameter("devices", format!("{why}, found {told:?}")));
+    match (transport, given.as_slice()) {
+        (Transport::DpdkPci, [first, second]) if first != second => {
+            Ok(Some([first.to_string(), second.to_string()]))
+        }
+        (Transport::DpdkPci, _) => {
+            fault("expected the addresses of two cards that a cable joins, such as 0000:03:00.0,0000:03:00.1")
+        }
+        (_, []) => Ok(None),
+        (Transport::Rdma, [one]) => Ok(Some([one.to_string(), one.to_string()])),
+        (Transport::Rdma, [first, second]) => Ok(Some([first.to_string(), second.to_string()])),
+        (Transport::Rdma, _) => fault("expected one RDMA device, or two"),
+        _ => Err(parameter("devices", format!("`{}` has none to choose", transport.name()))
+            .remedy("take transport = \"dpdk-pci\" or \"rdma\", or leave `devices` out")),
     }
 }
 
@@ -292,6 +365,8 @@ pub struct Order {
     pub duration: u64,
     /// The most times that are kept.
     pub most: usize,
+    /// Whether DPDK's buffers are to lie in huge pages.
+    pub huge: bool,
     /// The two ends: a network namespace's file each, of what has no wire the memory's.
     pub ends: [PathBuf; 2],
 }

@@ -38,7 +38,9 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
 
-use argv::{PARAMETERS, argv, env, find};
+use argv::{PARAMETERS, argv, env};
+
+pub(in crate::tool) use argv::find;
 
 /// Whether this machine has the program that the parameters name.
 ///

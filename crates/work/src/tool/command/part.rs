@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,7 +18,7 @@ use super::argv::{argv, env, find};
 use crate::peer::gathering::{gather, join};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
-use crate::program::{Account, Event, Program, hung, judge};
+use crate::program::{Account, Event, Program, fresh, hung, judge};
 
 /// How long node 0's word that it is over may take to come.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
@@ -172,7 +171,7 @@ impl Ready {
         command.env("CROSSTALK_HOSTS", hosts.join(","));
         command.env("CROSSTALK_NODE", self.part.node.to_string());
         command.env("CROSSTALK_NODES", self.part.nodes.to_string());
-        let mark = format!("{:016x}", RandomState::new().build_hasher().finish());
+        let mark = fresh();
         Program::start(command, mark)
     }
 

@@ -1,0 +1,106 @@
+//! Own work beside external work: one scene, real processes.
+
+mod common;
+
+use common::{crosstalk, samples, stderr};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const STUDY: &str = r#"
+schema = "crosstalk.study/1"
+title = "Own work beside external work"
+looks = [6]
+seed = 1
+
+[experiment.owner]
+work.own = { kind = "primes", threads = "all", limit = 3000, events = 4000 }
+work.external = { kind = "burner", threads = "$external", priority = "normal", start = "steady before own" }
+observe = ["pressure", "faults"]
+factors = { external = ["quarter", "four times"] }
+
+[claim.more-is-worse]
+statement = "The more external work, the longer own work takes"
+experiment = "owner"
+ratio = { metric = "run_time", of = { external = "four times" }, to = { external = "quarter" } }
+expect = "> 1"
+"#;
+
+fn run(dir: &Path, study: &str) -> std::process::Output {
+    fs::write(dir.join("owner.toml"), study).expect("writes");
+    crosstalk(dir, &["run", "./owner.toml", "--out", "run", "--testbed", "local"])
+}
+
+#[test]
+fn external_work_costs_the_owner_and_is_told_beside() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = run(dir.path(), STUDY);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = samples(&dir.path().join("run"));
+    let metrics: BTreeSet<&str> = told.iter().filter_map(|line| line["metric"].as_str()).collect();
+    for metric in ["run_time", "run_delay", "donated", "donated_rounds", "page_faults_major"] {
+        assert!(metrics.contains(metric), "{metric} is not among {metrics:?}");
+    }
+    let findings: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("run/findings.json")).expect("reads"))
+            .expect("JSON");
+    let claim = &findings["claims"][0];
+    assert_eq!(claim["verdict"], "reproduced", "{claim:#}");
+    // Six blocks of two cells, in each of which external work was steady and gave something.
+    let donated: Vec<f64> = told
+        .iter()
+        .filter(|line| line["metric"] == "donated")
+        .filter_map(|line| line["value"].as_f64())
+        .collect();
+    assert!(donated.len() == 12 && donated.iter().all(|cores| *cores > 0.0), "{donated:?}");
+}
+
+#[test]
+fn external_work_alone_is_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let alone = STUDY
+        .replace("work.own = {", "work.unused = {")
+        .replace("kind = \"primes\", threads = \"all\", limit = 3000, events = 4000", "kind = \"burner\"");
+    let output = run(dir.path(), &alone);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("owner.toml:"), "{}", stderr(&output));
+}
+
+#[test]
+fn transactions_are_asked_of_a_server_of_their_own() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let missing = |program: &str| {
+        let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .any(|folder| folder.join(program).is_file());
+        !found
+    };
+    if ["sysbench", "mariadbd", "mariadb-install-db"].into_iter().any(missing) {
+        eprintln!("skipped: sysbench or mariadb-server-core is missing");
+        return;
+    }
+    let study = r#"
+schema = "crosstalk.study/1"
+title = "Transactions"
+looks = [2]
+
+[experiment.database]
+work.own = { kind = "oltp", threads = 2, duration = "1 s", tables = 1, rows = 1000 }
+work.external = { kind = "burner", threads = "$external" }
+factors = { external = [1] }
+"#;
+    let output = run(dir.path(), study);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = samples(&dir.path().join("run"));
+    let of = |metric: &str| -> Vec<f64> {
+        told.iter()
+            .filter(|line| line["metric"] == metric)
+            .filter_map(|line| line["value"].as_f64())
+            .collect()
+    };
+    assert!(
+        of("transaction_rate").len() == 2 && of("transaction_rate").iter().all(|rate| *rate > 1.0),
+        "{told:?}"
+    );
+    assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
+}

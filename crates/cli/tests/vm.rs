@@ -1,0 +1,179 @@
+//! What a test machine's own kernel lacks, in a small virtual machine (`tools/vm`): RDMA in
+//! software, and network cards that may be taken away and must come back.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Parts of what a script said, by the words after `== `; none where there is no such machine here.
+fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("script");
+    fs::write(&path, script).expect("writes");
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/vm"));
+    let program = concat!(env!("CARGO_BIN_EXE_crosstalk"), "=bin/crosstalk");
+    command.args(["run", "--seconds", "150", "--file", program]).args(options).arg(&path);
+    let output = command.output().expect("starts");
+    let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(4) && why.contains(" is missing") {
+        eprintln!("skipped: {}", why.lines().next().unwrap_or_default());
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}\n{why}");
+    let parts = said.split("== ").skip(1).map(|part| {
+        let mut lines = part.lines().map(String::from);
+        (lines.next().unwrap_or_default(), lines.collect())
+    });
+    Some(parts.collect())
+}
+
+/// Libraries that a program loads by name, of which some of `names` are part.
+fn libraries(folder: &str, names: &[&str]) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let wanted = |name: &str| name.contains(".so") && names.iter().any(|part| name.contains(part));
+    let paths = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(wanted));
+    paths.flat_map(|entry| ["--file".to_string(), entry.path().display().to_string()]).collect()
+}
+
+const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
+
+fn told(lines: &[String]) -> Value {
+    let last =
+        lines.iter().rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no result in {lines:#?}"));
+    serde_json::from_str(last).expect("JSON")
+}
+
+fn one_way_is_told(lines: &[String]) {
+    let told = told(lines);
+    let list = told["readings"].as_array().expect("readings");
+    let of = |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is told");
+    assert!(of("one_way")["n"].as_u64().expect("a number") > 20, "{told}");
+    assert!(of("lost")["reading"]["value"].as_f64().expect("a share") < 0.2, "{told}");
+}
+
+#[test]
+fn messages_go_over_rdma_in_software() {
+    let mut options: Vec<String> =
+        ["--nics", "1", "--module", "e1000", "--module", "rdma_rxe", "--module", "ib_uverbs"]
+            .map(String::from)
+            .to_vec();
+    for file in ["/usr/bin/rdma", "/etc/libibverbs.d/rxe.driver"] {
+        if !Path::new(file).exists() {
+            eprintln!("skipped: {file} is missing (iproute2, ibverbs-providers)");
+            return;
+        }
+        options.extend(["--file".to_string(), file.to_string()]);
+    }
+    options.extend(libraries(LIBRARIES, &["libibverbs.so.1", "libnl-"]));
+    options.extend(libraries(&format!("{LIBRARIES}/libibverbs"), &["librxe"]));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let script = r#"
+        probe() { crosstalk --json probe wire --set transport=rdma --set "duration=300 ms" "$@" 2>&1; }
+        echo "== none"
+        probe
+        ip link set eth0 up && ip addr add 10.0.0.1/24 dev eth0
+        /usr/bin/rdma link add rxe0 type rxe netdev eth0
+        for mode in polling blocking; do
+            for ends in one-thread two-processes; do
+                echo "== times of $mode $ends"
+                probe --set mode=$mode --set ends=$ends
+            done
+        done
+        echo "== stages"
+        probe --set mode=polling --set ends=one-thread --set stages=true
+        echo "== stream"
+        probe --set mode=polling --set measure=bandwidth --set size=1024
+        echo "== unknown"
+        probe --set devices=rxe7
+        exit 0
+    "#;
+    let Some(parts) = vm(&options, script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let none = part("none").join("\n");
+    assert!(none.contains("no port of an RDMA device is active") && none.contains("rdma link add"), "{none}");
+    let times: Vec<_> = parts.iter().filter(|(name, _)| name.starts_with("times of ")).collect();
+    assert_eq!(times.len(), 4, "{parts:#?}");
+    times.iter().for_each(|(_, lines)| one_way_is_told(lines));
+    one_way_is_told(part("stages"));
+    let stream = told(part("stream"));
+    assert!(stream["readings"].to_string().contains("frame_rate"), "{stream}");
+    let unknown = part("unknown").join("\n");
+    assert!(unknown.contains("there is no RDMA device rxe7"), "{unknown}");
+}
+
+#[test]
+fn cards_go_to_dpdk_and_come_back() {
+    let mut options: Vec<String> =
+        ["--nics", "2", "--module", "e1000", "--module", "uio_pci_generic"].map(String::from).to_vec();
+    let dpdk = fs::read_dir(format!("{LIBRARIES}/dpdk")).ok().and_then(|mut found| found.next()?.ok());
+    let Some(drivers) = dpdk else {
+        eprintln!("skipped: DPDK is missing (libdpdk-dev)");
+        return;
+    };
+    let wanted = ["bus_pci.so.", "bus_vdev.so.", "mempool_ring.so.", "net_e1000.so."];
+    options.extend(libraries(&drivers.path().display().to_string(), &wanted));
+    options.extend(
+        libraries(LIBRARIES, &["librte_", "libibverbs.so.1", "libnuma.so.1"])
+            .into_iter()
+            .filter(|path| !path.ends_with(".so")),
+    );
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let script = r#"
+        cards=$(for card in /sys/bus/pci/devices/*; do
+            [ "$(cat $card/class)" = 0x020000 ] && basename $card
+        done | tr '\n' ',')
+        probe() { crosstalk --json probe wire --set transport=dpdk-pci --set "devices=$cards" "$@" 2>&1; }
+        state() {
+            for card in $(echo $cards | tr ',' ' '); do
+                basename $(readlink /sys/bus/pci/devices/$card/driver)
+                cat /sys/bus/pci/devices/$card/driver_override
+            done
+            cat /proc/sys/vm/nr_hugepages
+            ls /sys/class/net
+            ls /run/crosstalk 2>/dev/null
+        }
+        echo "== before"
+        state
+        ip link set eth0 up
+        echo "== in use"
+        probe
+        ip link set eth0 down
+        for ends in one-thread two-processes; do
+            echo "== times of $ends"
+            probe --set ends=$ends --set "duration=500 ms"
+        done
+        echo "== after"
+        state
+        probe --set "duration=100 s" >/dev/null &
+        for second in $(seq 30); do
+            grep -q . /sys/bus/pci/drivers/uio_pci_generic/0000*/vendor 2>/dev/null && break
+            sleep 1
+        done
+        echo "== taken"
+        state
+        for process in $(pidof crosstalk); do
+            grep -q reap /proc/$process/comm || kill -9 $process
+        done
+        for second in $(seq 20); do
+            [ -e /sys/class/net/eth0 ] && [ -e /sys/class/net/eth1 ] && break
+            sleep 1
+        done
+        sleep 1
+        echo "== after the kill"
+        state
+        exit 0
+    "#;
+    let Some(parts) = vm(&options, script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let before = part("before");
+    let in_use = part("in use").join("\n");
+    assert!(in_use.contains("is in use") && in_use.contains("ip link set eth0 down"), "{in_use}");
+    one_way_is_told(part("times of one-thread"));
+    one_way_is_told(part("times of two-processes"));
+    assert_eq!(part("after"), before, "{parts:#?}");
+    assert!(part("taken").contains(&"uio_pci_generic".to_string()), "{parts:#?}");
+    assert_eq!(part("after the kill"), before, "{parts:#?}");
+}

@@ -1,0 +1,99 @@
+//! A file of the kernel's that holds a setting (of a cgroup, of a device, of the
+//! system): what it said is written down, and put back.
+
+use crosstalk_core::Fault;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::Entry;
+
+/// The file, while we set it. Dropping it puts back what it said before.
+#[derive(Debug)]
+pub struct Knob {
+    pub(super) path: PathBuf,
+    pub(super) was: String,
+    pub(super) entry: Entry,
+}
+
+impl Knob {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it said before it was ours.
+    pub fn was(&self) -> &str {
+        &self.was
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// What the kernel refuses, with the file's name.
+    pub fn set(&self, value: &str) -> Result<(), Fault> {
+        write(&self.path, value).map_err(|e| {
+            Fault::environment(format!("cannot set it to {value:?}: {e}")).at(self.path.display().to_string())
+        })
+    }
+
+    /// Puts back what it said.
+    ///
+    /// # Errors
+    /// When that is refused; it then stays in the ledger.
+    pub fn restore(self) -> Result<(), Fault> {
+        self.entry.undo()
+    }
+}
+
+/// What the file says now, without the end of its line.
+pub(super) fn read(path: &Path) -> Result<String, Fault> {
+    let told = fs::read_to_string(path);
+    let told = told.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))?;
+    Ok(told.trim_end_matches('\n').to_string())
+}
+
+/// Puts back what it said. A file that is gone, as its group or device is, says nothing more.
+pub(super) fn restore(path: &Path, was: &str) -> Result<(), Fault> {
+    match write(path, was) {
+        Err(e) if is_gone(&e) => Ok(()),
+        Err(e) => Err(Fault::environment(format!("cannot put back {was:?}: {e}"))
+            .at(path.display().to_string())
+            .remedy(format!("echo '{was}' > {}", path.display()))),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn is_gone(e: &io::Error) -> bool {
+    e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(libc::ENODEV)
+}
+
+/// Into a file that is there, in one write, as the kernel wants it; an empty value is a line.
+fn write(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(if value.is_empty() { b"\n" } else { value.as_bytes() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_put_back() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("knob");
+        fs::write(&path, "100\n").expect("writes");
+        assert_eq!(read(&path), Ok("100".to_string()));
+        restore(&path, "100").expect("is there");
+        assert!(fs::read_to_string(&path).expect("reads").starts_with("100"));
+    }
+
+    #[test]
+    fn what_is_gone_is_as_it_was() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("knob");
+        assert_eq!(restore(&path, "1"), Ok(()));
+        assert!(!path.exists(), "nothing is made");
+        assert!(read(&path).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! Two workloads in one scene: one that lasts beside one that ends.
+
+mod common;
+
+use common::Stage;
+use crosstalk_core::record::{Line, Observation, Status};
+
+fn scene(neighbour: &str, own: &str) -> Stage {
+    Stage::new(&format!(
+        r#"
+        schema = "crosstalk.study/1"
+        title = "Own work beside external work"
+        looks = [2]
+        [experiment.e]
+        work.own = {{ kind = "actor", nodes = 1, does = "$own" }}
+        work.external = {{ kind = "neighbour", does = "$neighbour", start = "steady before own" }}
+        factors = {{ own = ["{own}"], neighbour = ["{neighbour}"] }}
+        "#
+    ))
+}
+
+/// Metric and value of every sample, in the journal's order.
+fn samples(stage: &Stage) -> Vec<(String, f64)> {
+    let values = stage.journal().into_iter().filter_map(|line| match line {
+        Line::Sample { reading, .. } => match reading.observation {
+            Observation::Value(value) => Some((reading.metric, value)),
+            _ => None,
+        },
+        _ => None,
+    });
+    values.collect()
+}
+
+fn reasons(stage: &Stage) -> Vec<String> {
+    let ended = stage.journal().into_iter().filter_map(|line| match line {
+        Line::Attempt { status: Status::Failed, reason, .. } => reason,
+        _ => None,
+    });
+    ended.collect()
+}
+
+#[test]
+fn what_lasts_is_there_before_and_after_and_tells_what_it_did() {
+    let stage = scene("well", "look");
+    assert_eq!(stage.run(0).expect("runs").status, Status::Finished);
+    let attempt = [("run_time".to_string(), 1.0), ("donated".to_string(), 7.0)];
+    assert_eq!(samples(&stage), [attempt.clone(), attempt].concat());
+    assert_eq!(reasons(&stage), [""; 0]);
+}
+
+#[test]
+fn its_trouble_is_the_attempt_s() {
+    for (does, says) in
+        [("fail", "not welcome"), ("leave", "before it was steady"), ("restless", "not finished after")]
+    {
+        let stage = scene(does, "look");
+        // That nothing could be measured is a fault of its own.
+        let _ = stage.run(0);
+        let reasons = reasons(&stage);
+        assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains(says)), "{does}: {reasons:?}");
+    }
+}
+
+#[test]
+fn trouble_beside_it_ends_it_too() {
+    let stage = scene("well", "fail");
+    let _ = stage.run(0);
+    let reasons = reasons(&stage);
+    assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains("on fire")), "{reasons:?}");
+    // It was called off, and its agent can be used again: the second block came as far.
+    assert!(reasons.len() >= 2, "{reasons:?}");
+}

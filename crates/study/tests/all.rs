@@ -1,0 +1,24 @@
+//! Everything that is asked of studies, as one program: linked once.
+
+mod beside;
+mod calibration;
+mod command;
+mod counts;
+mod engine;
+mod false_verdicts;
+mod faults;
+mod figures;
+mod findings;
+mod fixture_verdicts;
+mod fixtures;
+mod fuzz;
+mod journal;
+mod latency;
+mod mock;
+mod noise;
+mod order;
+mod robust;
+mod schema;
+mod settings;
+mod synthetic;
+mod verdicts;

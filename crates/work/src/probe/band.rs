@@ -1,0 +1,69 @@
+//! Bands of a distribution of messages, in which mean stages are told: they add up there,
+//! where medians of stages do not.
+
+use std::ops::Range;
+
+use crosstalk_stats::quantile::samples_needed;
+
+/// A band.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Band {
+    /// Every message.
+    All,
+    /// Those from the 45th to the 55th percentile.
+    P50,
+    /// Those from the 98.5th to the 99.5th.
+    P99,
+}
+
+/// In which a percentile's interval may err.
+const ERROR: f64 = 0.05;
+
+impl Band {
+    /// Every one.
+    pub const ALL: [Band; 3] = [Band::All, Band::P50, Band::P99];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Band::All => "all",
+            Band::P50 => "p50",
+            Band::P99 => "p99",
+        }
+    }
+
+    /// Its messages, among `count` that are sorted; none where they are too few to tell of its
+    /// percentile.
+    pub fn of(self, count: usize) -> Range<usize> {
+        let (quantile, from, to) = match self {
+            Band::All => return 0..count,
+            Band::P50 => (0.5, 0.45, 0.55),
+            Band::P99 => (0.99, 0.985, 0.995),
+        };
+        if samples_needed(quantile, ERROR).is_none_or(|needed| (count as u64) < needed) {
+            return 0..0;
+        }
+        let at = |share: f64| (count as f64 * share) as usize;
+        // Of few, at least the one in the middle.
+        at(from)..at(to).max(at(from) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_are_around_their_percentiles() {
+        assert_eq!(Band::P50.of(1000), 450..550);
+        assert_eq!(Band::P99.of(1000), 985..995);
+        assert_eq!(Band::All.of(3), 0..3);
+    }
+
+    #[test]
+    fn too_few_messages_tell_of_no_percentile() {
+        assert_eq!((Band::P50.of(5), Band::P99.of(367)), (0..0, 0..0));
+        assert_eq!((Band::P50.of(6), Band::P99.of(368)), (2..3, 362..366));
+        assert!(Band::All.of(0).is_empty());
+    }
+}

@@ -1,0 +1,43 @@
+//! A workload that goes on until it is told to stop.
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
+use crosstalk_core::parameter::Parameters;
+use crosstalk_core::scene::{Deployment, Prepared, Workload};
+use crosstalk_core::value::Params;
+
+use crate::Declared;
+
+/// The same as what it holds, but that it lasts.
+pub struct Lasting<C>(pub Declared<C>);
+
+impl<C> Workload for Lasting<C> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn title(&self) -> &'static str {
+        self.0.title()
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.0.parameters()
+    }
+
+    fn needs(&self, params: &Params) -> Vec<Need> {
+        self.0.needs(params)
+    }
+
+    fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
+        self.0.deploy(params)
+    }
+
+    fn lasts(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+        self.0.prepare(part)
+    }
+}

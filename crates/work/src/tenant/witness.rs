@@ -1,0 +1,155 @@
+//! What happened to threads while they worked: why they took longer than they computed.
+//!
+//! | metric | unit | what (of all threads) |
+//! |---|---|---|
+//! | `cpu_time` | s | that they ran (`/proc/thread-self/schedstat`, sched-stats.rst) |
+//! | `run_delay` | s | that they could have run, and others did |
+//! | `displaced` | switches | how often others took their processor from them (`nonvoluntary_ctxt_switches`, proc_pid_status(5)) |
+//! | `minor_faults`, `major_faults` | faults | pages that were not mapped; that had to be read (proc_pid_stat(5)) |
+
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use std::fs;
+use std::ops::{Add, Sub};
+
+/// Counts of a thread, or of several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nanoseconds that it ran.
+    pub cpu: u64,
+    /// Nanoseconds that it waited for a processor.
+    pub delay: u64,
+    /// How often others took its processor from it.
+    pub displaced: u64,
+    /// Pages that were not mapped,
+    pub minor: u64,
+    /// and that had to be read.
+    pub major: u64,
+}
+
+impl Counts {
+    /// Those of the calling thread since it began; zero what the kernel does not tell.
+    pub fn own() -> Counts {
+        let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/{file}")).unwrap_or_default();
+        parse(&read("schedstat"), &read("stat"), &read("status"))
+    }
+
+    /// As readings.
+    pub fn readings(&self) -> Vec<Reading> {
+        let values = [
+            self.cpu as f64 * 1e-9,
+            self.delay as f64 * 1e-9,
+            self.displaced as f64,
+            self.minor as f64,
+            self.major as f64,
+        ];
+        metrics()
+            .iter()
+            .zip(values)
+            .map(|(m, value)| Reading::value(&m.name, value, Origin::Measured))
+            .collect()
+    }
+}
+
+/// What they are told as.
+pub fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("cpu_time", "s", Better::Lower),
+        Metric::new("run_delay", "s", Better::Lower),
+        Metric::new("displaced", "switches", Better::Lower),
+        Metric::new("minor_faults", "faults", Better::Neither),
+        Metric::new("major_faults", "faults", Better::Lower),
+    ]
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        Counts {
+            cpu: self.cpu + other.cpu,
+            delay: self.delay + other.delay,
+            displaced: self.displaced + other.displaced,
+            minor: self.minor + other.minor,
+            major: self.major + other.major,
+        }
+    }
+}
+
+impl Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, before: Counts) -> Counts {
+        Counts {
+            cpu: self.cpu.saturating_sub(before.cpu),
+            delay: self.delay.saturating_sub(before.delay),
+            displaced: self.displaced.saturating_sub(before.displaced),
+            minor: self.minor.saturating_sub(before.minor),
+            major: self.major.saturating_sub(before.major),
+        }
+    }
+}
+
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Counts>>(counts: I) -> Counts {
+        counts.fold(Counts::default(), Add::add)
+    }
+}
+
+fn parse(schedstat: &str, stat: &str, status: &str) -> Counts {
+    let number = |words: &str, at: usize| words.split_whitespace().nth(at).and_then(|word| word.parse().ok());
+    // The name, in parentheses, may hold blanks and parentheses; minflt is the 8th word after it.
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let displaced = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+    Counts {
+        cpu: number(schedstat, 0).unwrap_or(0),
+        delay: number(schedstat, 1).unwrap_or(0),
+        displaced: displaced.and_then(|told| told.trim().parse().ok()).unwrap_or(0),
+        minor: number(after_name, 7).unwrap_or(0),
+        major: number(after_name, 9).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_are_read_whatever_the_thread_is_called() {
+        let stat = "77 (a) b (c) R 1 77 77 0 -1 4194304 120 0 3 0 5 6 0 0 20 0 1 0 100 0 0\n";
+        let status = "Name:\ta\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t4\n";
+        let told = parse("1000 200 7\n", stat, status);
+        assert_eq!(told, Counts { cpu: 1000, delay: 200, displaced: 4, minor: 120, major: 3 });
+        assert_eq!(parse("", "", ""), Counts::default());
+    }
+
+    #[test]
+    fn a_thread_that_computes_has_run() {
+        let before = Counts::own();
+        let mut sum = 0_u64;
+        for number in 0..20_000_000_u64 {
+            sum = std::hint::black_box(sum ^ number);
+        }
+        let counts = Counts::own() - before;
+        if counts == Counts::default() {
+            eprintln!("skipped: this kernel has no /proc/thread-self/schedstat");
+            return;
+        }
+        assert!(counts.cpu > 1_000_000, "{counts:?} of {sum}");
+    }
+
+    #[test]
+    fn every_count_has_its_metric() {
+        let names: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
+        let told: Vec<String> =
+            Counts::default().readings().into_iter().map(|reading| reading.metric).collect();
+        assert_eq!(names, told);
+    }
+
+    proptest! {
+        #[test]
+        fn noise_is_read_without_a_panic(a: String, b: String, c: String) {
+            parse(&a, &b, &c);
+        }
+    }
+}
