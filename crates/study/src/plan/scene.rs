@@ -128,7 +128,8 @@ impl Maker<'_> {
         let at = self.at(&format!("work.{part}.start"));
         let ends = |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.lasts());
         let others = || {
-            let others = self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));
+            let others =
+                self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));
             others.map(|(other, _)| other.as_str())
         };
         match (start, can) {

@@ -4,8 +4,11 @@ use crosstalk_core::Fault;
 use crosstalk_core::value::{Params, Value, parameter};
 use crosstalk_host::cpu::allowed;
 
-/// Words for parts of the processors, and how many threads that is on so many.
-const PARTS: [(&str, fn(usize) -> usize); 5] = [
+/// A part of the processors: its word, and how many threads that is on so many.
+type Part = (&'static str, fn(usize) -> usize);
+
+/// Those there are.
+const PARTS: [Part; 5] = [
     ("quarter", |cores| cores.div_ceil(4)),
     ("half", |cores| cores.div_ceil(2)),
     ("all", |cores| cores),

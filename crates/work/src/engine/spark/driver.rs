@@ -15,7 +15,7 @@ use super::found::Found;
 use super::job::Object;
 use crate::peer::socket::{accept, is_readable, readable};
 use crate::peer::{Line, Until, listen};
-use crate::program::Program;
+use crate::program::{Program, fresh};
 
 /// The driver program's files, as they are written for Python to import.
 const FILES: &[(&str, &str)] = &[
