@@ -144,7 +144,7 @@ impl<'a> Troupe<'a> {
     }
 
     fn attach(&mut self, seat: Seat) -> Result<(), Fault> {
-        let duplex = self.cluster.attach(seat.1)?;
+        let duplex = self.cluster.attach(seat.1, seat.0)?;
         self.generation += 1;
         let generation = self.generation;
         let sender = self.sender.clone();

@@ -8,7 +8,7 @@ use crosstalk_study::bundled_study;
 use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
 use crosstalk_study::samples::{Attempt, Run};
 
-use ClaimVerdict::{Calibration, DirectionOnly, NotComparable, NotReproduced, Reproduced};
+use ClaimVerdict::{Calibration, NotComparable, NotReproduced, Reproduced};
 
 /// The ways, and stages that a message passes on each.
 const STAGES: [(&str, f64); 4] = [
@@ -140,7 +140,7 @@ fn claims_are_decided_by_cells_and_by_labels() {
         ("polling-removes-most", Reproduced),
         ("polling-as-bypass", Reproduced),
         ("size-costs", Reproduced),
-        ("bypass", DirectionOnly),
+        ("bypass", NotComparable),
         ("bypass-beyond-polling", Reproduced),
         ("polling-before-bypass", Reproduced),
         ("memory-beats-wires", Reproduced),

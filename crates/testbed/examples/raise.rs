@@ -52,7 +52,7 @@ fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
         let mut cluster = testbed.raise(nodes)?;
         raised.push(began.elapsed().as_secs_f64());
         let mut agents =
-            (0..nodes).map(|node| cluster.attach(node).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
+            (0..nodes).map(|node| cluster.attach(node, 0).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
         agents.iter_mut().for_each(|agent| agent.say("hello"));
         if let Some(dumb) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
             return Err(Fault::environment(format!("node {dumb} does not answer")));

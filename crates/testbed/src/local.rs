@@ -7,6 +7,7 @@ use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
 use crosstalk_host::Launcher;
 use crosstalk_host::ledger::{Entry, Ledger, Scratch};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -48,13 +49,20 @@ impl Testbed for Local {
         self.admits(nodes)?;
         let ledger = Ledger::open(&self.launcher)?;
         let scratch = ledger.scratch("temporary files of the nodes")?;
-        let agents = (0..nodes).map(|_| None).collect();
-        Ok(Box::new(LocalCluster { agents, launcher: self.launcher.clone(), scratch, ledger }))
+        Ok(Box::new(LocalCluster {
+            nodes,
+            agents: BTreeMap::new(),
+            launcher: self.launcher.clone(),
+            scratch,
+            ledger,
+        }))
     }
 }
 
 struct LocalCluster {
-    agents: Vec<Option<Agent>>,
+    nodes: usize,
+    /// By node and place.
+    agents: BTreeMap<(usize, usize), Agent>,
     launcher: Launcher,
     // Dropped after the agents that use it.
     scratch: Scratch,
@@ -69,7 +77,7 @@ struct Agent {
 
 impl Cluster for LocalCluster {
     fn nodes(&self) -> usize {
-        self.agents.len()
+        self.nodes
     }
 
     fn address(&self, node: usize) -> IpAddr {
@@ -80,15 +88,15 @@ impl Cluster for LocalCluster {
         self.scratch.path()
     }
 
-    fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {
-        self.agents[node] = None;
+    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+        self.agents.remove(&(node, place));
         let entry = self.ledger.processes(&format!("local agent {node}"))?;
         let (ours, theirs) = agent::stream()?;
         let mut command = agent::command(&self.launcher, theirs.into())?;
         // A group of its own: Ctrl-C is the runner's business, which then says "cancel".
         let child = entry.mark(&mut command).process_group(0).spawn();
         let child = child.map_err(|e| agent::not_started(&self.launcher, &e))?;
-        self.agents[node] = Some(Agent { child, entry: Some(entry) });
+        self.agents.insert((node, place), Agent { child, entry: Some(entry) });
         agent::duplex(ours)
     }
 

@@ -3,6 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -48,21 +49,26 @@ impl Testbed for Mock {
 
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
         self.admits(nodes)?;
-        let streams = (0..nodes).map(|_| None).collect();
-        Ok(Box::new(MockCluster { testbed: self.clone(), scratch: std::env::temp_dir(), streams }))
+        Ok(Box::new(MockCluster {
+            testbed: self.clone(),
+            scratch: std::env::temp_dir(),
+            nodes,
+            streams: BTreeMap::new(),
+        }))
     }
 }
 
 struct MockCluster {
     testbed: Mock,
     scratch: PathBuf,
-    /// A copy of our end of each stream, to end it with.
-    streams: Vec<Option<UnixStream>>,
+    nodes: usize,
+    /// A copy of our end of each stream, to end it with, by node and place.
+    streams: BTreeMap<(usize, usize), UnixStream>,
 }
 
 impl MockCluster {
-    fn end(&mut self, node: usize) {
-        if let Some(stream) = self.streams[node].take() {
+    fn end(&mut self, agent: (usize, usize)) {
+        if let Some(stream) = self.streams.remove(&agent) {
             // It may have ended already.
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -71,7 +77,7 @@ impl MockCluster {
 
 impl Cluster for MockCluster {
     fn nodes(&self) -> usize {
-        self.streams.len()
+        self.nodes
     }
 
     fn address(&self, _: usize) -> IpAddr {
@@ -82,10 +88,11 @@ impl Cluster for MockCluster {
         &self.scratch
     }
 
-    fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {
-        self.end(node);
+    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+        self.end((node, place));
         let (ours, theirs) = agent::stream()?;
-        self.streams[node] = Some(ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?);
+        let copy = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
+        self.streams.insert((node, place), copy);
         let theirs = agent::duplex(theirs)?;
         let behaviour = Arc::clone(&self.testbed.behaviour);
         thread::spawn(move || behaviour(node, theirs));
@@ -104,7 +111,8 @@ impl Cluster for MockCluster {
 
 impl Drop for MockCluster {
     fn drop(&mut self) {
-        (0..self.streams.len()).for_each(|node| self.end(node));
+        let all: Vec<(usize, usize)> = self.streams.keys().copied().collect();
+        all.into_iter().for_each(|agent| self.end(agent));
     }
 }
 
@@ -127,7 +135,7 @@ mod tests {
     fn a_node_answers_leaves_and_can_be_attached_again() {
         let mut cluster = Mock::new(once).raise(3).expect("is raised");
         for _ in 0..2 {
-            let mut stream = cluster.attach(2).expect("attaches");
+            let mut stream = cluster.attach(2, 0).expect("attaches");
             stream.writer.write_all(b"hello\n").expect("is heard");
             let mut answer = String::new();
             stream.reader.read_to_string(&mut answer).expect("ends");
@@ -138,7 +146,7 @@ mod tests {
     #[test]
     fn dropping_the_cluster_ends_the_streams() {
         let mut cluster = Mock::new(once).raise(1).expect("is raised");
-        let mut stream = cluster.attach(0).expect("attaches");
+        let mut stream = cluster.attach(0, 0).expect("attaches");
         drop(cluster);
         let mut answer = Vec::new();
         stream.reader.read_to_end(&mut answer).expect("ends");

@@ -63,7 +63,7 @@ fn raise(nodes: usize) -> Box<dyn Cluster> {
 }
 
 fn attach(cluster: &mut Box<dyn Cluster>, node: usize) -> Talk {
-    cluster.attach(node).expect("attaches").into()
+    cluster.attach(node, 0).expect("attaches").into()
 }
 
 fn kill(name: &str) {
@@ -228,7 +228,7 @@ fn a_killed_holder_is_a_fault_at_once() {
     kill("crosstalk-hold");
     assert_eq!(agent.answer(), "", "the cluster died with its holder");
     let began = Instant::now();
-    let fault = cluster.attach(1).err().expect("nobody is there");
+    let fault = cluster.attach(1, 0).err().expect("nobody is there");
     assert!(fault.message.contains("has ended"), "{fault}");
     drop(cluster);
     assert!(began.elapsed() < Duration::from_secs(2));

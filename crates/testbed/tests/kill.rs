@@ -49,7 +49,7 @@ fn own(testbed: &dyn Testbed) -> ExitCode {
     loop {
         let mut cluster = testbed.raise(nodes).expect("is raised");
         let mut agents: Vec<Talk> =
-            (0..nodes).map(|node| cluster.attach(node).expect("attaches").into()).collect();
+            (0..nodes).map(|node| cluster.attach(node, 0).expect("attaches").into()).collect();
         for agent in &mut agents {
             assert_eq!(agent.ask("hello"), "hello");
             agent.ask("leave a child");

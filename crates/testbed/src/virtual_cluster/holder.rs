@@ -78,8 +78,8 @@ fn serve(control: &Packets, nodes: usize, launcher: Launcher) -> Result<(), Faul
         if ready[0] {
             let Some((order, file)) = control.receive(None)? else { return Ok(()) };
             let answer = match (order, file) {
-                (ToHolder::Attach { node }, Some(file)) => {
-                    switch.attach(node, &file, control).map(|()| Vec::new())
+                (ToHolder::Attach { node, place }, Some(file)) => {
+                    switch.attach((node, place), &file, control).map(|()| Vec::new())
                 }
                 (ToHolder::Shape { rate }, _) => switch.shape(rate),
                 (order, _) => Err(Fault::environment(format!("unexpected order {order:?}"))),

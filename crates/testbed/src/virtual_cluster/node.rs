@@ -81,8 +81,8 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
         }
         let Some((order, file)) = orders.receive(None)? else { return Ok(()) };
         let answer = match (order, file) {
-            (ToNode::Attach, Some(stream)) => attach(launcher, stream).into(),
-            (ToNode::Attach, None) => Fault::environment("no stream came along").into(),
+            (ToNode::Attach { place }, Some(stream)) => attach(launcher, stream, place).into(),
+            (ToNode::Attach { .. }, None) => Fault::environment("no stream came along").into(),
             (ToNode::Shape { rate: wanted }, _) => {
                 let done = shaping::apply(&mut netlink, DEVICE, rate, wanted);
                 rate = wanted;
@@ -98,9 +98,11 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
     }
 }
 
-/// Ends whatever runs on this node, and starts a fresh agent.
-fn attach(launcher: &Launcher, stream: OwnedFd) -> Result<Vec<String>, Fault> {
-    process::kill_all_others(GOODBYE)?;
+/// Starts a fresh agent: the first one after ending whatever runs on this node, others beside it.
+fn attach(launcher: &Launcher, stream: OwnedFd, place: usize) -> Result<Vec<String>, Fault> {
+    if place == 0 {
+        process::kill_all_others(GOODBYE)?;
+    }
     let mut command = agent::command(launcher, stream)?;
     // Its end is counted out with all others'.
     command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;

@@ -163,9 +163,9 @@ impl Cluster for VirtualCluster {
         self.scratch.path()
     }
 
-    fn attach(&mut self, node: usize) -> Result<Duplex, Fault> {
+    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
         let (ours, theirs) = agent::stream()?;
-        self.order(&ToHolder::Attach { node }, Some(theirs.as_fd()))
+        self.order(&ToHolder::Attach { node, place }, Some(theirs.as_fd()))
             .map_err(|fault| fault.at(format!("node {node}")))?;
         agent::duplex(ours)
     }

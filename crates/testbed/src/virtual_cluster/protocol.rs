@@ -13,7 +13,7 @@ pub(super) enum ToHolder {
     /// Make the cluster.
     Raise { nodes: usize, program: String, args: Vec<String> },
     /// Start an agent on a node; its stream comes along.
-    Attach { node: usize },
+    Attach { node: usize, place: usize },
     /// Hold every link to this rate in bit/s, or let it go.
     Shape { rate: Option<f64> },
 }
@@ -22,7 +22,7 @@ pub(super) enum ToHolder {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToNode {
     /// Start an agent; its stream comes along.
-    Attach,
+    Attach { place: usize },
     /// Hold what this node sends to this rate in bit/s, or let it go.
     Shape { rate: Option<f64> },
     /// Take in one stream: answered by `Listening`, then by `Counted`.

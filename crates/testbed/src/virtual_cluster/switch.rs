@@ -129,13 +129,18 @@ impl Switch {
     }
 
     /// Starts an agent on a node; makes the node anew if its first process was killed.
-    pub(super) fn attach(&mut self, number: usize, file: &OwnedFd, control: &Packets) -> Result<(), Fault> {
+    pub(super) fn attach(
+        &mut self,
+        (number, place): (usize, usize),
+        file: &OwnedFd,
+        control: &Packets,
+    ) -> Result<(), Fault> {
         if number >= self.nodes.len() {
             return Err(Fault::environment(format!("there is no node {number}")));
         }
-        if self.nodes[number].send(&ToNode::Attach, Some(file.as_fd())).is_err() {
+        if self.nodes[number].send(&ToNode::Attach { place }, Some(file.as_fd())).is_err() {
             self.renew(number, &[control.as_fd(), file.as_fd()])?;
-            self.nodes[number].send(&ToNode::Attach, Some(file.as_fd()))?;
+            self.nodes[number].send(&ToNode::Attach { place }, Some(file.as_fd()))?;
         }
         answer(&self.nodes[number]).and_then(Answer::done).map(drop)
     }
