@@ -13,7 +13,7 @@ fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
     fs::write(&path, script).expect("writes");
     let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/vm"));
     let program = concat!(env!("CARGO_BIN_EXE_crosstalk"), "=bin/crosstalk");
-    command.args(["run", "--seconds", "150", "--file", program]).args(options).arg(&path);
+    command.args(["run", "--seconds", "400", "--file", program]).args(options).arg(&path);
     let output = command.output().expect("starts");
     let (said, why) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(4) && why.contains(" is missing") {
@@ -31,9 +31,22 @@ fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
 /// Libraries that a program loads by name, of which some of `names` are part.
 fn libraries(folder: &str, names: &[&str]) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let wanted = |name: &str| name.contains(".so") && names.iter().any(|part| name.contains(part));
+    let wanted = |name: &str| {
+        (name.ends_with(".so") || name.contains(".so.")) && names.iter().any(|part| name.contains(part))
+    };
     let paths = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(wanted));
     paths.flat_map(|entry| ["--file".to_string(), entry.path().display().to_string()]).collect()
+}
+
+/// Those whose names begin so, by the names that programs are linked with: `NAME.so.23`.
+fn versions(folder: &str, beginning: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let is_one = |name: &str| {
+        let version = name.starts_with(beginning).then(|| name.split_once(".so.")).flatten();
+        version.is_some_and(|(_, number)| !number.is_empty() && !number.contains('.'))
+    };
+    let found = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_one));
+    found.flat_map(|entry| ["--file".to_string(), entry.path().display().to_string()]).collect()
 }
 
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
@@ -54,10 +67,20 @@ fn one_way_is_told(lines: &[String]) {
 
 #[test]
 fn messages_go_over_rdma_in_software() {
-    let mut options: Vec<String> =
-        ["--nics", "1", "--module", "e1000", "--module", "rdma_rxe", "--module", "ib_uverbs"]
-            .map(String::from)
-            .to_vec();
+    let mut options: Vec<String> = [
+        "--nics",
+        "1",
+        "--module",
+        "e1000",
+        "--module",
+        "crc32_generic",
+        "--module",
+        "rdma_rxe",
+        "--module",
+        "ib_uverbs",
+    ]
+    .map(String::from)
+    .to_vec();
     for file in ["/usr/bin/rdma", "/etc/libibverbs.d/rxe.driver"] {
         if !Path::new(file).exists() {
             eprintln!("skipped: {file} is missing (iproute2, ibverbs-providers)");
@@ -114,11 +137,8 @@ fn cards_go_to_dpdk_and_come_back() {
     };
     let wanted = ["bus_pci.so.", "bus_vdev.so.", "mempool_ring.so.", "net_e1000.so."];
     options.extend(libraries(&drivers.path().display().to_string(), &wanted));
-    options.extend(
-        libraries(LIBRARIES, &["librte_", "libibverbs.so.1", "libnuma.so.1"])
-            .into_iter()
-            .filter(|path| !path.ends_with(".so")),
-    );
+    options.extend(libraries(LIBRARIES, &["libibverbs.so.1", "libnuma.so.1"]));
+    options.extend(versions(LIBRARIES, "librte_"));
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let script = r#"
         cards=$(for card in /sys/bus/pci/devices/*; do

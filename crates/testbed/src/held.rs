@@ -66,7 +66,7 @@ mod tests {
             Path::new("/tmp")
         }
 
-        fn attach(&mut self, _: usize) -> Result<Duplex, Fault> {
+        fn attach(&mut self, _: usize, _: usize) -> Result<Duplex, Fault> {
             Err(Fault::environment("has no agents"))
         }
 
