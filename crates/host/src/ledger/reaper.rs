@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::undo;
 use crate::launcher::Launcher;
-use crate::process::{ignore_signals, leave_session, rename, wait_readable};
+use crate::process::{MARK, ignore_signals, leave_session, rename, wait_readable};
 
 /// The hidden verb that [`reaper_main`] stands behind.
 const VERB: &str = "reap";
@@ -28,6 +28,9 @@ impl Reaper {
         let failed = |why: String| Fault::environment(format!("cannot start the reaper: {why}"));
         let mut command = launcher.command(VERB);
         command.arg(path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // An agent's processes carry their owner's mark, and are killed by it: its reaper, which then
+        // has to undo what the agent did, must not be one of them.
+        command.env_remove(MARK);
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         let pipe = child.stdin.take();
         let mut reaper = Reaper { child, pipe, ledger: path.into() };
