@@ -26,13 +26,15 @@ use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
+use crosstalk_core::value::Params;
 use crosstalk_host::cpu::allowed;
 
 use super::threads::threads;
 use super::witness::{self, Counts};
 use crate::Declared;
 
-const PARAMETERS: Parameters = Parameters(&[&[
+/// Those of sysbench's test, too.
+pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "threads",
         "1",
@@ -47,26 +49,18 @@ pub const PRIMES: Declared<Spec> = Declared {
     name: "primes",
     title: "Own work: primes, as sysbench's CPU test looks for them",
     parameters: PARAMETERS,
-    read: |params| {
-        params.only(PARAMETERS)?;
-        Ok(Spec {
-            threads: threads(params, "threads")?,
-            limit: params.bounded("limit", 10_000, 3, 100_000_000)?,
-            events: params.bounded("events", 1000, 1, 1 << 40)?,
-        })
-    },
+    read: Spec::read,
     deploy: |spec| {
         let own = [
             Metric::new("run_time", "s", Better::Lower),
             Metric::new("event_rate", "/s", Better::Higher),
             Metric::new("event_time", "s", Better::Lower),
         ];
-        let cores = spec.threads.min(allowed().len().max(1)) as f64;
         Deployment {
             nodes: 1,
             timing: Timing::Real,
             metrics: own.into_iter().chain(witness::metrics()).collect(),
-            effort: Effort::computing(spec.events as f64 * (spec.limit as f64).powf(1.5) * DIVISION / cores),
+            effort: spec.effort(),
         }
     },
     needs: |_| vec![Need::found("processors", "this machine's")],
@@ -80,9 +74,9 @@ const DIVISION: f64 = 8e-10;
 /// What to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    threads: usize,
-    limit: u64,
-    events: u64,
+    pub(crate) threads: usize,
+    pub(crate) limit: u64,
+    pub(crate) events: u64,
 }
 
 /// What a thread did.
@@ -132,6 +126,22 @@ impl Prepared for Spec {
 }
 
 impl Spec {
+    /// From a workload's parameters.
+    pub(crate) fn read(params: &Params) -> Result<Self, Fault> {
+        params.only(PARAMETERS)?;
+        Ok(Spec {
+            threads: threads(params, "threads")?,
+            limit: params.bounded("limit", 10_000, 3, 100_000_000)?,
+            events: params.bounded("events", 1000, 1, 1 << 40)?,
+        })
+    }
+
+    /// About how long it takes.
+    pub(crate) fn effort(&self) -> Effort {
+        let cores = self.threads.min(allowed().len().max(1)) as f64;
+        Effort::computing(self.events as f64 * (self.limit as f64).powf(1.5) * DIVISION / cores)
+    }
+
     fn work(&self, next: &AtomicU64, cancelled: &AtomicBool) -> Done {
         let before = Counts::own();
         let mut done = Done { times: Histogram::default(), counts: before, found: None };
@@ -159,7 +169,6 @@ fn primes(limit: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_core::value::Params;
 
     fn spec(params: &Params) -> Spec {
         (PRIMES.read)(params).expect("is one")

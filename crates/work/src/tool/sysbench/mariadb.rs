@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
-use crosstalk_core::units::Seconds;
 
 use super::run::{finish, sysbench};
 use crate::peer::Until;
@@ -32,9 +31,8 @@ pub struct Tables {
     pub memory: u64,
 }
 
-/// How long a server may take until it answers, and to fill its tables.
+/// How long a server may take until it answers.
 const START: Duration = Duration::from_secs(60);
-const FILL: Seconds = Seconds(600.0);
 
 /// A path of a socket has no more bytes than so (unix(7)), with its end.
 const LONGEST_PATH: usize = 107;
@@ -64,7 +62,8 @@ impl Server {
     /// # Errors
     /// That a program is missing or fails, with what it said last.
     pub fn of(tables: &Tables, part: &Part) -> Result<Self, Fault> {
-        match lock().take() {
+        let kept = lock().take();
+        match kept {
             Some(server) if server.tables == *tables && server.program.is_running() => Ok(server),
             // Another one's memory would be missing to this one: it ends here.
             other => {
@@ -108,7 +107,7 @@ impl Server {
                 .remedy("set TMPDIR to a folder with a short path"));
         }
         let never = AtomicBool::new(false);
-        let until = Until::new(FILL, &never);
+        let until = Until::new(part.deadline, &never);
         let data = folder.join("data");
         finish("mariadb-install-db", &mut install(&data)?, &until)?;
         let program = Program::start(server(&data, &socket, tables)?, fresh())?;

@@ -31,36 +31,19 @@ use crosstalk_core::units::{Bytes, Seconds};
 
 use crate::Declared;
 use crate::peer::Until;
-use crate::tenant::threads;
+use crate::tenant::{primes, threads};
 use mariadb::{Server, Tables};
 use run::{needs, sysbench};
 use told::{Cpu, Oltp as Told};
 
 pub use mariadb::close;
 
-const CPU: Parameters = Parameters(&[&[
-    Parameter::new(
-        "threads",
-        "1",
-        "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
-    ),
-    Parameter::new("limit", "10000", "the largest number that is tested (cpu-max-prime)"),
-    Parameter::new("events", "1000", "how often all numbers are tested"),
-]]);
-
 /// `sysbench cpu`.
 pub const SYSBENCH: Declared<CpuTest> = Declared {
     name: "sysbench",
     title: "sysbench's CPU test",
-    parameters: CPU,
-    read: |params| {
-        params.only(CPU)?;
-        Ok(CpuTest {
-            threads: threads(params, "threads")?,
-            limit: params.bounded("limit", 10_000, 3, 100_000_000)?,
-            events: params.bounded("events", 1000, 1, 1 << 40)?,
-        })
-    },
+    parameters: primes::PARAMETERS,
+    read: CpuTest::read,
     deploy: |test| Deployment {
         nodes: 1,
         timing: Timing::Real,
@@ -68,7 +51,7 @@ pub const SYSBENCH: Declared<CpuTest> = Declared {
             Metric::new("run_time", "s", Better::Lower),
             Metric::new("event_rate", "/s", Better::Higher),
         ],
-        effort: Effort::computing(test.events as f64 * (test.limit as f64).powf(1.5) * 1e-9),
+        effort: test.effort(),
     },
     needs: |_| needs(&["sysbench"]),
     prepare: |test, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
@@ -76,13 +59,8 @@ pub const SYSBENCH: Declared<CpuTest> = Declared {
     },
 };
 
-/// What the CPU test is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CpuTest {
-    threads: usize,
-    limit: u64,
-    events: u64,
-}
+/// What the CPU test is to do: the same that ours does.
+type CpuTest = primes::Spec;
 
 const OLTP_PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("threads", "8", "that ask, one transaction after the other"),
