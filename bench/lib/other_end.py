@@ -8,8 +8,9 @@ end has gone prints an object of lists, in seconds, a number a message:
 `rested`   in the socket: from the kernel's stamp of arrival (SO_TIMESTAMPNS) until the sleep is
            to end
 `worked`   between receiving and replying
-`queued`   waiting for a processor from when it sent the reply before until it has the message,
-           as the scheduler says (schedstat's run delay)
+`queued`   waiting for a processor while the message was there, as the scheduler says (schedstat's
+           run delay): all that it waited since it asked for the message; of what it waited
+           before, no more than lies after the kernel's stamp of arrival
 `sent`     in the queueing discipline: between the kernel's two stamps of the reply on its way out
            (SO_TIMESTAMPING: scheduled, software)
 """
@@ -82,6 +83,7 @@ def serve(messages, control, rest, work):
         awake = time.clock_gettime_ns(time.CLOCK_REALTIME) + int(rest * 1e9)
         if rest:
             time.sleep(rest)
+        asked, asking = time.clock_gettime_ns(time.CLOCK_REALTIME), delay()
         try:
             message, extra, _, sender = messages.recvmsg(2048, 256)
         except (BlockingIOError, ConnectionRefusedError):
@@ -94,8 +96,9 @@ def serve(messages, control, rest, work):
             messages.connect(sender)
         else:
             reply = bytearray(message)
-            rested.append(max(0, awake - stamp_of(extra)))
-            queued.append(after - before)
+            came = stamp_of(extra)
+            rested.append(max(0, awake - came))
+            queued.append(after - asking + min(asking - before, max(0, asked - came)))
             begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
             if work:
                 time.sleep(work)
