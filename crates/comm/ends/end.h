@@ -16,7 +16,7 @@
  * An end says "ready" on a line once what is sent to it waits. At the end it writes a line,
  * "times N came C lost L cost NANOSECONDS", and N times of one way in nanoseconds, four bytes
  * each: of every one of the C messages that came, or of every so manyth where MOST are fewer. One that floods or counts writes a line, "frames N rate PER_SECOND". One that
- * answers goes on until it is killed. What goes wrong is a line on standard error and
+ * answers goes on until it is killed; all others end once standard input does. What goes wrong is a line on standard error and
  * exit code 4.
  *
  * A frame holds an Ethernet header, the number of the message (4 bytes), and in an
@@ -190,8 +190,6 @@ static void flood(struct port *port, const struct order *order)
 	while (now() < end)
 		frames += put_many(port, outgoing, order->size);
 	say_stream(frames, frames * order->hertz / (now() - began));
-	/* What was sent last is still on its way out. */
-	usleep(500000);
 }
 
 static void count_frames(struct port *port, const struct order *order)
@@ -294,6 +292,17 @@ static void time_messages(struct port *sends, struct port *waits, const struct o
 	free(kept.times);
 }
 
+/* Stays until whoever started this has heard of the other end, too, and closes standard
+ * input: what was sent last is still on its way, and a driver that shares memory with the
+ * other one (net_memif) takes it away in the midst of its asking. */
+static void linger(void)
+{
+	char more;
+
+	while (read(STDIN_FILENO, &more, 1) > 0)
+		;
+}
+
 /* Does what the order says; one that has a single port sends and waits there. */
 static void serve(struct port *sends, struct port *waits, const struct order *order, const char *told)
 {
@@ -310,4 +319,5 @@ static void serve(struct port *sends, struct port *waits, const struct order *or
 		count_frames(waits, order);
 	else
 		time_messages(sends, waits, order, told);
+	linger();
 }

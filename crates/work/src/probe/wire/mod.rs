@@ -156,13 +156,15 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         (Ends::OneThread, Measure::Stages) => readings(spec, &start(Role::Stages, near)?.result()?, None),
         (Ends::OneThread, _) => readings(spec, &start(Role::Alone, near)?.result()?, None),
         (Ends::TwoProcesses, Measure::Bandwidth) => {
-            let counts = start(Role::Counts, far)?;
-            let sent = start(Role::Floods, near)?.result()?;
+            let mut counts = start(Role::Counts, far)?;
+            let mut floods = start(Role::Floods, near)?;
+            let sent = floods.result()?;
             readings(spec, &counts.result()?, Some(&sent))
         }
         (Ends::TwoProcesses, _) => {
             let answers = start(Role::Answers, far)?;
-            let asked = start(Role::Asks, near)?.result()?;
+            let mut asks = start(Role::Asks, near)?;
+            let asked = asks.result()?;
             answers.still_runs()?;
             readings(spec, &asked, None)
         }

@@ -1,8 +1,10 @@
 //! The processes that have the ends: this program again, or one in C that it carries.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crosstalk_comm::carried::Program;
 use crosstalk_comm::dpdk;
@@ -20,12 +22,20 @@ use crate::peer::socket::readable;
 /// How long an end may take until it is ready: DPDK takes about a second.
 const START: Duration = Duration::from_secs(30);
 
+/// How long an end that has told what it found may take to give its devices back.
+const END: Duration = Duration::from_secs(2);
+
 /// The verb under which this program has an end.
 pub const VERB: &str = "end";
 
 /// An end's process, ended with the drop.
 pub struct Process<'a> {
     child: Child,
+    /// While it is open, an end in C that has told what it found stays: the other one may not be
+    /// able to go on without it.
+    orders: Option<ChildStdin>,
+    /// Whether it has told what it found, and so ends by itself.
+    done: bool,
     told: BufReader<Told<'a>>,
     most: usize,
 }
@@ -68,13 +78,14 @@ impl<'a> Process<'a> {
         drop(pinned);
         let mut child =
             child.map_err(|e| Fault::environment(format!("an end of the wire does not start: {e}")))?;
-        if let Some(mut stdin) = child.stdin.take() {
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
             // One that has gone already says why below.
             let _ = writeln!(stdin, "{orders}");
         }
         let stdout = child.stdout.take().ok_or_else(|| Fault::environment("a process without output"))?;
         let told = BufReader::new(Told { stdout, until: until.within(START) });
-        let mut process = Process { child, told, most: order.most };
+        let mut process = Process { child, orders: stdin, done: false, told, most: order.most };
         let mut ready = String::new();
         let read = process.told.read_line(&mut ready);
         if read.is_err() || ready.trim() != "ready" {
@@ -84,9 +95,11 @@ impl<'a> Process<'a> {
         Ok(process)
     }
 
-    /// What it found.
-    pub fn result(mut self) -> Result<Found, Fault> {
-        hear(&mut self.told, self.most).map_err(|_| self.complaint())
+    /// What it found. It goes with the drop.
+    pub fn result(&mut self) -> Result<Found, Fault> {
+        let found = hear(&mut self.told, self.most).map_err(|_| self.complaint())?;
+        self.done = true;
+        Ok(found)
     }
 
     /// A fault if it has ended: one that answers does not, until it is told to.
@@ -104,18 +117,28 @@ impl<'a> Process<'a> {
         {
             return fault;
         }
+        let ended = self.child.try_wait();
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(stderr) = self.child.stderr.take() {
             // It has ended, and what it wrote is there.
             let _ = stderr.take(1 << 16).read_to_string(&mut said);
         }
-        Fault::attempt(format!("an end of the wire ended early: {}", why(&said)))
+        let why = why(&said);
+        Fault::attempt(match ended.ok().flatten().and_then(|status| status.signal()) {
+            Some(signal) => format!("an end of the wire ended early, by signal {signal}; its last words: {why}"),
+            None => format!("an end of the wire ended early: {why}"),
+        })
     }
 }
 
 impl Drop for Process<'_> {
     fn drop(&mut self) {
+        self.orders = None;
+        let until = Instant::now() + END;
+        while self.done && matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(2));
+        }
         // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
