@@ -51,8 +51,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         peer = build_peer(Path(folder))
         blocks = measure(options, peer)
-    figures = Figures("wire_bypass", size=options.size, seconds=options.seconds)
-    for metric, (above, below) in RATIOS.items():
+    figures = Figures("wire_bypass", part=options.only != "", size=options.size, seconds=options.seconds)
+    for metric, (above, below) in options.ratios.items():
         if above not in blocks[0] or below not in blocks[0]:
             figures.missing(metric, "needs cc and libdpdk-dev")
             continue
@@ -68,8 +68,11 @@ def arguments():
     parser.add_argument("--blocks", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=0.3, help="of each run")
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--only", default="", help="ratios in whose names this stands")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.ratios = {name: both for name, both in RATIOS.items() if options.only in name}
+    return options
 
 
 def measure(options, peer):
@@ -79,6 +82,9 @@ def measure(options, peer):
             if peer or not name.startswith("dpdk")}
     if peer:
         runs[PEER] = lambda: loop(peer, options)
+    if options.only:
+        wanted = {name for both in options.ratios.values() for name in both}
+        runs = {name: once for name, once in runs.items() if name in wanted}
     blocks = []
     for block in range(options.blocks):
         names = list(runs)
@@ -127,7 +133,8 @@ exec taskset -c "$(nproc --all | awk '{print $1 - 1}')" "$@"
 
 
 def loop(program, options):
-    rounds = 50_000
+    # About as long as ours.
+    rounds = int(options.seconds * 3e5)
     return float(run(["unshare", "--net", "sh", "-c", LOOP, "loop", str(program), "net_af_packet", "w0", "w1",
                       str(options.size), str(rounds)]))
 
