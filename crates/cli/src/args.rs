@@ -74,7 +74,7 @@ interconnects/ of a --catalogue.")]
     /// Say where the time of requests to a live service goes, without touching it; needs root.
     #[command(after_help = "Examples:
   crosstalk trace --port 6379                      whoever listens there
-  crosstalk trace --pid $(pidof redis-server) --for '30 s' --html redis.html
+  crosstalk trace --pid $(pidof -s redis-server) --for '30 s' --html redis.html
   crosstalk trace --cgroup system.slice/nginx.service --perfetto nginx.json
 
 A request is what a client sends on a TCP connection until it is answered. Where the client is on this

@@ -141,7 +141,9 @@ fn about(reading: &Reading) -> String {
     let size = label("size").and_then(|s| s.parse().ok()).map(|s: u64| human(Bytes(s).0 as f64, "B"));
     let node = label("node").map(|node| format!("node {node}"));
     let offered = label("offered").map(|rate| format!("{rate} /s offered"));
-    let parts = [label("transport"), size, label("mode"), offered, node, label("device"), label("kind")];
+    let ends = label("ends").map(|ends| ends.replace('-', " "));
+    let parts =
+        [label("transport"), size, label("mode"), ends, offered, node, label("device"), label("kind")];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }

@@ -130,8 +130,14 @@ static inline void put(struct port *port, const uint8_t *frame, size_t size)
 	if (!buffer)
 		fail("all buffers are on their way");
 	memcpy(rte_pktmbuf_append(buffer, size), frame, size);
-	while (rte_eth_tx_burst(port->id, 0, &buffer, 1) != 1)
-		;
+	if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
+		return;
+	/* Nobody takes frames where the other end is gone, or a cable. */
+	for (uint64_t until = rte_rdtsc() + rte_get_tsc_hz(); rte_rdtsc() < until;) {
+		if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
+			return;
+	}
+	fail("the other end has taken no frame for a second: is it gone?");
 }
 
 static unsigned put_many(struct port *port, const uint8_t *frame, size_t size)

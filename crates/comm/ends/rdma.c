@@ -56,7 +56,7 @@ static struct ibv_context *find(const char *device)
 			return context;
 		}
 	}
-	fail("there is no RDMA device %s", device);
+	fail("there is no RDMA device %s (`rdma link` shows those there are)", device);
 }
 
 static void choose_port(struct port *port, const char *device)

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::record::{Metric, Reading};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyse::counts;
 use crate::analyse::{Asked, summary};
@@ -78,10 +78,23 @@ impl Measured {
         Ok(low.zip(high).map(|(low, high)| Range { low, high, attempts }))
     }
 
-    /// The fault of a metric that was not measured, with the nearest that was.
+    /// The fault of what was not measured: the metric, with the nearest that was, or one of its
+    /// readings with such labels, with those that there are.
     pub fn lacks(&self, asked: &str) -> Fault {
+        let name = Asked::new(asked).metric;
+        let all = self.attempts.iter().flat_map(|(_, readings)| readings);
+        let labels: BTreeSet<String> = all
+            .filter(|reading| reading.metric == name)
+            .flat_map(|reading| reading.labels.iter().map(|(label, value)| format!("{label}={value}")))
+            .collect();
+        if !labels.is_empty() {
+            let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
+            return Fault::usage(format!("nothing that was measured is `{asked}`"))
+                .at(&self.from)
+                .remedy(format!("the labels of `{name}` there are {labels}"));
+        }
         let times = self.metrics.values().filter(|metric| metric.unit == "s");
-        unknown("metric", Asked::new(asked).metric, times.map(|metric| metric.name.as_str())).at(&self.from)
+        unknown("metric", name, times.map(|metric| metric.name.as_str())).at(&self.from)
     }
 }
 
@@ -120,6 +133,9 @@ mod tests {
         assert_eq!(measured.range("access_time"), Ok(None));
         assert!(measured.range("huge_pages").is_err_and(|fault| fault.to_string().contains("no time")));
         assert!(measured.lacks("load_tim").to_string().contains("memory.json"));
+        let fault = measured.lacks("load_time[core=1]");
+        assert_eq!(fault.message, "nothing that was measured is `load_time[core=1]`");
+        assert!(fault.remedy.is_some_and(|remedy| remedy.ends_with("node=0, node=1, size=4096, size=65536")));
     }
 
     #[test]

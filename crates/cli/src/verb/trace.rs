@@ -1,8 +1,9 @@
 //! `crosstalk trace`: where the time of requests to a live service goes.
 
 use std::fs::{self, OpenOptions};
-use std::io::IsTerminal;
-use std::path::Path;
+use std::io::{ErrorKind, IsTerminal};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,7 +31,11 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let asked = Asked { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
     let service = find(&asked)?;
     // What is written when it is over must have its place before it begins.
-    for file in [&args.html, &args.perfetto, &args.out].into_iter().flatten() {
+    let files: Vec<&PathBuf> = [&args.html, &args.perfetto, &args.out].into_iter().flatten().collect();
+    for (place, file) in files.iter().enumerate() {
+        if files[..place].contains(file) {
+            return Err(Fault::usage("one file cannot hold two of these").at(file.display().to_string()));
+        }
         writable(file)?;
     }
     let bar = bar(duration, &service, out);
@@ -84,10 +89,9 @@ fn tell(args: &TraceArgs, traced: &Traced, out: &Out) -> Result<(), Fault> {
     let trace = &traced.trace;
     let result = result(trace);
     out.say(&text(trace));
-    if let Some(file) = &args.html {
-        write(file, &page(trace))?;
-    }
-    if let Some(file) = &args.perfetto {
+    // A file that cannot be written after all costs neither the others nor the result.
+    let page = args.html.as_ref().map(|file| write(file, &page(trace)));
+    let requests = args.perfetto.as_ref().map(|file| {
         let name = trace.service.first().map_or("service", |served| served.name.as_str());
         write(file, &perfetto(&traced.sample, name).to_string())?;
         out.say(&format!(
@@ -95,12 +99,11 @@ fn tell(args: &TraceArgs, traced: &Traced, out: &Out) -> Result<(), Fault> {
             traced.sample.len(),
             file.display()
         ));
-    }
-    if let Some(file) = &args.out {
-        write(file, &(result.to_string() + "\n"))?;
-    }
+        Ok(())
+    });
+    let kept = args.out.as_ref().map(|file| write(file, &(result.to_string() + "\n")));
     out.tell(&result);
-    Ok(())
+    [page, requests, kept].into_iter().flatten().collect()
 }
 
 fn result(trace: &Trace) -> Value {
@@ -111,12 +114,23 @@ fn result(trace: &Trace) -> Value {
 
 /// Whether a file may be written; what is in it stays until there is something else to write.
 fn writable(file: &Path) -> Result<(), Fault> {
-    let is_new = !file.exists();
-    OpenOptions::new().append(true).create(true).open(file).map_err(|e| unwritable(file, &e))?;
-    if is_new {
-        fs::remove_file(file).map_err(|e| unwritable(file, &e))?;
+    match fs::metadata(file) {
+        Ok(there) if there.file_type().is_fifo() => {
+            Err(Fault::usage("a pipe cannot be tried before it is written to")
+                .at(file.display().to_string())
+                .remedy("name a file, or take what --json prints"))
+        }
+        Ok(_) => OpenOptions::new().append(true).open(file).map(drop).map_err(|e| unwritable(file, &e)),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            // A link to nothing yet stays one.
+            if let Ok(target) = fs::read_link(file) {
+                return writable(&file.parent().unwrap_or(Path::new("")).join(target));
+            }
+            let made = OpenOptions::new().append(true).create_new(true).open(file);
+            made.and_then(|_| fs::remove_file(file)).map_err(|e| unwritable(file, &e))
+        }
+        Err(e) => Err(unwritable(file, &e)),
     }
-    Ok(())
 }
 
 fn write(file: &Path, content: &str) -> Result<(), Fault> {

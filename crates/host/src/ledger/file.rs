@@ -52,6 +52,9 @@ impl File {
     pub(super) fn create(path: PathBuf, owner: Identity) -> Result<File, Fault> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|e| unwritable(&path, e))?;
+        // Whoever sees this process under another number, or not at all (in a container that shares
+        // the folder), sees by the lock that it lives. Where there are no locks, the number counts.
+        let _ = file.try_lock();
         let mut ledger = File { path, file, next: 0 };
         ledger.write(&Line::Owner { process: owner })?;
         Ok(ledger)
@@ -84,6 +87,12 @@ fn unwritable(path: &Path, error: std::io::Error) -> Fault {
     Fault::environment(format!("cannot write the undo ledger: {error}"))
         .at(path.display().to_string())
         .remedy("free space there; nothing lasting is done without a ledger")
+}
+
+/// Whether the writer of a ledger has it open.
+pub(super) fn is_held(path: &Path) -> bool {
+    let taken = fs::File::open(path).map(|file| file.try_lock_shared());
+    matches!(taken, Ok(Err(fs::TryLockError::WouldBlock)))
 }
 
 /// What a ledger says.
@@ -135,6 +144,16 @@ mod tests {
         let contents = read(&path).expect("reads");
         assert_eq!(contents.owner, Some(owner));
         assert_eq!(contents.open, [change("c"), change("b")]);
+    }
+
+    #[test]
+    fn a_ledger_is_held_while_its_writer_has_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (path, owner) = name(folder.path()).expect("this process has a stat file");
+        let ledger = File::create(path.clone(), owner).expect("is made");
+        assert!(is_held(&path));
+        drop(ledger);
+        assert!(!is_held(&path) && !is_held(&folder.path().join("none")));
     }
 
     #[test]

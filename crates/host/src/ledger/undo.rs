@@ -32,9 +32,12 @@ pub(super) fn clean_in(folder: &Path) -> Result<Vec<String>, Fault> {
     fault.map_or(Ok(undone), Err)
 }
 
-/// Whether the ledger's owner is gone. One without its first line is judged by
-/// its name, which begins with the owner's number.
+/// Whether the ledger's owner is gone: it holds the ledger no more, nor has any process its number.
+/// One without its first line is judged by its name, which begins with the owner's number.
 fn is_stale(path: &Path) -> bool {
+    if file::is_held(path) {
+        return false;
+    }
     match file::read(path) {
         Ok(contents) => match contents.owner {
             Some(owner) => !owner.alive(),

@@ -65,7 +65,9 @@ fn numbered(flag: &str) -> Result<(), Fault> {
 fn of_process(pid: u32, ports: &[u16]) -> Result<Service, Fault> {
     numbered("--pid")?;
     let identity = Identity::of(pid).ok_or_else(|| {
-        Fault::usage(format!("there is no process {pid}")).at("--pid").remedy("pidof NAME tells a program's")
+        Fault::usage(format!("there is no process {pid}"))
+            .at("--pid")
+            .remedy("pidof -s NAME tells a program's")
     })?;
     let own = own_listeners(pid).map_err(|e| not_to_be_seen(pid, &e).at("--pid"))?;
     if own.is_empty() {
@@ -195,7 +197,9 @@ fn namespace(pid: u32) -> Result<u32, Fault> {
 }
 
 fn served(pid: u32) -> Served {
-    Served { pid, name: name(pid).unwrap_or_else(|| "?".into()) }
+    // A program may call itself what a terminal would obey.
+    let shown = |name: String| name.replace(char::is_control, "?");
+    Served { pid, name: name(pid).map_or_else(|| "?".into(), shown) }
 }
 
 fn not_to_be_seen(pid: u32, error: &io::Error) -> Fault {

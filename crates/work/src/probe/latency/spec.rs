@@ -136,7 +136,8 @@ const ONE_PACKET: u64 = 1400;
 fn stages_possible(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
     let wrong = |why: String, remedy: &str| Err(parameter("stages", why).remedy(remedy));
     if !matches!(transport, Transport::Tcp | Transport::Udp) {
-        let why = format!("no packets are sent over `{}`", transport.name());
+        let why =
+            format!("messages are followed over TCP and UDP sockets only, not over `{}`", transport.name());
         return wrong(why, "take transport = \"tcp\" or \"udp\", or leave `stages` out");
     }
     if let Some(size) = sizes.iter().find(|size| size.0 > ONE_PACKET) {

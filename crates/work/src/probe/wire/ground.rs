@@ -70,6 +70,11 @@ impl Ground {
 
 /// A new network namespace, which the calling thread enters.
 fn fresh() -> Result<File, Fault> {
+    if !namespace::is_root() {
+        return Err(
+            Fault::environment("a wire between two network namespaces takes root").remedy("run as root")
+        );
+    }
     namespace::enter(Kinds::NET)?;
     let path = "/proc/thread-self/ns/net";
     File::open(path).map_err(|e| Fault::environment(e.to_string()).at(path))

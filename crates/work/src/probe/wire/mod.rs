@@ -40,6 +40,7 @@ use crosstalk_core::scene::Prepared;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::huge;
 use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
+use crosstalk_host::process::fresh_mark;
 
 use cards::Cards;
 pub use end::serve;
@@ -92,13 +93,14 @@ enum Between {
 
 impl Between {
     fn make(spec: &Spec) -> Result<Self, Fault> {
-        let name = || format!("crosstalk-{}", std::process::id());
+        // Others in this network's namespace may see the same number, or guess it.
+        let name = || fresh_mark().map(|mark| format!("crosstalk-{mark}"));
         Ok(match spec.transport {
             Transport::Shared => {
                 let memory = memory().map_err(|e| Fault::environment(format!("no memory to share: {e}")))?;
                 Between::Memory(memory)
             }
-            Transport::DpdkMemif => Between::Name(name()),
+            Transport::DpdkMemif => Between::Name(name()?),
             Transport::DpdkPci => {
                 let devices = spec.devices.as_ref().ok_or_else(|| Fault::usage("which cards?"))?;
                 Between::Cards(Cards::take(devices)?)
@@ -109,7 +111,7 @@ impl Between {
                 let devices = devices.ok_or_else(|| {
                     Fault::environment("no port of an RDMA device is active").remedy(rdma::REMEDY)
                 })?;
-                Between::Devices(devices, name())
+                Between::Devices(devices, name()?)
             }
             _ => Between::Wire(Ground::new()?),
         })

@@ -101,6 +101,7 @@ fn labelled(spec: &Spec, reading: Reading) -> Reading {
         .label("transport", spec.transport.name())
         .label("size", spec.size.0)
         .label("mode", spec.mode.name())
+        .label("ends", spec.ends.name())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,9 @@ const START: Duration = Duration::from_secs(30);
 
 /// How long an end that has told what it found may take to give its devices back.
 const END: Duration = Duration::from_secs(2);
+
+/// And one that has closed what it tells with, until its end is known.
+const DYING: Duration = Duration::from_millis(500);
 
 /// The verb under which this program has an end.
 pub const VERB: &str = "end";
@@ -117,27 +120,37 @@ impl<'a> Process<'a> {
         {
             return fault;
         }
-        let ended = self.child.try_wait();
+        let signal = self.ended_within(DYING).and_then(|status| status.signal());
         let _ = self.child.kill();
         let mut said = String::new();
         if let Some(stderr) = self.child.stderr.take() {
             // It has ended, and what it wrote is there.
             let _ = stderr.take(1 << 16).read_to_string(&mut said);
         }
-        let why = why(&said);
-        Fault::attempt(match ended.ok().flatten().and_then(|status| status.signal()) {
-            Some(signal) => format!("an end of the wire ended early, by signal {signal}; its last words: {why}"),
-            None => format!("an end of the wire ended early: {why}"),
+        Fault::attempt(match (why(&said), signal) {
+            (_, Some(signal)) => format!("an end of the wire ended early, by signal {signal}"),
+            (Some(why), None) => format!("an end of the wire ended early: {why}"),
+            (None, None) => "an end of the wire ended early, and does not say why".to_string(),
         })
+    }
+
+    /// How it ended, if it does within the time.
+    fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + time;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(2)),
+                ended => return ended.ok().flatten(),
+            }
+        }
     }
 }
 
 impl Drop for Process<'_> {
     fn drop(&mut self) {
         self.orders = None;
-        let until = Instant::now() + END;
-        while self.done && matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
-            thread::sleep(Duration::from_millis(2));
+        if self.done {
+            self.ended_within(END);
         }
         // It may have ended by itself.
         let _ = self.child.kill();
@@ -146,14 +159,14 @@ impl Drop for Process<'_> {
 }
 
 /// What an end said last: of this program a fault with its remedy, of one in C a line.
-fn why(said: &str) -> String {
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+fn why(said: &str) -> Option<String> {
+    // DPDK complains of what it can do without, too.
+    let noise = |line: &str| line.is_empty() || line.starts_with("EAL: ");
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !noise(line)).collect();
     let own = lines.iter().rposition(|line| line.starts_with("crosstalk: "));
     let last = &lines[own.unwrap_or(lines.len().saturating_sub(1))..];
-    match last.join("; ") {
-        said if said.is_empty() => "it does not say why".into(),
-        said => said.trim_start_matches("crosstalk: ").to_string(),
-    }
+    let said = last.join("; ");
+    (!said.is_empty()).then(|| said.trim_start_matches("crosstalk: ").to_string())
 }
 
 /// The program in C, with its words (`ends/end.h` in `comm`).
@@ -191,8 +204,8 @@ mod tests {
     #[test]
     fn a_fault_is_told_with_its_remedy_and_a_line_as_it_is() {
         let fault = "crosstalk: cannot enter it: not permitted\n  try: run as root\n";
-        assert_eq!(why(fault), "cannot enter it: not permitted; try: run as root");
-        assert_eq!(why("EAL: noise\nport 0 has no link\n\n"), "port 0 has no link");
-        assert_eq!(why("\n"), "it does not say why");
+        assert_eq!(why(fault).as_deref(), Some("cannot enter it: not permitted; try: run as root"));
+        assert_eq!(why("port 0 has no link\nEAL: noise\n\n").as_deref(), Some("port 0 has no link"));
+        assert_eq!(why("EAL: noise\n"), None);
     }
 }

@@ -166,6 +166,16 @@ pub enum Ends {
     TwoProcesses,
 }
 
+impl Ends {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ends::OneThread => "one-thread",
+            Ends::TwoProcesses => "two-processes",
+        }
+    }
+}
+
 /// What is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
@@ -275,7 +285,8 @@ fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>,
     };
     let given: Vec<&str> =
         told.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
-    let fault = |why: &str| Err(parameter("devices", format!("{why}, found {told:?}")));
+    let found = if given.is_empty() { "none".to_string() } else { format!("{told:?}") };
+    let fault = |why: &str| Err(parameter("devices", format!("{why}, found {found}")));
     match (transport, given.as_slice()) {
         (Transport::DpdkPci, [first, second]) if first != second => {
             Ok(Some([first.to_string(), second.to_string()]))
