@@ -15,9 +15,10 @@
  *
  * An end says "ready" on a line once what is sent to it waits. At the end it writes a line,
  * "times N came C lost L cost NANOSECONDS", and N times of one way in nanoseconds, four bytes
- * each: of every one of the C messages that came, or of every so manyth where MOST are fewer. One that floods or counts writes a line, "frames N rate PER_SECOND". One that
- * answers goes on until it is killed; all others end once standard input does. What goes wrong is a line on standard error and
- * exit code 4.
+ * each: of every one of the C messages that came, or of every so manyth where MOST are fewer.
+ * One that floods or counts writes a line, "frames N rate PER_SECOND". One that answers goes
+ * on until it is killed; all others end once standard input does. What goes wrong is a line on
+ * standard error and exit code 4.
  *
  * A frame holds an Ethernet header, the number of the message (4 bytes), and in an
  * answer the tick at which it arrived and the one at which it was sent back (8 each).

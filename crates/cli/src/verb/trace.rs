@@ -140,3 +140,24 @@ fn write(file: &Path, content: &str) -> Result<(), Fault> {
 fn unwritable(file: &Path, e: &std::io::Error) -> Fault {
     Fault::environment(format!("cannot write it: {e}")).at(file.display().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_is_tried_without_a_trace() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [new, old, link] = ["new", "old", "link"].map(|name| folder.path().join(name));
+        fs::write(&old, "kept").expect("writes");
+        symlink("target", &link).expect("links");
+        for file in [&new, &old, &link] {
+            assert_eq!(writable(file), Ok(()));
+        }
+        assert!(!new.exists() && !folder.path().join("target").exists());
+        assert_eq!(fs::read_to_string(&old).expect("reads"), "kept");
+        assert_eq!(fs::read_link(&link).expect("is still a link"), Path::new("target"));
+        assert!(writable(folder.path()).is_err() && writable(&folder.path().join("no/file")).is_err());
+    }
+}
