@@ -111,6 +111,40 @@ fn dpdk_takes_the_wire_by_each_driver() {
 }
 
 #[test]
+fn an_end_whose_other_end_is_gone_does_not_send_for_ever() {
+    if !has_dpdk() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    // A size by which its ends are told from those of other tests.
+    let size = "777";
+    let args = ["probe", "wire", "--set", "transport=dpdk-memif", "--set", "duration=5 s", "--set"];
+    let mut probe = command(dir.path(), &args);
+    let child = probe.arg(format!("size={size}")).spawn().expect("starts");
+    let ends = |role: &str| {
+        let found = Command::new("pgrep").args(["-f", &format!("{role} {size} ")]).output().expect("pgrep");
+        String::from_utf8_lossy(&found.stdout)
+            .lines()
+            .filter_map(|pid| pid.parse().ok())
+            .collect::<Vec<u32>>()
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while ends("asks").is_empty() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // They have met by then, and messages are on their way.
+    std::thread::sleep(Duration::from_millis(1500));
+    let answering = ends("answers");
+    assert_eq!(answering.len(), 1, "{answering:?}");
+    let killed = Instant::now();
+    kill("-KILL", answering[0]);
+    let output = child.wait_with_output().expect("ends");
+    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("an end of the wire"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_stream_has_a_rate() {
     if !is_root() {
         return;
