@@ -141,8 +141,24 @@ pub trait Condition: Send + Sync {
     fn name(&self) -> &'static str;
     /// What it needs of the machine.
     fn needs(&self) -> Vec<Need>;
-    /// Makes it hold; dropping what is returned undoes it.
-    fn apply(&self, value: &Value) -> Result<Box<dyn Send>, Fault>;
+    /// Checks a value, for a scene in which some work is `lasting`, or none.
+    fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault>;
+    /// Makes it hold. `external` tells the processes of the agents whose work lasts, as this machine
+    /// numbers them, which fails where they are not seen here: they have started nothing yet, and
+    /// what they start inherits what they have.
+    fn apply(
+        &self,
+        value: &Value,
+        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn Holding>, Fault>;
+}
+
+/// A condition that holds. Dropping it undoes it.
+pub trait Holding: Send {
+    /// Fails where it has not held all the time.
+    fn held(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// Something that watches an attempt.

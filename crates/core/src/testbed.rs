@@ -14,6 +14,8 @@ pub struct Duplex {
     pub reader: Box<dyn Read + Send>,
     /// What it is told.
     pub writer: Box<dyn Write + Send>,
+    /// The agent's process, as this machine numbers it; `None` where it cannot be told.
+    pub process: Option<u32>,
 }
 
 /// How the links between nodes are to behave in real time.

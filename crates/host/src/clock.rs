@@ -32,7 +32,8 @@ pub fn thread_schedstat() -> Option<SchedStat> {
     parse_schedstat(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-fn parse_schedstat(text: &str) -> Option<SchedStat> {
+/// Reads the text of a task's `schedstat`; `None` where that is something else.
+pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
     let mut fields = text.split_ascii_whitespace().map(|f| f.parse().ok());
     Some(SchedStat { run_ns: fields.next()??, delay_ns: fields.next()??, slices: fields.next()?? })
 }

@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program that understands the hidden verbs `agent`, `end`, `hold` and `reap`.
+/// A program that understands the hidden verbs: `agent`, `end`, `hold`, `reap` and those that the
+/// ledger is told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.

@@ -3,7 +3,7 @@
 
 use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,6 +27,8 @@ enum Line {
     },
     /// It has been undone.
     Close { number: u64 },
+    /// It could not be undone in time, which is tried again.
+    Resisted { number: u64 },
 }
 
 /// A name for a new ledger of the running process, and who that is.
@@ -101,8 +103,10 @@ pub(super) struct Contents {
     /// Whose it is; `None` if the first line did not reach the disk, in which
     /// case nothing was changed either.
     pub(super) owner: Option<Identity>,
-    /// Changes not undone, the last first.
-    pub(super) open: Vec<Change>,
+    /// Changes not undone, with their numbers, the last first.
+    pub(super) open: Vec<(u64, Change)>,
+    /// Those of them that have resisted before.
+    pub(super) resisted: BTreeSet<u64>,
 }
 
 /// Reads a ledger, its writer dead or alive. A last line cut short by the end
@@ -113,15 +117,29 @@ pub(super) fn read(path: &Path) -> std::io::Result<Contents> {
 
 fn parse(text: &str) -> Contents {
     let mut owner = None;
-    let mut open = BTreeMap::new();
+    let (mut open, mut resisted) = (BTreeMap::new(), BTreeSet::new());
     for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
         match line {
             Line::Owner { process } => owner = Some(process),
             Line::Open { number, change } => drop(open.insert(number, change)),
             Line::Close { number } => drop(open.remove(&number)),
+            Line::Resisted { number } => drop(resisted.insert(number)),
         }
     }
-    Contents { owner, open: open.into_values().rev().collect() }
+    Contents { owner, open: open.into_iter().rev().collect(), resisted }
+}
+
+/// Crosses out what was undone of the ledger at `path`, whose owner is gone, and notes what has resisted.
+pub(super) fn note(path: &Path, undone: &[u64], resisted: &[u64]) -> Result<(), Fault> {
+    if undone.is_empty() && resisted.is_empty() {
+        return Ok(());
+    }
+    let file = OpenOptions::new().append(true).open(path).map_err(|e| unwritable(path, e))?;
+    let mut ledger = File { path: path.into(), file, next: 0 };
+    // Its last line may be cut short.
+    ledger.file.write_all(b"\n").map_err(|e| unwritable(path, e))?;
+    undone.iter().try_for_each(|number| ledger.close(*number))?;
+    resisted.iter().try_for_each(|number| ledger.write(&Line::Resisted { number: *number }))
 }
 
 #[cfg(test)]
@@ -143,7 +161,10 @@ mod tests {
         ledger.close(first).expect("writes");
         let contents = read(&path).expect("reads");
         assert_eq!(contents.owner, Some(owner));
-        assert_eq!(contents.open, [change("c"), change("b")]);
+        assert_eq!(contents.open, [(2, change("c")), (1, change("b"))]);
+        note(&path, &[2], &[1]).expect("writes");
+        let contents = read(&path).expect("reads");
+        assert_eq!((contents.open, contents.resisted), (vec![(1, change("b"))], BTreeSet::from([1])));
     }
 
     #[test]
@@ -159,7 +180,7 @@ mod tests {
     #[test]
     fn a_line_cut_short_is_a_change_not_made() {
         let whole = r#"{"line":"open","number":0,"change":"processes","mark":"a","what":"a test"}"#;
-        assert_eq!(parse(whole).open, [change("a")]);
+        assert_eq!(parse(whole).open, [(0, change("a"))]);
         assert!(parse(&whole[..40]).open.is_empty());
     }
 }

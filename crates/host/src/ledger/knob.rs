@@ -37,6 +37,14 @@ impl Knob {
         })
     }
 
+    /// Crosses it out, where it was never set.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn unused(self) -> Result<(), Fault> {
+        self.entry.done()
+    }
+
     /// Puts back what it said.
     ///
     /// # Errors
@@ -55,8 +63,14 @@ pub(super) fn read(path: &Path) -> Result<String, Fault> {
 
 /// Puts back what it said. A file that is gone, as its group or device is, says nothing more.
 pub(super) fn restore(path: &Path, was: &str) -> Result<(), Fault> {
+    if let Some(group) = served(path) {
+        // It stays written down, and goes when the next ledger is opened.
+        return Err(Fault::environment(format!("{was:?} would take it from {}", group.display()))
+            .at(path.display().to_string())
+            .remedy("wait until what runs in that group has ended, then: crosstalk clean"));
+    }
     match write(path, was) {
-        Err(e) if is_gone(&e) => Ok(()),
+        Err(e) if is_gone(&e) || is_taken_over(path, &e) => Ok(()),
         Err(e) => Err(Fault::environment(format!("cannot put back {was:?}: {e}"))
             .at(path.display().to_string())
             .remedy(format!("echo '{was}' > {}", path.display()))),
@@ -66,6 +80,22 @@ pub(super) fn restore(path: &Path, was: &str) -> Result<(), Fault> {
 
 fn is_gone(e: &io::Error) -> bool {
     e.kind() == io::ErrorKind::NotFound || e.raw_os_error() == Some(libc::ENODEV)
+}
+
+/// A controller that others have come to use below meanwhile stays: it is theirs by now.
+fn is_taken_over(path: &Path, e: &io::Error) -> bool {
+    path.ends_with("cgroup.subtree_control") && e.raw_os_error() == Some(libc::EBUSY)
+}
+
+/// What names of control groups of ours begin with.
+const OURS: &str = "crosstalk-";
+
+/// A group of ours, another owner's perhaps, that a controller is enabled for by this file: the
+/// kernel would take it away under the group, with all that is set there.
+fn served(path: &Path) -> Option<PathBuf> {
+    let above = path.parent().filter(|_| path.ends_with("cgroup.subtree_control"))?;
+    let mut groups = fs::read_dir(above).ok()?.flatten().map(|entry| entry.path());
+    groups.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OURS)))
 }
 
 /// Into a file that is there, in one write, as the kernel wants it; an empty value is a line.
@@ -86,6 +116,20 @@ mod tests {
         assert_eq!(read(&path), Ok("100".to_string()));
         restore(&path, "100").expect("is there");
         assert!(fs::read_to_string(&path).expect("reads").starts_with("100"));
+    }
+
+    #[test]
+    fn a_controller_is_left_to_groups_of_ours_that_stand_there() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (path, group) = (folder.path().join("cgroup.subtree_control"), folder.path().join("crosstalk-x"));
+        fs::write(&path, "+cpu").expect("writes");
+        fs::create_dir(&group).expect("makes");
+        let fault = restore(&path, "-cpu").expect_err("it has one");
+        assert!(fault.message.contains("crosstalk-x") && fault.remedy.is_some(), "{fault}");
+        assert_eq!(read(&path), Ok("+cpu".to_string()));
+        fs::remove_dir(&group).expect("goes");
+        restore(&path, "-cpu").expect("nobody has it");
+        assert_eq!(read(&path), Ok("-cpu".to_string()));
     }
 
     #[test]

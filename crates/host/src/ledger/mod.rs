@@ -10,12 +10,15 @@
 //! The best change is one that does not last: namespaces here are held by
 //! processes alone. Processes are found by a mark in their environment, which their
 //! descendants inherit: it can be written down before the process exists, and no reused
-//! process number carries it. Knobs and drivers are put back to what they were.
+//! process number carries it. Knobs and drivers are put back to what they were; control groups
+//! are emptied and go; what another program was asked for, it is asked again by one of ours.
 
 mod driver;
 mod file;
 mod folder;
+mod group;
 mod knob;
+mod program;
 mod reaper;
 mod scratch;
 mod undo;
@@ -40,6 +43,8 @@ use reaper::Reaper;
 
 /// How long undoing one change may take.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// The same for one that has resisted before, while somebody else waits to begin.
+const BRIEFLY: Duration = Duration::from_millis(250);
 
 /// A lasting change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +77,23 @@ pub enum Change {
         /// What it is taken for, for people.
         what: String,
     },
+    /// Control groups of ours, one in each hierarchy.
+    Group {
+        /// Where they are.
+        paths: Vec<PathBuf>,
+        /// Where processes in them go, each from the one at the same place: those were there
+        /// before. Without any, what is in them is ours, too, and is killed.
+        back: Vec<PathBuf>,
+        /// What they are for, for people.
+        what: String,
+    },
+    /// Something that only a program can put back.
+    Program {
+        /// The program, and its arguments.
+        words: Vec<String>,
+        /// What it puts back, for people.
+        what: String,
+    },
     /// A folder of temporary files, with all that is in it.
     Folder {
         /// Where it is.
@@ -86,13 +108,15 @@ impl Change {
     ///
     /// # Errors
     /// When it could not be undone in time.
-    fn undo(&self) -> Result<(), Fault> {
+    fn undo(&self, deadline: Duration) -> Result<(), Fault> {
         match self {
-            Change::Processes { mark, .. } => kill_marked(mark, DEADLINE),
-            Change::Folder { path, .. } => scratch::remove(path, DEADLINE),
+            Change::Processes { mark, .. } => kill_marked(mark, deadline),
+            Change::Folder { path, .. } => scratch::remove(path, deadline),
+            Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
             Change::Knob { path, was, .. } => knob::restore(path, was),
+            Change::Program { words, .. } => program::run(words, deadline),
             Change::Driver { address, was, told, .. } => {
-                driver::give(address, was.as_deref(), told.as_deref(), DEADLINE)
+                driver::give(address, was.as_deref(), told.as_deref(), deadline)
             }
         }
     }
@@ -102,7 +126,9 @@ impl Change {
         match self {
             Change::Processes { what, .. }
             | Change::Folder { what, .. }
+            | Change::Group { what, .. }
             | Change::Knob { what, .. }
+            | Change::Program { what, .. }
             | Change::Driver { what, .. } => what,
         }
     }
@@ -118,6 +144,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Inner {
     file: Mutex<File>,
+    launcher: Launcher,
     // Dropped with the ledger: the reaper then finds it empty and takes it away.
     _reaper: Reaper,
 }
@@ -131,12 +158,14 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_in(&folder);
+        let _ = undo::clean_in(&folder, BRIEFLY);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
         let reaper = Reaper::start(launcher, &path)?;
         let file = File::create(path, owner)?;
-        Ok(Ledger { inner: Arc::new(Inner { file: Mutex::new(file), _reaper: reaper }) })
+        Ok(Ledger {
+            inner: Arc::new(Inner { file: Mutex::new(file), launcher: launcher.clone(), _reaper: reaper }),
+        })
     }
 
     /// Writes down that processes are about to be started. Start them with
@@ -169,6 +198,44 @@ impl Ledger {
         Ok(Knob { path: path.into(), was, entry })
     }
 
+    /// Takes a knob that is put back by saying `back`, not what it says now: the file takes words
+    /// that change it, as `cgroup.subtree_control` does.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written.
+    pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Result<Knob, Fault> {
+        let entry = self.enter(Change::Knob { path: path.into(), was: back.into(), what: what.into() })?;
+        Ok(Knob { path: path.into(), was: back.into(), entry })
+    }
+
+    /// Makes control groups, one in each hierarchy, at paths that nobody else has: their names
+    /// carry a fresh mark. When the entry is dropped, all that is in them is killed and they go.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or the kernel refuses; none is made then.
+    pub fn group(&self, paths: &[PathBuf], what: &str) -> Result<Entry, Fault> {
+        self.groups(paths, &[], what)
+    }
+
+    /// The same for processes that are there already: when the entry is dropped, those in each of
+    /// `paths` go to that of `back` at the same place.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or the kernel refuses; none is made then.
+    pub fn guests(&self, paths: &[PathBuf], back: &[PathBuf], what: &str) -> Result<Entry, Fault> {
+        self.groups(paths, back, what)
+    }
+
+    fn groups(&self, paths: &[PathBuf], back: &[PathBuf], what: &str) -> Result<Entry, Fault> {
+        if let Some(taken) = paths.iter().find(|path| path.exists()) {
+            return Err(Fault::usage("there is a control group of that name").at(taken.display().to_string()));
+        }
+        let (paths, back) = (paths.to_vec(), back.to_vec());
+        let entry = self.enter(Change::Group { paths: paths.clone(), back, what: what.into() })?;
+        group::make(&paths)?;
+        Ok(entry)
+    }
+
     /// Gives the PCI device at `address` to `driver`, until the entry is dropped.
     ///
     /// # Errors
@@ -179,6 +246,19 @@ impl Ledger {
         let entry = self.enter(change)?;
         driver::give(address, Some(driver), Some(driver), DEADLINE)?;
         Ok(entry)
+    }
+
+    /// Writes down that something is about to be asked of another program, which the hidden verb
+    /// `verb` of this one puts back, with these words. It must also do where nothing came of it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written: then nothing may be asked.
+    pub fn program(&self, verb: &str, words: &[String], what: &str) -> Result<Entry, Fault> {
+        let command = self.inner.launcher.command(verb);
+        let launched = std::iter::once(command.get_program()).chain(command.get_args());
+        let launched = launched.map(|word| word.to_string_lossy().into_owned());
+        let words = launched.chain(words.iter().cloned()).collect();
+        self.enter(Change::Program { words, what: what.into() })
     }
 
     fn enter(&self, change: Change) -> Result<Entry, Fault> {
@@ -217,9 +297,18 @@ impl Entry {
         self.close()
     }
 
+    /// Crosses the change out, which whoever made it has undone.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written; it is then undone again, at the end.
+    pub fn done(mut self) -> Result<(), Fault> {
+        self.open = false;
+        self.ledger.file().close(self.number)
+    }
+
     fn close(&mut self) -> Result<(), Fault> {
         if std::mem::take(&mut self.open) {
-            self.change.undo()?;
+            self.change.undo(DEADLINE)?;
             self.ledger.file().close(self.number)?;
         }
         Ok(())

@@ -2,12 +2,17 @@
 
 mod children;
 mod identity;
+mod lowered;
 mod mark;
 mod own;
+mod place;
 mod wait;
 
 pub use children::{Fork, child_events, die_with_parent, fork, kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
+pub use lowered::{Lower, Lowered};
 pub use mark::{MARK, fresh_mark, kill_marked, marked};
 pub use own::{ignore_signals, leave_session, rename};
+pub(crate) use place::kill_now;
+pub use place::{in_foreground, place, send};
 pub use wait::wait_readable;

@@ -1,0 +1,75 @@
+//! Processes that begin in a control group, so that nothing of theirs is ever counted elsewhere,
+//! and signals to one process.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Has the process that `command` starts go into groups before it executes its program: `groups`
+/// are their `cgroup.procs`, open for writing. Memory charges do not follow a process that is moved
+/// later (`Documentation/admin-guide/cgroup-v2.rst`, "Memory Ownership").
+pub fn place(command: &mut Command, groups: Vec<File>) -> &mut Command {
+    // SAFETY: between fork and exec only write(2) is called, which is safe after a fork of a process
+    // with threads; nothing is allocated, and no lock is taken.
+    unsafe {
+        command.pre_exec(move || {
+            // 0: the process that writes.
+            groups.iter().try_for_each(|mut group| group.write_all(b"0"))
+        })
+    }
+}
+
+/// Sends a signal to a process. One that has ended takes none.
+pub fn send(pid: u32, signal: i32) {
+    let Ok(pid) = i32::try_from(pid) else { return };
+    if pid > 0 {
+        // SAFETY: kill takes two integers. A positive number is one process.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+/// Kills a process.
+pub(crate) fn kill_now(pid: u32) {
+    send(pid, libc::SIGKILL);
+}
+
+/// Whether the terminal's keys reach this process: it stands in the group that its terminal has in
+/// the foreground. All programs in that group get Ctrl-C at once.
+pub fn in_foreground() -> bool {
+    let Ok(terminal) = File::open("/dev/tty") else { return false };
+    // SAFETY: takes an open descriptor, and nothing, and returns a number.
+    let (front, own) = unsafe { (libc::tcgetpgrp(terminal.as_raw_fd()), libc::getpgrp()) };
+    front == own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn it_is_written_into_its_groups_before_it_runs() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("cgroup.procs");
+        let file = File::create(&path).expect("makes");
+        let told = place(Command::new("cat").arg(&path), vec![file]).output().expect("cat starts");
+        assert_eq!(told.stdout, b"0");
+    }
+
+    #[test]
+    fn a_group_that_takes_nobody_is_an_error() {
+        let read_only = File::open("/dev/null").expect("is there");
+        assert!(place(&mut Command::new("true"), vec![read_only]).spawn().is_err());
+    }
+
+    #[test]
+    fn a_signal_reaches_its_process_and_no_group() {
+        let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
+        send(child.id(), libc::SIGTERM);
+        assert_eq!(child.wait().expect("was ours").signal(), Some(libc::SIGTERM));
+        // To kill(2), 0 would be all of our own process group.
+        send(0, libc::SIGKILL);
+    }
+}
