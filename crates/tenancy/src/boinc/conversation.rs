@@ -1,0 +1,205 @@
+//! One request and its reply. A request is `<boinc_gui_rpc_request>`, an operation,
+//! the closing tag and a byte 0x03; the reply comes likewise, one at a time. A reply
+//! that is too long, too late, or no reply ends the conversation: what would follow
+//! could be its rest.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+
+use super::dialect::{Element, first};
+
+/// What ends a request and a reply.
+const END: u8 = 3;
+
+/// The longest reply that is taken, in bytes. That of `get_state` with a thousand
+/// tasks is about 1 MB.
+pub const LONGEST: usize = 32 << 20;
+
+/// How long a reply may take, from the request's first byte to its own last: the
+/// client answers once a second where it is busy, and copies files meanwhile.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A connection on which nothing is under way.
+#[derive(Debug)]
+pub struct Conversation {
+    stream: TcpStream,
+    address: SocketAddr,
+    deadline: Duration,
+    over: Option<Instant>,
+    longest: usize,
+}
+
+impl Conversation {
+    /// Connects, within the deadline.
+    pub fn open(address: SocketAddr, deadline: Duration, longest: usize) -> Result<Self, Fault> {
+        let stream = TcpStream::connect_timeout(&address, deadline).map_err(|e| {
+            fault(address, format!("no BOINC client answers: {e}"))
+                .remedy("start it (`boinc`, or `systemctl start boinc-client`), and check its port")
+        })?;
+        stream.set_nodelay(true).map_err(|e| fault(address, e.to_string()))?;
+        Ok(Conversation { stream, address, deadline, over: None, longest })
+    }
+
+    /// Has it be over at this moment, whatever the deadline allows each reply.
+    pub fn until(self, over: Option<Instant>) -> Self {
+        Conversation { over, ..self }
+    }
+
+    /// Asks; what is in `<boinc_gui_rpc_reply>`. After a fault this conversation is over.
+    pub fn ask(&mut self, operation: &str) -> Result<String, Fault> {
+        let until = Instant::now() + self.deadline;
+        let until = self.over.map_or(until, |over| over.min(until));
+        let request = format!("<boinc_gui_rpc_request>\n{operation}\n</boinc_gui_rpc_request>\n\u{3}");
+        let left = self.left(until)?;
+        let mut stream = &self.stream;
+        stream
+            .set_write_timeout(Some(left))
+            .and_then(|()| stream.write_all(request.as_bytes()))
+            .map_err(|e| self.lost(&e))?;
+        let reply = self.reply(until)?;
+        let reply = String::from_utf8_lossy(&reply);
+        let Some(Element { body, .. }) = first(&reply, "boinc_gui_rpc_reply") else {
+            return Err(self
+                .fault("what answers is no BOINC client, or its reply is cut short".into())
+                .remedy("check the port"));
+        };
+        Ok(body.to_string())
+    }
+
+    /// The bytes of a reply, without its end.
+    fn reply(&mut self, until: Instant) -> Result<Vec<u8>, Fault> {
+        let mut reply = Vec::new();
+        let mut chunk = [0; 16 << 10];
+        loop {
+            let left = self.left(until)?;
+            self.stream.set_read_timeout(Some(left)).map_err(|e| self.lost(&e))?;
+            let read = match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(self.fault("the BOINC client closed the connection".into())),
+                Ok(read) => &chunk[..read],
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(self.lost(&e)),
+            };
+            if let Some(end) = read.iter().position(|byte| *byte == END) {
+                reply.extend_from_slice(&read[..end]);
+                return Ok(reply);
+            }
+            reply.extend_from_slice(read);
+            if reply.len() > self.longest {
+                return Err(self.fault(format!("the reply is longer than {} bytes", self.longest)));
+            }
+        }
+    }
+
+    fn left(&self, until: Instant) -> Result<Duration, Fault> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(self.late()) } else { Ok(left) }
+    }
+
+    fn lost(&self, e: &std::io::Error) -> Fault {
+        match e.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.late(),
+            _ => self.fault(format!("the BOINC client cannot be talked to: {e}")),
+        }
+    }
+
+    fn late(&self) -> Fault {
+        self.fault(format!("the BOINC client did not answer within {} s", self.deadline.as_secs_f64()))
+            .remedy("see what it waits for; a full disk or a stopped process are usual")
+    }
+
+    fn fault(&self, message: String) -> Fault {
+        fault(self.address, message)
+    }
+}
+
+fn fault(address: SocketAddr, message: String) -> Fault {
+    Fault::environment(message).at(address.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::thread;
+
+    /// What a conversation makes of a peer that answers so; `chunks` come with a pause each.
+    fn against(chunks: Vec<Vec<u8>>, pause: Duration, endless: bool) -> Result<String, Fault> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let address = listener.local_addr().expect("has one");
+        let peer = thread::spawn(move || {
+            let mut stream = listener.accept().expect("is asked").0;
+            let mut asked = Vec::new();
+            let mut byte = [0];
+            while asked.last() != Some(&END) && stream.read_exact(&mut byte).is_ok() {
+                asked.push(byte[0]);
+            }
+            loop {
+                for chunk in &chunks {
+                    if stream.write_all(chunk).is_err() {
+                        return asked;
+                    }
+                    thread::sleep(pause);
+                }
+                if !endless {
+                    return asked;
+                }
+            }
+        });
+        let mut conversation = Conversation::open(address, Duration::from_millis(500), 10_000)?;
+        let reply = conversation.ask("<get_state/>");
+        drop(conversation);
+        let asked = peer.join().expect("ends");
+        assert_eq!(asked, b"<boinc_gui_rpc_request>\n<get_state/>\n</boinc_gui_rpc_request>\n\x03");
+        reply
+    }
+
+    const NOW: Duration = Duration::ZERO;
+
+    #[test]
+    fn a_reply_in_pieces_is_one_reply() {
+        let pieces = ["<boinc_gui_rpc_", "reply>\n<a>1</a>", "\n</boinc_gui_rpc_reply>\n", "\u{3}"];
+        let pieces = pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
+        assert_eq!(against(pieces, Duration::from_millis(5), false).as_deref(), Ok("\n<a>1</a>\n"));
+    }
+
+    #[test]
+    fn hostile_replies_are_faults_in_time() {
+        let began = Instant::now();
+        let refused = |chunk: &[u8], pause, endless| {
+            against(vec![chunk.to_vec()], pause, endless).expect_err("refused").message
+        };
+        assert!(refused(&[b'x'; 5000], NOW, true).contains("longer than 10000 bytes"));
+        // Never-ending, but each byte in time.
+        assert!(refused(b"x", Duration::from_millis(50), true).contains("did not answer within 0.5 s"));
+        assert!(refused(b"<html>no</html>\x03", NOW, false).contains("no BOINC client"));
+        assert!(refused(b"<boinc_gui_rpc_reply><a>1</a>\x03", NOW, false).contains("cut short"));
+        assert!(refused(b"<boinc_gui_rpc_reply>", NOW, false).contains("closed the connection"));
+        assert!(refused(b"\xff\xfe\x00\x03", NOW, false).contains("no BOINC client"));
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn one_that_is_over_waits_for_no_reply() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let address = listener.local_addr().expect("has one");
+        let began = Instant::now();
+        let conversation = Conversation::open(address, DEADLINE, LONGEST).expect("listens");
+        let mut conversation = conversation.until(Some(began + Duration::from_millis(100)));
+        let fault = conversation.ask("<get_state/>").expect_err("nobody answers");
+        assert!(fault.message.contains("did not answer"), "{fault}");
+        assert!(began.elapsed() < DEADLINE);
+    }
+
+    #[test]
+    fn nobody_there_is_said_with_the_remedy() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let address = listener.local_addr().expect("has one");
+        drop(listener);
+        let fault = Conversation::open(address, DEADLINE, LONGEST).expect_err("nobody listens");
+        assert_eq!(fault.place, Some(address.to_string()));
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains("boinc-client")), "no remedy");
+    }
+}

@@ -1,0 +1,34 @@
+//! BOINC's own interface to a running client: what it has to do, when it may, and
+//! with how much of the machine.
+//!
+//! Source: the protocol's page (`GuiRpcProtocol` of BOINC's documentation) and the
+//! client 7.20 itself (`client/gui_rpc_server.cpp`, `client/gui_rpc_server_ops.cpp`).
+//!
+//! | file | holds |
+//! |---|---|
+//! | `dialect` | BOINC's markup, read as its own programs read it |
+//! | `conversation` | one request and its reply, limited in size and time |
+//! | `client` | what can be asked of a client |
+//! | `told` | what it answers, parsed |
+//! | `config` | its two files of settings, changed without losing what else is in them |
+//! | `found` | the client of this machine, by its process |
+//! | `led` | the client as a donor, asked for processors and to stand still |
+
+mod client;
+pub mod config;
+mod conversation;
+pub mod dialect;
+mod found;
+mod led;
+#[cfg(test)]
+mod mock;
+mod told;
+
+pub use client::{Client, Mode, PASSWORD, PORT, md5_hex};
+pub use config::Preferences;
+pub use conversation::{DEADLINE, LONGEST};
+pub use found::{Found, NAMES, Way};
+pub(crate) use found::{is_client, is_running};
+pub(crate) use led::NAME;
+pub use led::{Led, give_back};
+pub use told::{Active, Status, Task, TaskState};

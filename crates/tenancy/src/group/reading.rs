@@ -1,0 +1,162 @@
+//! What the kernel's files tell of a group and of the host: pressure, CPU time, memory.
+//!
+//! Sources: `Documentation/accounting/psi.rst`, `Documentation/admin-guide/cgroup-v2.rst`
+//! (cpu.stat, memory.stat), proc_stat(5), proc_meminfo(5).
+
+use std::time::Duration;
+
+/// How long tasks have waited for a resource since the group is there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// While some task waited.
+    pub some: Duration,
+    /// While all waited; of the CPU nobody tells for a whole host.
+    pub full: Duration,
+}
+
+/// Reads a `*.pressure` file; `None` where it is something else.
+pub fn pressure(text: &str) -> Option<Pressure> {
+    let total = |kind: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))?;
+        let total = line.split(' ').find_map(|word| word.strip_prefix("total="))?;
+        total.trim().parse().ok().map(Duration::from_micros)
+    };
+    Some(Pressure { some: total("some")?, full: total("full").unwrap_or_default() })
+}
+
+/// The number behind `key` in a file with a key and a number on each line.
+pub fn keyed(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix([' ', ':']))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// CPU time of a group: v2's `cpu.stat`, or v1's `cpuacct.usage`.
+pub fn cpu_time(text: &str) -> Option<Duration> {
+    match text.trim().parse() {
+        Ok(nanoseconds) => Some(Duration::from_nanos(nanoseconds)),
+        Err(_) => keyed(text, "usage_usec").map(Duration::from_micros),
+    }
+}
+
+/// A group's pages: what it has had to fetch again, and what cannot be taken from it without swap.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// Pages that had been pushed out and were needed again, since the group is there.
+    pub refaults: u64,
+    /// Of these, the ones that had been swapped out; older kernels do not tell them.
+    pub swapped_in: u64,
+    /// Bytes of memory that no file stands behind, all groups below included.
+    pub anonymous: u64,
+}
+
+/// Reads `memory.stat` of v2 or v1, or `/proc/vmstat` (which tells no bytes).
+pub fn pages(text: &str) -> Pages {
+    let sum = |keys: &[&str]| keys.iter().filter_map(|key| keyed(text, key)).fold(0, u64::saturating_add);
+    // v1 tells the group's own numbers, and with `total_` those of all below; v2 only the latter.
+    let total = ["total_workingset_refault_anon", "total_workingset_refault_file"];
+    let plain = ["workingset_refault_anon", "workingset_refault_file"];
+    let below = keyed(text, total[1]).is_some();
+    let anonymous = if below { sum(&["total_rss", "total_shmem"]) } else { sum(&["anon", "shmem"]) };
+    let keys = if below { &total } else { &plain };
+    Pages { refaults: sum(keys), swapped_in: sum(&keys[..1]), anonymous }
+}
+
+/// A number alone in a file; `max`, and what v1 writes in its stead, is `None`.
+pub fn number(text: &str) -> Option<u64> {
+    // v1's "no limit" is the largest multiple of a page below 2^63.
+    text.trim().parse().ok().filter(|number| *number < 1 << 62)
+}
+
+/// Seconds of CPU time of all processors, idle ones not counted, of the text of `/proc/stat`,
+/// which counts in `tick`s.
+pub fn busy_time(stat: &str, tick: Duration) -> Option<Duration> {
+    // user nice system idle iowait irq softirq: guests are in user; steal is nobody's here.
+    ticks_of(&[0, 1, 2, 5, 6], stat, tick)
+}
+
+/// Seconds for which processors of this host had work but were another machine's, of the same text.
+pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
+    ticks_of(&[7], stat, tick)
+}
+
+/// The fields of all processors' line, summed.
+fn ticks_of(places: &[usize], stat: &str, tick: Duration) -> Option<Duration> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let fields: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let ticks = places.iter().try_fold(0_u64, |sum, place| sum.checked_add(*fields.get(*place)?))?;
+    Duration::try_from_secs_f64(tick.as_secs_f64() * ticks as f64).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn pressure_is_read_in_microseconds() {
+        let text = "some avg10=0.04 avg60=0.08 avg300=0.41 total=352425828\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.34 total=159867361\n";
+        let read = pressure(text).expect("reads");
+        assert_eq!(
+            (read.some, read.full),
+            (Duration::from_micros(352_425_828), Duration::from_micros(159_867_361))
+        );
+        assert_eq!(pressure("some avg10=0.00 total=7").map(|p| p.full), Some(Duration::ZERO));
+        assert_eq!(pressure("full avg10=0.00 total=7"), None);
+        assert_eq!(pressure(""), None);
+    }
+
+    #[test]
+    fn cpu_time_is_read_of_both_versions() {
+        let v2 = "usage_usec 94420561159\nuser_usec 86400267054\nsystem_usec 8020294105\n";
+        assert_eq!(cpu_time(v2), Some(Duration::from_micros(94_420_561_159)));
+        assert_eq!(cpu_time("94732173071974\n"), Some(Duration::from_nanos(94_732_173_071_974)));
+        assert_eq!(cpu_time("x"), None);
+    }
+
+    #[test]
+    fn pages_are_read_of_both_versions_and_of_the_host() {
+        let v1 = "rss 5\nshmem 1\nworkingset_refault_file 3\ntotal_rss 50\ntotal_shmem 7\n\
+                  total_workingset_refault_anon 2\ntotal_workingset_refault_file 30\n";
+        assert_eq!(pages(v1), Pages { refaults: 32, swapped_in: 2, anonymous: 57 });
+        let v2 = "anon 11\nfile 5\nshmem 2\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
+        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13 });
+        assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
+    }
+
+    #[test]
+    fn no_limit_is_none() {
+        assert_eq!(number("max\n"), None);
+        assert_eq!(number("9223372036854771712\n"), None);
+        assert_eq!(number("4096\n"), Some(4096));
+    }
+
+    #[test]
+    fn busy_is_all_but_waiting_and_stolen() {
+        let stat = "cpu  10 20 30 1000 500 1 2 900 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(busy_time(stat, Duration::from_millis(10)), Some(Duration::from_millis(630)));
+        assert_eq!(stolen_time(stat, Duration::from_millis(10)), Some(Duration::from_secs(9)));
+        assert_eq!(busy_time("cpu  10 20", Duration::from_millis(10)), None);
+        assert_eq!(
+            stolen_time("cpu  1 2 3 4 5 6 7", Duration::from_millis(10)),
+            None,
+            "kernels before 2.6.11"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}", number_ in any::<u64>()) {
+            for text in [text.clone(), format!("some total={text}\nfull {text}"), format!("cpu  {number_} {number_} 1 2 3 {number_} 4"),
+                         format!("total_rss {number_}\ntotal_shmem {number_}\ntotal_workingset_refault_file {number_}")] {
+                pressure(&text);
+                cpu_time(&text);
+                pages(&text);
+                number(&text);
+                keyed(&text, "some");
+                busy_time(&text, Duration::from_millis(10));
+                stolen_time(&text, Duration::from_millis(10));
+            }
+        }
+    }
+}

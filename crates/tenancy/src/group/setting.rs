@@ -1,0 +1,130 @@
+//! What can be set of a group, and into which file that goes in each version.
+//!
+//! Sources: `Documentation/admin-guide/cgroup-v2.rst`; `cgroup-v1/{cpusets,memory,freezer-subsystem,
+//! blkio-controller}.rst`; `Documentation/scheduler/sched-design-CFS.rst` (cpu.shares),
+//! `Documentation/scheduler/sched-bwc.rst` (quota).
+
+use crosstalk_core::units::Bytes;
+
+/// Microseconds in which a quota is counted.
+const PERIOD: f64 = 100_000.0;
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// Whether the group runs only where no sibling wants to (Linux 5.15).
+    Idle(bool),
+    /// Its share of contended CPU time beside its siblings: 1 to 10,000, 100 where nobody says.
+    Weight(u32),
+    /// Processors' time that it may use at most, in processors.
+    Quota(Option<f64>),
+    /// The processors that it may run on, as the kernel writes them (`0-1,4`).
+    Cores(String),
+    /// Memory that it never goes beyond: what needs more is killed.
+    MemoryMax(Option<Bytes>),
+    /// Memory from which it is slowed down, and its pages are taken (v2).
+    MemoryHigh(Option<Bytes>),
+    /// Its share of a contended device beside its siblings: 1 to 1,000, 100 where nobody says.
+    IoWeight(u32),
+    /// Whether it stands still.
+    Frozen(bool),
+}
+
+/// A file of a group: which controller's (of v1; empty for v2), and its name.
+pub(super) type Place = (&'static str, &'static str);
+
+impl Setting {
+    /// The files that take it, the best first.
+    pub(super) fn places(&self) -> &'static [Place] {
+        match self {
+            Setting::Idle(_) => &[("", "cpu.idle"), ("cpu", "cpu.idle")],
+            Setting::Weight(_) => &[("", "cpu.weight"), ("cpu", "cpu.shares")],
+            Setting::Quota(_) => &[("", "cpu.max"), ("cpu", "cpu.cfs_quota_us")],
+            Setting::Cores(_) => &[("", "cpuset.cpus"), ("cpuset", "cpuset.cpus")],
+            Setting::MemoryMax(_) => &[("", "memory.max"), ("memory", "memory.limit_in_bytes")],
+            Setting::MemoryHigh(_) => &[("", "memory.high")],
+            Setting::IoWeight(_) => &[
+                ("", "io.weight"),
+                ("", "io.bfq.weight"),
+                ("blkio", "blkio.bfq.weight"),
+                ("blkio", "blkio.weight"),
+            ],
+            Setting::Frozen(_) => &[("", "cgroup.freeze"), ("freezer", "freezer.state")],
+        }
+    }
+
+    /// What is written into a file of that name.
+    pub(super) fn text(&self, file: &str) -> String {
+        let or = |bytes: &Option<Bytes>, none: &str| bytes.map_or(none.into(), |bytes| bytes.0.to_string());
+        match self {
+            Setting::Idle(idle) => u8::from(*idle).to_string(),
+            // 1,024 shares are what a weight of 100 is; the kernel takes no less than 2.
+            Setting::Weight(weight) if file == "cpu.shares" => {
+                (u64::from(*weight) * 1024 / 100).max(2).to_string()
+            }
+            Setting::Weight(weight) => (*weight).clamp(1, 10_000).to_string(),
+            Setting::Quota(quota) => {
+                // No less than a millisecond (sched-bwc.rst).
+                let quota = quota.map(|cores| (cores * PERIOD).max(1000.0).round());
+                match (file, quota) {
+                    ("cpu.max", Some(quota)) => format!("{quota} {PERIOD}"),
+                    ("cpu.max", None) => format!("max {PERIOD}"),
+                    (_, Some(quota)) => quota.to_string(),
+                    (_, None) => "-1".into(),
+                }
+            }
+            Setting::Cores(cores) => cores.clone(),
+            Setting::MemoryMax(bytes) if file == "memory.limit_in_bytes" => or(bytes, "-1"),
+            Setting::MemoryMax(bytes) | Setting::MemoryHigh(bytes) => or(bytes, "max"),
+            // v1's least is 10.
+            Setting::IoWeight(weight) if file == "blkio.weight" => (*weight).clamp(10, 1000).to_string(),
+            Setting::IoWeight(weight) => (*weight).clamp(1, 1000).to_string(),
+            Setting::Frozen(true) if file == "freezer.state" => "FROZEN".into(),
+            Setting::Frozen(false) if file == "freezer.state" => "THAWED".into(),
+            Setting::Frozen(frozen) => u8::from(*frozen).to_string(),
+        }
+    }
+
+    /// What it is, for people.
+    pub(super) fn what(&self) -> &'static str {
+        match self {
+            Setting::Idle(_) => "the idle class",
+            Setting::Weight(_) => "a CPU weight",
+            Setting::Quota(_) => "a CPU quota",
+            Setting::Cores(_) => "a choice of processors",
+            Setting::MemoryMax(_) => "a memory limit",
+            Setting::MemoryHigh(_) => "a soft memory limit",
+            Setting::IoWeight(_) => "an I/O weight",
+            Setting::Frozen(_) => "freezing",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_has_its_words() {
+        let cases = [
+            (Setting::Weight(1), "cpu.weight", "1"),
+            (Setting::Weight(1), "cpu.shares", "10"),
+            (Setting::Weight(100), "cpu.shares", "1024"),
+            (Setting::Quota(Some(1.5)), "cpu.max", "150000 100000"),
+            (Setting::Quota(None), "cpu.max", "max 100000"),
+            (Setting::Quota(Some(0.0001)), "cpu.cfs_quota_us", "1000"),
+            (Setting::Quota(None), "cpu.cfs_quota_us", "-1"),
+            (Setting::MemoryMax(Some(Bytes(7))), "memory.max", "7"),
+            (Setting::MemoryMax(None), "memory.max", "max"),
+            (Setting::MemoryMax(None), "memory.limit_in_bytes", "-1"),
+            (Setting::IoWeight(1), "blkio.weight", "10"),
+            (Setting::Frozen(true), "freezer.state", "FROZEN"),
+            (Setting::Frozen(true), "cgroup.freeze", "1"),
+            (Setting::Idle(true), "cpu.idle", "1"),
+        ];
+        for (setting, file, text) in cases {
+            assert_eq!(setting.text(file), text, "{setting:?} in {file}");
+            assert!(setting.places().iter().any(|(_, name)| *name == file), "{setting:?} goes into {file}");
+        }
+    }
+}

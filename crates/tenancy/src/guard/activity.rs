@@ -1,0 +1,152 @@
+//! Whether own work is at work, and whether it leaves any room: from CPU time, which the kernel
+//! counts in ticks of some milliseconds, so that short looks are coarse.
+
+use std::time::Duration;
+
+use super::sense::Sense;
+
+/// Processors from which own work counts as at work, where nobody says.
+pub const BUSY: f64 = 0.05;
+/// It is over when less than this share of that has been used for so long.
+const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
+/// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
+/// single look is coarse.
+const SMOOTH: f64 = 0.25;
+/// Share of the host that is too little to be worth running external work in, and that is enough
+/// again; and what is enough in a single look.
+const TOO_LITTLE: f64 = 0.03;
+const ENOUGH: f64 = 0.06;
+const PLENTY: f64 = 0.15;
+/// How long there must be too little.
+const FULL_FOR: Duration = Duration::from_millis(100);
+
+/// What own work does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Activity {
+    threshold: f64,
+    busy: bool,
+    /// When own work last did more than next to nothing.
+    last: Duration,
+    /// Averages: what own work leaves, in processors.
+    room: f64,
+    full: bool,
+    /// Since when there has been too little room.
+    tight: Option<Duration>,
+}
+
+impl Activity {
+    /// Nothing has been seen yet: own work counts as at work from `threshold` processors.
+    pub fn new(threshold: f64, cores: usize) -> Self {
+        Activity {
+            threshold,
+            busy: false,
+            last: Duration::ZERO,
+            room: cores as f64,
+            full: false,
+            tight: None,
+        }
+    }
+
+    /// Takes a look in.
+    pub fn see(&mut self, now: Duration, sense: &Sense) {
+        if sense.own_cpu >= self.threshold && !self.busy {
+            self.busy = true;
+            // What was before it began says nothing.
+            self.room = sense.room();
+        }
+        if sense.own_cpu >= self.threshold * OVER.0 {
+            self.last = now;
+        } else if now.saturating_sub(self.last) >= OVER.1 {
+            self.busy = false;
+        }
+        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        self.room += weight * (sense.room() - self.room);
+        let cores = sense.cores as f64;
+        if !self.busy || self.room > ENOUGH * cores || sense.room() > PLENTY * cores {
+            (self.full, self.tight) = (false, None);
+        } else if self.room < TOO_LITTLE * cores {
+            let since = *self.tight.get_or_insert(now);
+            self.full |= now.saturating_sub(since) >= FULL_FOR;
+        }
+    }
+
+    /// Whether own work is at work.
+    pub fn busy(&self) -> bool {
+        self.busy
+    }
+
+    /// Processors that own work leaves, on average.
+    pub fn room(&self) -> f64 {
+        self.room
+    }
+
+    /// Whether own work uses all there is, so that external work would only be in its way.
+    pub fn full(&self) -> bool {
+        self.full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LOOK: f64 = 0.025;
+
+    /// Looks at own work that uses so much, for so long.
+    fn watch(activity: &mut Activity, from: f64, seconds: f64, own_cpu: f64) -> f64 {
+        let looks = (seconds / LOOK).round() as usize;
+        for look in 1..=looks {
+            let now = Duration::from_secs_f64(from + look as f64 * LOOK);
+            activity.see(now, &Sense { own_cpu, ..Sense::quiet(2, LOOK) });
+        }
+        from + looks as f64 * LOOK
+    }
+
+    #[test]
+    fn work_is_seen_at_the_first_look_and_its_end_within_a_second() {
+        let mut activity = Activity::new(BUSY, 2);
+        let at = watch(&mut activity, 0.0, LOOK, 0.5);
+        assert!(activity.busy());
+        let at = watch(&mut activity, at, 0.5, 0.0);
+        assert!(activity.busy(), "a short pause is not the end");
+        watch(&mut activity, at, 0.5, 0.0);
+        assert!(!activity.busy());
+    }
+
+    #[test]
+    fn a_full_host_has_no_room_until_own_work_pauses() {
+        let mut activity = Activity::new(BUSY, 2);
+        let at = watch(&mut activity, 0.0, 4.0, 1.99);
+        assert!(activity.full());
+        let at = watch(&mut activity, at, LOOK, 1.5);
+        assert!(!activity.full(), "one look with room is enough");
+        watch(&mut activity, at, 4.0, 1.0);
+        assert!(!activity.full());
+    }
+
+    #[test]
+    fn what_other_machines_take_is_no_room() {
+        let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
+        for look in 1..=100 {
+            let now = Duration::from_secs_f64(f64::from(look) * LOOK);
+            let sense = Sense { own_cpu: 1.6, ..Sense::quiet(2, LOOK) };
+            without.see(now, &sense);
+            with.see(now, &Sense { stolen: 0.4, ..sense });
+        }
+        assert!(!without.full() && with.full());
+    }
+
+    proptest! {
+        #[test]
+        fn quiet_always_ends_everything(looks in prop::collection::vec(0.0_f64..2.0, 0..100)) {
+            let mut activity = Activity::new(BUSY, 2);
+            let mut at = 0.0;
+            for own_cpu in looks {
+                at = watch(&mut activity, at, LOOK, own_cpu);
+            }
+            watch(&mut activity, at, 1.0, 0.0);
+            prop_assert!(!activity.busy() && !activity.full());
+        }
+    }
+}

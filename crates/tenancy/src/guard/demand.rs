@@ -1,0 +1,241 @@
+//! Whether own work would use more processors if external work stood still, although that is in the
+//! idle class: found out by having it stand still for a moment.
+//!
+//! A processor that runs idle-class work is not idle to the kernel: own work that waits on another
+//! one is not pulled over at once (`sched_balance_newidle` in `kernel/sched/fair.c` runs where there
+//! is nothing to run), but at the next balancing, milliseconds later. Own work whose threads sleep and
+//! wake up often, a database's, loses by that. It shows where own work waits for a
+//! processor while external work has one; but it may as well wait for itself. So it is tried:
+//! external work stands still, and own work uses more, or it does not. Own work that begins with half
+//! of the processors is tried at once: if it uses nearly all of them, it has them from the beginning.
+
+use std::time::Duration;
+
+use super::sense::Sense;
+
+/// How long it stands still to see, and how much of that is no part of what is seen.
+const TRIAL: Duration = Duration::from_millis(300);
+const SETTLE: Duration = Duration::from_millis(40);
+/// Over how long what is seen is averaged, in seconds.
+const SMOOTH: f64 = 0.4;
+/// Own work that uses so much more while external work stands still is slowed: less is chance.
+const GAIN: f64 = 0.02;
+/// A share of the host that is so small is left to own work altogether, and when it is no more.
+const LITTLE: f64 = 0.10;
+const ENOUGH: f64 = 0.15;
+/// Own work that uses such a share of the host is tried when it begins.
+const MUCH: f64 = 0.5;
+/// So many trials in a row must say that own work is slowed, where it leaves more than a little.
+const TRIALS: u32 = 2;
+/// The first and the longest time between trials that show nothing.
+const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(32)];
+/// How long a ratio is taken for true.
+const VALID: Duration = Duration::from_secs(20);
+
+/// What is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    /// Nothing, or that it loses nothing.
+    Open,
+    /// It has used so many times as much in so many trials; `until` then.
+    Slowed { ratio: f64, trials: u32, until: Duration },
+    /// It uses all but a little: external work stands still.
+    Tight { room: f64 },
+}
+
+/// A trial: since when, how many processors own work used before, where that is known, and the
+/// processor seconds that it has used in so many seconds of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Trial {
+    began: Duration,
+    before: Option<f64>,
+    used: f64,
+    seconds: f64,
+}
+
+/// What own work uses with external work and without.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Demand {
+    /// Share of its processor time that own work waited while external work had a processor.
+    suspect: f64,
+    /// Processors that it used meanwhile.
+    used: f64,
+    trial: Option<Trial>,
+    /// Own work has been tried since it began.
+    tried: bool,
+    verdict: Verdict,
+    next: Duration,
+    hold: Duration,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Demand {
+            suspect: 0.0,
+            used: 0.0,
+            trial: None,
+            tried: false,
+            verdict: Verdict::Open,
+            next: Duration::ZERO,
+            hold: HOLD[0],
+        }
+    }
+}
+
+impl Demand {
+    /// Takes a look in. `runs` says whether external work ran meanwhile, `tolerated` which share of
+    /// its time own work may wait.
+    pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64) {
+        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        if let Some(trial) = &mut self.trial {
+            if now >= trial.began + SETTLE {
+                trial.used += sense.own_cpu * sense.interval;
+                trial.seconds += sense.interval;
+            }
+            if now >= trial.began + TRIAL {
+                let trial = *trial;
+                self.trial = None;
+                self.judge(now, sense, &trial);
+            }
+            return;
+        }
+        match &mut self.verdict {
+            Verdict::Tight { room } => {
+                *room += weight * (sense.room() - *room);
+                if *room > ENOUGH * sense.cores as f64 {
+                    *self = Demand { next: now + HOLD[0], tried: true, ..Demand::default() };
+                }
+                return;
+            }
+            Verdict::Slowed { trials: TRIALS, until, .. } => {
+                if now >= *until {
+                    *self = Demand { next: now, tried: true, ..Demand::default() };
+                }
+                return;
+            }
+            Verdict::Slowed { .. } | Verdict::Open => {}
+        }
+        if !runs {
+            return;
+        }
+        let waited = sense.own_wait.unwrap_or(0.0).min(sense.external_cpu) / sense.own_cpu.max(0.05);
+        self.suspect += weight * (waited - self.suspect);
+        self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
+        let begins = !self.tried && sense.own_cpu >= MUCH * sense.cores as f64;
+        if begins || self.suspect > tolerated && now >= self.next {
+            self.tried = true;
+            let before = (!begins).then_some(self.used);
+            self.trial = Some(Trial { began: now, before, used: 0.0, seconds: 0.0 });
+        }
+    }
+
+    fn judge(&mut self, now: Duration, sense: &Sense, trial: &Trial) {
+        let without = trial.used / trial.seconds.max(1e-6);
+        let cores = sense.cores as f64;
+        let tight = without > (1.0 - LITTLE) * cores - sense.stolen;
+        // Of own work that has only begun nothing is known but what it leaves.
+        let ratio = trial.before.map(|used| without / used.max(1e-6));
+        self.verdict = match (self.verdict, ratio) {
+            (_, None) if !tight => Verdict::Open,
+            (_, Some(ratio)) if ratio <= 1.0 + GAIN => {
+                self.next = now + self.hold;
+                self.hold = (self.hold * 2).min(HOLD[1]);
+                Verdict::Open
+            }
+            (_, None) => Verdict::Tight { room: cores - without },
+            _ if tight => Verdict::Tight { room: cores - without },
+            (Verdict::Slowed { ratio: other, trials, .. }, Some(ratio)) => {
+                Verdict::Slowed { ratio: (ratio * other).sqrt(), trials: trials + 1, until: now + VALID }
+            }
+            (_, Some(ratio)) => {
+                self.next = now + TRIAL;
+                Verdict::Slowed { ratio, trials: 1, until: now + VALID }
+            }
+        };
+        self.suspect = 0.0;
+        self.used = 0.0;
+    }
+
+    /// Whether it is being tried, for which external work has to stand still.
+    pub fn tries(&self) -> bool {
+        self.trial.is_some()
+    }
+
+    /// Whether own work leaves next to nothing.
+    pub fn tight(&self) -> bool {
+        matches!(self.verdict, Verdict::Tight { .. })
+    }
+
+    /// How many times as much own work does while external work stands still.
+    pub fn ratio(&self) -> f64 {
+        match self.verdict {
+            Verdict::Slowed { ratio, trials: TRIALS, .. } => ratio,
+            _ => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: f64 = 0.05;
+
+    /// Looks for so long at own work that waits so much, and uses so many of two processors beside
+    /// external work and without; the share of the time for which that ran.
+    fn watch(demand: &mut Demand, at: &mut f64, seconds: f64, waits: f64, used: [f64; 2]) -> f64 {
+        let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
+        for _ in 0..looks {
+            *at += LOOK;
+            let runs = !demand.tries() && !demand.tight();
+            ran += usize::from(runs);
+            let own_cpu = if runs { used[0] } else { used[1] };
+            let external_cpu = if runs { 2.0 - own_cpu } else { 0.0 };
+            let sense = Sense { own_cpu, external_cpu, own_wait: Some(waits), ..Sense::quiet(2, LOOK) };
+            demand.see(Duration::from_secs_f64(*at), &sense, runs, 0.004);
+        }
+        ran as f64 / looks as f64
+    }
+
+    #[test]
+    fn own_work_that_would_use_all_has_it() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        watch(&mut demand, &mut at, 1.0, 6.0, [1.7, 2.0]);
+        assert_eq!(watch(&mut demand, &mut at, 10.0, 6.0, [1.7, 2.0]), 0.0);
+        assert!(watch(&mut demand, &mut at, 2.0, 0.0, [0.5, 0.5]) > 0.5, "there is room again");
+    }
+
+    #[test]
+    fn own_work_that_begins_with_all_has_all_at_once() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.95, 2.0]) < 0.2);
+        assert!(demand.tight());
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 1.0]);
+        assert!(watch(&mut demand, &mut at, 60.0, 0.0, [1.0, 1.0]) == 1.0, "once is enough");
+    }
+
+    #[test]
+    fn own_work_that_waits_for_itself_is_left_as_it_is() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        assert!(watch(&mut demand, &mut at, 100.0, 3.0, [1.2, 1.2]) > 0.97);
+        assert_eq!(demand.ratio(), 1.0);
+    }
+
+    #[test]
+    fn how_much_more_it_does_is_told_after_two_trials() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        watch(&mut demand, &mut at, 0.5, 3.0, [1.0, 1.3]);
+        assert_eq!(demand.ratio(), 1.0);
+        watch(&mut demand, &mut at, 2.0, 3.0, [1.0, 1.3]);
+        assert!((demand.ratio() - 1.3).abs() < 0.01 && !demand.tight());
+        watch(&mut demand, &mut at, 60.0, 0.0, [1.0, 1.0]);
+        assert_eq!(demand.ratio(), 1.0, "it does not hold for ever");
+    }
+
+    #[test]
+    fn own_work_that_never_waits_is_never_disturbed_by_a_trial() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        assert_eq!(watch(&mut demand, &mut at, 60.0, 0.001, [0.9, 1.5]), 1.0);
+    }
+}

@@ -1,0 +1,192 @@
+//! What the guard sees, did and why, in plain words.
+
+use crosstalk_core::units::{digits, human};
+
+use super::policy::{Decision, Grade, Still};
+use super::sense::{Probe, Sense};
+use super::watch::Sums;
+
+/// One sentence: what is done now, and why.
+pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
+    let percent = |value: f64| format!("{} %", digits(value * 100.0));
+    let why = &decision.why;
+    let (kind, ratio) = worst(&why.ratios);
+    let grant = &decision.grant;
+    if !sense.external_there {
+        return "There is no external work.".into();
+    }
+    if !why.busy {
+        return format!(
+            "Own work is quiet ({} of a processor): external work runs on what is idle, and gives way by itself to whatever wakes up.",
+            percent(sense.own_cpu)
+        );
+    }
+    match decision.grade {
+        Grade::Base if ratio > 1.0 => format!(
+            "Own work uses {} of {} processors. Beside external work {kind} takes {} longer, which keeps within the {} agreed on: it runs.",
+            digits(sense.own_cpu), sense.cores, percent(ratio - 1.0), percent(budget)
+        ),
+        Grade::Base => format!(
+            "Own work uses {} of {} processors. External work gives way to it, and slows neither computing nor memory: it runs on the rest.",
+            digits(sense.own_cpu), sense.cores
+        ),
+        Grade::Cores => format!("External work is kept to {} of {} processors, so that own work has those that it uses.", grant.cores, sense.cores),
+        Grade::Memory if sense.refaults < 1.0 => format!(
+            "Memory is short, and own work has needed more of it: external work may have {}.",
+            human(grant.memory.unwrap_or(0) as f64, "B")
+        ),
+        Grade::Memory => format!(
+            "Own work has to fetch pages again that were pushed out ({} a second): external work may have {} of memory.",
+            digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
+        ),
+        Grade::Io => format!("Own work waits for devices ({} of the time): external work comes last there.", percent(why.io)),
+        Grade::Turns => {
+            let cause = if why.waiting > ratio - 1.0 {
+                format!("Own work waits for processors that external work has ({} of its time)", percent(why.waiting))
+            } else if ratio > 1.0 {
+                format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
+            } else {
+                format!("Own work waits for devices ({} of the time)", percent(why.io))
+            };
+            let cores = if grant.cores < sense.cores { format!(" on {} processors", grant.cores) } else { String::new() };
+            format!(
+                "{cause}: it runs {} of the time{cores}, so that own work is slower by {} at most.",
+                percent(grant.share), percent(budget)
+            )
+        }
+        Grade::Still if why.still == Some(Still::Trial) => "External work stands still for a moment, to see whether own work would use more processors.".into(),
+        Grade::Still if why.still == Some(Still::Swapping) => {
+            "Own work needs the memory: external work would mostly swap. It stands still.".into()
+        }
+        Grade::Still => "Own work uses all processors: external work would get nothing and only be in its way. It stands still until there is room.".into(),
+    }
+}
+
+/// What adds up, in a sentence.
+pub fn summary(sums: &Sums) -> String {
+    let share = |part: f64| format!("{} %", digits(100.0 * part / sums.seconds.max(1e-9)));
+    format!(
+        "In {} external work donated {} of CPU time; own work used {}, and was at work {} of the time. External work stood \
+         still {} of the time. The guard itself took {} of a processor.",
+        human(sums.seconds, "s"),
+        human(sums.donated, "s"),
+        human(sums.own, "s"),
+        share(sums.busy),
+        share(sums.still),
+        share(sums.cost),
+    )
+}
+
+/// The kind of probe that is slowed most, and its ratio.
+fn worst(ratios: &[f64; 3]) -> (&'static str, f64) {
+    let mut all = Probe::KINDS.into_iter().zip(*ratios);
+    let first = all.next().unwrap_or((Probe::KINDS[0], 1.0));
+    all.fold(first, |worst, one| if one.1 > worst.1 { one } else { worst })
+}
+
+/// The live view: a few lines that fit into `width`.
+pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width: usize) -> Vec<String> {
+    let bar = |share: f64| {
+        let cells = (share.clamp(0.0, 1.0) * 20.0).round() as usize;
+        format!("{}{}", "█".repeat(cells), "░".repeat(20 - cells))
+    };
+    let cores = sense.cores as f64;
+    let names = [("computing", 0), ("latency", 1), ("bandwidth", 2)];
+    let ratios: Vec<String> =
+        names.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
+    let mut lines = vec![
+        format!("own       {} {} of {cores} processors", bar(sense.own_cpu / cores), digits(sense.own_cpu)),
+        format!(
+            "external  {} {} donated {}",
+            bar(sense.external_cpu / cores),
+            digits(sense.external_cpu),
+            human(sums.donated, "s")
+        ),
+        format!(
+            "may run   {} {} % of the time",
+            bar(decision.grant.share),
+            digits(100.0 * decision.grant.share)
+        ),
+        format!("beside it {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
+        format!(
+            "refaults {}/s, waits for memory {} %, for devices {} %",
+            digits(sense.refaults),
+            digits(100.0 * sense.memory_stall),
+            digits(100.0 * sense.io_stall)
+        ),
+        format!(
+            "own cost {} % of a processor, woke up {} late",
+            digits(100.0 * sums.cost / sums.seconds.max(1e-9)),
+            human(sense.lateness, "s")
+        ),
+    ];
+    lines.extend(wrap(&explain(decision, sense, budget), width));
+    // A line that the terminal breaks would not be taken away again.
+    lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
+}
+
+/// The words in lines of at most `width`.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let fits = lines
+            .last()
+            .is_some_and(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
+        match lines.last_mut() {
+            Some(line) if fits => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::policy::{Grant, Why};
+    use std::time::Duration;
+
+    fn decision(grade: Grade) -> Decision {
+        let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
+        let why = Why {
+            busy: true,
+            still: None,
+            ratios: [1.0, 1.4, 1.1],
+            pairs: 9,
+            waiting: 0.0,
+            io: 0.1,
+            expected: 0.01,
+        };
+        Decision { grant, run: true, grade, wake: Duration::from_millis(50), probe: false, why }
+    }
+
+    #[test]
+    fn every_grade_is_told_with_its_reason() {
+        let sense = Sense { own_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
+        let told = |grade| explain(&decision(grade), &sense, 0.01);
+        assert!(told(Grade::Turns).starts_with(
+            "While external work runs, memory latency takes 40.0 % longer: it runs 25.0 % of the time"
+        ));
+        assert!(told(Grade::Turns).contains("by 1.00 % at most"));
+        assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
+        assert!(told(Grade::Cores).contains("1 of 2 processors"));
+        assert!(told(Grade::Io).contains("10.0 % of the time"));
+        assert!(told(Grade::Still).contains("all processors"));
+        assert!(told(Grade::Base).contains("keeps within"));
+        let quiet =
+            Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
+        assert!(explain(&quiet, &Sense::quiet(2, 0.05), 0.01).starts_with("Own work is quiet"));
+    }
+
+    #[test]
+    fn the_view_fits() {
+        let sense = Sense { own_cpu: 1.0, ..Sense::quiet(2, 0.05) };
+        let lines = view(&decision(Grade::Turns), &sense, &Sums::default(), 0.01, 72);
+        assert!(lines.len() >= 7 && lines.iter().all(|line| line.chars().count() <= 72), "{lines:?}");
+    }
+}

@@ -1,0 +1,97 @@
+//! The guard: own work stays as fast as agreed, external work gets all the rest.
+//!
+//! # What is told apart
+//! External work is what was declared so: groups, processes, what a rule means, and all that
+//! `crosstalk exec --external` has started. Everything else is own work, and protected.
+//!
+//! # How own work is protected
+//! In grades, from the least to the most. The first always holds and needs no guard to react.
+//! 1. **Idle class** (`cpu.idle`) where external work's tree meets own work's: it runs on what own
+//!    work leaves and loses its processor at once when own work wakes up. Where the kernel or the
+//!    place in the tree does not offer that: the least *weight*.
+//! 2. **Fewer processors**: only those that own work leaves, where there is no idle class; and where
+//!    fewer of them donate more within the budget (below).
+//! 3. **Less memory**, where own work fetches pages again that were pushed out ([`pages`]).
+//! 4. **The least weight at devices**, where own work waits for them.
+//! 5. **Turns**: it runs for a share of the time.
+//! 6. **Standing still**, where own work uses all processors: an idle class costs own work about 1 %
+//!    there (it still gets a little), and brings external work nothing.
+//!    Where its threads sleep and wake up often it costs more, which is found out by a trial
+//!    (`demand.rs`).
+//!
+//! # The controller of turns
+//! Caches, memory bandwidth and a core's second thread are shared whatever the scheduler does, and
+//! neither pressure nor run-queue delay shows it. So the guard measures it: with a probe of its own,
+//! a fixed piece of computing, of loads that depend on each other and of reading in order, tens of
+//! microseconds long ([`Probe`]). It is taken while external work runs and, milliseconds later or
+//! earlier, while it stands still (frozen): the ratio `r` of the two is what external work does to
+//! work of that kind, whatever else goes on, since that goes on in both. Turns make these pairs by
+//! themselves; where external work always runs, it is frozen for 4 ms a second.
+//!
+//! The model: own work takes `r` times as long while external work runs, and as long as alone while
+//! it does not. Running for a share `d` of the time slows own work to `1/(1 − d (1 − 1/r)) − 1`, and
+//! the largest `d` within the budget is a closed form ([`duty`]). `r` is the largest over the kinds
+//! of probe, of each the median of the last pairs once it is shown to be above 1 ([`estimate`]);
+//! nothing is integrated, so nothing winds up or swings: the share follows from what was measured.
+//! Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
+//! 5 s, so that a share is known at the moment when own work begins; that moment is seen within
+//! 25 ms, by own work's CPU time.
+//!
+//! # Its limits
+//! - What own work is made of is not known (without hardware counters nothing tells): it is taken
+//!   for as sensitive as the worst kind of probe. Own work that only computes beside external work
+//!   that only copies loses nothing, and external work gets less than it could.
+//! - Contention for a cache that own work would fit into, by external work that does not load memory
+//!   much, is seen only in part: the probe goes over more memory than any cache has.
+//! - Own work that slows down when it is quiet for less than 25 ms between bursts is protected by
+//!   the idle class alone in the first of them.
+//! - Four fifths of the budget leave one for the turns themselves: caches that must be filled again
+//!   are not in `r`.
+//!
+//! # Where a group cannot be set
+//! BOINC's client is asked instead, by its own interface ([`Leash`]): to use the processors that own
+//! work leaves, and to stand still where it leaves none, every few seconds at most.
+//!
+//! # When the guard ends
+//! Every setting stands in the undo ledger: however the guard ends, all is as it was within
+//! 10 s, and nothing stays frozen. External work that `crosstalk exec --external` has started
+//! stays in the idle class, which is its own group's; a foreign group has what its owner gave it.
+//! What own work is protected by for good, `crosstalk doctor` tells.
+
+mod activity;
+mod contract;
+mod demand;
+mod domain;
+pub mod duty;
+pub mod estimate;
+mod explain;
+mod leash;
+mod machine;
+mod menu;
+pub mod metrics;
+mod own;
+pub mod pages;
+mod policy;
+mod probe;
+mod publish;
+mod rooted;
+mod rules;
+mod sense;
+mod steady;
+mod targets;
+mod tenant;
+mod watch;
+mod world;
+
+pub(crate) use contract::percent;
+pub use contract::{Contract, SLOWDOWN};
+pub use explain::{explain, summary, view};
+pub use leash::Leash;
+pub use machine::Machine;
+pub use policy::{Decision, Grade, Grant, Offers, Policy, Why};
+pub use publish::Publisher;
+pub use rules::Rules;
+pub use sense::{Probe, Sense};
+pub use targets::{Target, Targets};
+pub use watch::{Report, Sums, watch};
+pub use world::World;

@@ -1,0 +1,223 @@
+//! How much own work uses and waits: everything that is not external and not the guard itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crosstalk_host::clock::parse_schedstat;
+
+use super::rooted::Rooted;
+use super::steady::Steady;
+use crate::group::reading::{busy_time, cpu_time};
+use crate::group::{Hierarchy, below};
+use crate::process::{Process, TICK};
+
+/// Where the CPU time of own and external work together is read.
+#[derive(Debug)]
+pub(super) enum AllCpu {
+    /// Of all groups together, exact.
+    Total(Steady),
+    /// Of the groups right below v2's root, which itself tells ticks only: each is exact. Besides,
+    /// in ticks, of what stands in the root itself. All of it so far comes last.
+    Groups(BTreeMap<PathBuf, (Steady, Duration)>, Rooted, Duration),
+    /// The host's, in ticks.
+    Host(Steady),
+    /// Nothing tells.
+    Unknown,
+}
+
+impl AllCpu {
+    /// The best way here.
+    pub(super) fn find(hierarchy: &Hierarchy) -> Self {
+        let v1 = hierarchy.v1.get("cpuacct").and_then(|tree| Steady::open(&tree.mount.join("cpuacct.usage")));
+        // Only a group that is not the root has a type: this is a container's.
+        let inner = hierarchy.v2.as_ref().filter(|tree| tree.mount.join("cgroup.type").exists());
+        let total = v1.or_else(|| Steady::open(&inner?.mount.join("cpu.stat")));
+        if let Some(total) = total {
+            return AllCpu::Total(total);
+        }
+        let mut groups = AllCpu::Groups(BTreeMap::new(), Rooted::default(), Duration::ZERO);
+        groups.renew(hierarchy);
+        match groups {
+            AllCpu::Groups(groups, ..) if groups.is_empty() => {
+                Steady::open(Path::new("/proc/stat")).map_or(AllCpu::Unknown, AllCpu::Host)
+            }
+            found => found,
+        }
+    }
+
+    /// Looks for groups, and for processes in the root, that have come.
+    pub(super) fn renew(&mut self, hierarchy: &Hierarchy) {
+        let (AllCpu::Groups(known, rooted, sum), Some(tree)) = (self, &hierarchy.v2) else { return };
+        *sum += rooted.renew(&tree.mount);
+        for path in below(&tree.mount).into_iter().map(|name| tree.mount.join(name)) {
+            if !known.contains_key(&path)
+                && let Some(mut file) = Steady::open(&path.join("cpu.stat"))
+            {
+                let used = file.told(cpu_time).unwrap_or_default();
+                known.insert(path, (file, used));
+            }
+        }
+    }
+
+    /// CPU time so far.
+    pub(super) fn read(&mut self) -> Option<Duration> {
+        match self {
+            AllCpu::Total(file) => file.told(cpu_time),
+            AllCpu::Host(file) => file.told(|text| busy_time(text, TICK)),
+            AllCpu::Groups(groups, rooted, sum) => {
+                groups.retain(|_, (file, before)| match file.told(cpu_time) {
+                    Some(now) => {
+                        *sum += now.saturating_sub(*before);
+                        *before = now;
+                        true
+                    }
+                    None => false,
+                });
+                *sum += rooted.used();
+                Some(*sum)
+            }
+            AllCpu::Unknown => None,
+        }
+    }
+
+    /// Whether it contains what this process uses: in v2's root group it is not counted.
+    pub(super) fn has_this(&self, hierarchy: &Hierarchy) -> bool {
+        match self {
+            AllCpu::Groups(..) => {
+                let tree = hierarchy.v2.as_ref();
+                tree.is_some_and(|tree| tree.here().is_some_and(|here| here != tree.mount))
+            }
+            AllCpu::Total(_) | AllCpu::Host(_) => true,
+            AllCpu::Unknown => false,
+        }
+    }
+
+    /// The shortest time over which it tells anything.
+    pub(super) fn resolution(&self) -> Duration {
+        let exact = match self {
+            AllCpu::Total(_) => true,
+            AllCpu::Groups(_, rooted, _) => rooted.is_empty(),
+            AllCpu::Host(_) | AllCpu::Unknown => false,
+        };
+        Duration::from_millis(if exact { 15 } else { 100 })
+    }
+}
+
+/// The threads that are watched for how long they wait for a processor.
+#[derive(Debug, Default)]
+pub(super) struct OwnWaits {
+    threads: BTreeMap<u32, (Steady, Duration)>,
+    ticks: BTreeMap<u32, u64>,
+    /// What the threads that may be watched have run, in nanoseconds.
+    ran: BTreeMap<u32, u64>,
+    waited: Duration,
+}
+
+/// So many programs, so many threads of each that are looked at, and so many of all that are
+/// watched: more would cost more than they tell.
+const PROGRAMS: usize = 6;
+const THREADS: usize = 64;
+const WATCHED: usize = 24;
+
+impl OwnWaits {
+    /// Chooses whom to watch: of the own programs' threads those that use most.
+    pub(super) fn choose(&mut self, own: &[Process]) {
+        let first = self.ticks.is_empty();
+        let used = |process: &Process| {
+            // One that was not there before has used all of it since.
+            let before =
+                self.ticks.get(&process.pid).copied().unwrap_or(if first { process.ticks } else { 0 });
+            process.ticks.saturating_sub(before)
+        };
+        let mut most: Vec<(u64, u32)> =
+            own.iter().map(|process| (used(process), process.pid)).filter(|(used, _)| *used > 0).collect();
+        most.sort_unstable_by(|a, b| b.cmp(a));
+        self.ticks = own.iter().map(|process| (process.pid, process.ticks)).collect();
+        let (mut busiest, mut ran) = (Vec::new(), BTreeMap::new());
+        for (_, pid) in most.into_iter().take(PROGRAMS) {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).take(THREADS)
+            {
+                let path = PathBuf::from(format!("/proc/{pid}/task/{thread}/schedstat"));
+                let Some(now) = fs::read_to_string(&path).ok().and_then(|text| parse_schedstat(&text)) else {
+                    continue;
+                };
+                let before = self.ran.get(&thread).copied().unwrap_or(0);
+                busiest.push((now.run_ns.saturating_sub(before), thread, path));
+                ran.insert(thread, now.run_ns);
+            }
+        }
+        self.ran = ran;
+        busiest.sort_unstable_by(|a, b| b.cmp(a));
+        let mut chosen = BTreeMap::new();
+        for (_, thread, path) in busiest.into_iter().take(WATCHED) {
+            let known = self.threads.remove(&thread).or_else(|| {
+                let mut file = Steady::open(&path)?;
+                let waited = waited(&mut file)?;
+                Some((file, waited))
+            });
+            chosen.extend(known.map(|known| (thread, known)));
+        }
+        self.threads = chosen;
+    }
+
+    /// How long they have waited so far; `None` where nobody is watched.
+    pub(super) fn read(&mut self) -> Option<Duration> {
+        if self.threads.is_empty() {
+            return None;
+        }
+        for (file, before) in self.threads.values_mut() {
+            if let Some(now) = waited(file) {
+                self.waited += now.saturating_sub(*before);
+                *before = now;
+            }
+        }
+        Some(self.waited)
+    }
+}
+
+fn waited(file: &mut Steady) -> Option<Duration> {
+    file.told(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_groups_below_the_root_are_added_up() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |group: &str, micros: u64| {
+            let dir = folder.path().join(group);
+            fs::create_dir_all(&dir).expect("makes");
+            fs::write(dir.join("cgroup.procs"), "").expect("writes");
+            fs::write(dir.join("cpu.stat"), format!("usage_usec {micros}\n")).expect("writes");
+        };
+        write("user", 5_000_000);
+        write("system", 7_000_000);
+        let mounts = format!("35 24 0:30 / {} rw - cgroup2 cgroup2 rw", folder.path().display());
+        let hierarchy = Hierarchy::parse(&mounts, "0::/");
+        let mut all = AllCpu::find(&hierarchy);
+        assert_eq!(all.read(), Some(Duration::ZERO), "since it is read");
+        write("user", 6_000_000);
+        write("late", 9_000_000);
+        all.renew(&hierarchy);
+        write("late", 9_500_000);
+        assert_eq!(all.read(), Some(Duration::from_millis(1500)));
+        fs::write(folder.path().join("cgroup.type"), "domain\n").expect("writes");
+        fs::write(folder.path().join("cpu.stat"), "usage_usec 42\n").expect("writes");
+        assert_eq!(AllCpu::find(&hierarchy).read(), Some(Duration::from_micros(42)), "a container's own");
+    }
+
+    #[test]
+    fn who_computes_is_watched() {
+        let own = crate::process::one(std::process::id()).expect("is there");
+        let mut waits = OwnWaits::default();
+        waits.choose(std::slice::from_ref(&own));
+        assert_eq!(waits.read(), None, "nobody has used anything yet");
+        waits.choose(&[Process { ticks: own.ticks + 5, ..own }]);
+        assert!(waits.read().is_some());
+    }
+}

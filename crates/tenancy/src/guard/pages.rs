@@ -1,0 +1,258 @@
+//! How much memory external work may keep. Where own work has to fetch pages again that were
+//! pushed out, external work gives up a third of what it has, again and again, down to what cannot
+//! be taken from it. It gets more only slowly, and each time that turns out to have been too early
+//! the next try comes twice as late: what oscillates does so ever more rarely.
+//!
+//! Pages that are pushed out come back one by one, which takes a disk far longer than what it reads in
+//! order. So where memory is short and own work takes more of it, external work
+//! gives up twice as much before anything is pushed out.
+//!
+//! External work that swaps because of its limit, or where memory is short for all, gets little done,
+//! and takes pages, time and bandwidth from own work: it stands still instead.
+
+use std::time::Duration;
+
+use super::sense::Sense;
+
+/// Pages a second from which own work is disturbed: 256 KiB/s, far below what any device delivers.
+const REFAULTS: f64 = 64.0;
+/// Growth of own work's memory between two looks that is somebody's intent, in bytes.
+const GREW: u64 = 8 << 20;
+/// So many times that much is given up: until the next look it may grow as much again.
+const AHEAD: u64 = 2;
+/// Pages a second from which external work swaps more than it works: 8 MiB/s.
+const SWAPPING: f64 = 2048.0;
+/// Between two steps down: taking pages takes a moment.
+const STEP: Duration = Duration::from_millis(200);
+/// What is left by a step down.
+const LEFT: f64 = 0.67;
+/// The first and the longest time that nothing is given back.
+const HOLD: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
+/// Growth in a second, once it is given back.
+const GROWTH: f64 = 1.1;
+/// When it has twice what it had at first, nothing holds it any more.
+const FREE: f64 = 2.0;
+
+/// The limit, and when it may grow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    limit: Option<f64>,
+    /// What external work had when the limit came.
+    had: f64,
+    last_step: Option<Duration>,
+    hold: Duration,
+    held_until: Duration,
+    growing: bool,
+    /// Until when external work stands still.
+    still_until: Option<Duration>,
+    /// What own work had at the look before.
+    own: Option<u64>,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Share {
+            limit: None,
+            had: 0.0,
+            last_step: None,
+            hold: HOLD[0],
+            held_until: Duration::ZERO,
+            growing: false,
+            still_until: None,
+            own: None,
+        }
+    }
+}
+
+impl Share {
+    /// Takes a look in. `stalled` is the share of the time that own work may wait for memory.
+    pub fn see(&mut self, now: Duration, sense: &Sense, busy: bool, stalled: f64) {
+        if !busy {
+            // What it had when it begins is what it has now.
+            *self = Share { own: Some(sense.own_memory), ..Share::default() };
+            return;
+        }
+        let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
+        if grew > GREW && sense.free_memory < AHEAD * grew {
+            self.hold(now);
+            self.take((sense.external_memory as f64) - (AHEAD * grew) as f64, sense);
+        }
+        if (self.limit.is_some() || sense.short_memory) && sense.external_swapping > SWAPPING {
+            self.still_until = Some(now + self.hold);
+        } else if self.still_until.is_some_and(|until| now >= until) {
+            self.still_until = None;
+            // The next time it is longer.
+            self.hold = (self.hold * 2).min(HOLD[1]);
+        }
+        if sense.refaults > REFAULTS || sense.memory_stall > stalled {
+            self.tighten(now, sense);
+        } else if self.limit.is_some() && now >= self.held_until {
+            self.growing = true;
+            let grown = self.limit.map(|limit| limit * GROWTH.powf(sense.interval));
+            self.limit = grown.filter(|limit| *limit < FREE * self.had);
+        }
+    }
+
+    fn tighten(&mut self, now: Duration, sense: &Sense) {
+        self.hold(now);
+        if self.last_step.is_some_and(|last| now.saturating_sub(last) < STEP) {
+            return;
+        }
+        self.last_step = Some(now);
+        let (has, floor) = (sense.external_memory as f64, sense.external_floor as f64);
+        let from = self.limit.map_or(has, |limit| limit.min(has.max(floor)));
+        self.take(from * LEFT, sense);
+    }
+
+    /// Nothing is given back for a while.
+    fn hold(&mut self, now: Duration) {
+        if self.growing {
+            self.hold = (self.hold * 2).min(HOLD[1]);
+        }
+        self.growing = false;
+        self.held_until = now + self.hold;
+    }
+
+    /// Leaves it so much, what cannot be taken apart, and no more than before.
+    fn take(&mut self, left: f64, sense: &Sense) {
+        if self.limit.is_none() {
+            self.had = sense.external_memory as f64;
+        }
+        let floor = sense.external_floor as f64;
+        self.limit = Some(left.max(floor).min(self.limit.unwrap_or(f64::INFINITY).max(floor)));
+    }
+
+    /// Whether external work has to stand still, since it would only swap.
+    pub fn still(&self) -> bool {
+        self.still_until.is_some()
+    }
+
+    /// Bytes that external work may have; `None` where nothing holds it.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit.map(|limit| limit as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LOOK: f64 = 0.25;
+    const MIB: u64 = 1 << 20;
+
+    fn look(share: &mut Share, at: &mut f64, refaults: f64, external_memory: u64) {
+        *at += LOOK;
+        let sense = Sense { refaults, external_memory, external_floor: 40 * MIB, ..Sense::quiet(2, LOOK) };
+        share.see(Duration::from_secs_f64(*at), &sense, true, 0.01);
+    }
+
+    #[test]
+    fn refaults_take_memory_down_to_what_cannot_be_taken() {
+        let (mut share, mut at, mut has) = (Share::default(), 0.0, 900 * MIB);
+        look(&mut share, &mut at, 0.0, has);
+        assert_eq!(share.limit(), None);
+        for _ in 0..20 {
+            look(&mut share, &mut at, 1000.0, has);
+            has = has.min(share.limit().expect("is held"));
+        }
+        assert_eq!(share.limit(), Some(40 * MIB));
+        assert!(at < 6.0, "within seconds");
+    }
+
+    #[test]
+    fn it_comes_back_slowly_and_ever_later() {
+        let (mut share, mut at, has) = (Share::default(), 0.0, 900 * MIB);
+        let mut times = Vec::new();
+        for _ in 0..4 {
+            look(&mut share, &mut at, 1000.0, has);
+            let (began, limit) = (at, share.limit());
+            while share.limit() == limit {
+                look(&mut share, &mut at, 0.0, has);
+            }
+            times.push(at - began);
+        }
+        assert!(times.windows(2).all(|pair| pair[1] > 1.9 * pair[0]), "{times:?}");
+        for _ in 0..((300.0 / LOOK) as usize) {
+            look(&mut share, &mut at, 0.0, has);
+        }
+        assert_eq!(share.limit(), None, "nothing holds it in the end");
+    }
+
+    #[test]
+    fn what_would_only_swap_stands_still_and_tries_again_ever_later() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        let look = |share: &mut Share, at: &mut f64, refaults: f64| {
+            *at += LOOK;
+            let (refaults, swapping) = if share.still() { (0.0, 0.0) } else { (refaults, 1e5) };
+            let sense = Sense {
+                refaults,
+                external_swapping: swapping,
+                external_memory: 900 * MIB,
+                ..Sense::quiet(2, LOOK)
+            };
+            share.see(Duration::from_secs_f64(*at), &sense, true, 0.01);
+        };
+        look(&mut share, &mut at, 0.0);
+        assert!(!share.still(), "it may swap as it likes where nothing holds it");
+        look(&mut share, &mut at, 1000.0);
+        let mut still = 0;
+        for _ in 0..400 {
+            look(&mut share, &mut at, 1000.0);
+            still += usize::from(share.still());
+        }
+        assert!(still > 380, "{still} of 400 looks");
+        share.see(Duration::from_secs_f64(at + LOOK), &Sense::quiet(2, LOOK), false, 0.01);
+        assert!(!share.still());
+    }
+
+    #[test]
+    fn way_is_made_for_own_work_that_grows_where_memory_is_short() {
+        let look = |share: &mut Share, at: f64, own: u64, free: u64| {
+            let memory = Sense {
+                own_memory: own * MIB,
+                free_memory: free * MIB,
+                external_memory: 500 * MIB,
+                external_floor: 40 * MIB,
+                ..Sense::quiet(2, 0.05)
+            };
+            share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
+            share.limit()
+        };
+        let mut share = Share::default();
+        assert_eq!(look(&mut share, 0.05, 300, 10), None, "the first look tells no growth");
+        assert_eq!(look(&mut share, 0.10, 301, 10), None);
+        assert_eq!(look(&mut share, 0.15, 401, 10), Some(300 * MIB));
+        assert_eq!(look(&mut share, 0.20, 421, 10), Some(300 * MIB), "never more than before");
+        assert_eq!(look(&mut share, 0.25, 821, 10), Some(40 * MIB));
+        let mut share = Share::default();
+        look(&mut share, 0.05, 300, 10);
+        assert_eq!(look(&mut share, 0.10, 400, 1000), None, "there is enough for both");
+    }
+
+    #[test]
+    fn without_own_work_nothing_is_held() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        look(&mut share, &mut at, 1000.0, MIB * 900);
+        share.see(Duration::from_secs(9), &Sense::quiet(2, LOOK), false, 0.01);
+        assert_eq!(share.limit(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn more_refaults_never_give_more(
+            looks in prop::collection::vec((0.0_f64..200.0, 0_u64..2000), 1..60),
+            refaults in 0.0_f64..200.0, more in 0.0_f64..1000.0, has in 0_u64..2000,
+        ) {
+            let (mut share, mut at) = (Share::default(), 0.0);
+            for (refaults, has) in looks {
+                look(&mut share, &mut at, refaults, has * MIB);
+            }
+            let (mut less, mut greater, mut again) = (share.clone(), share, at);
+            look(&mut less, &mut at, refaults, has * MIB);
+            look(&mut greater, &mut again, refaults + more, has * MIB);
+            let or_all = |share: &Share| share.limit().unwrap_or(u64::MAX);
+            prop_assert!(or_all(&greater) <= or_all(&less).max(40 * MIB));
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! What external work is granted, from what is seen: pure, driven by a clock that is told.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::activity::Activity;
+use super::contract::Contract;
+use super::demand::Demand;
+use super::duty::{Rhythm, share};
+use super::menu::Menu;
+use super::pages::Share;
+use super::sense::{Probe, Sense};
+
+/// What can be done to external work here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Offers {
+    /// It is in the idle class where it meets own work: it never takes a processor from that.
+    pub idle: bool,
+    /// It can stand still and go on within milliseconds.
+    pub turns: bool,
+    /// It can stand still.
+    pub still: bool,
+    /// Its processors can be chosen.
+    pub cores: bool,
+    /// Its memory can be limited.
+    pub memory: bool,
+    /// Devices have weights.
+    pub io: bool,
+}
+
+/// What external work is granted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Grant {
+    /// For which share of the time it may run.
+    pub share: f64,
+    /// On how many processors.
+    pub cores: usize,
+    /// How many bytes of memory it may have; all where `None`.
+    pub memory: Option<u64>,
+    /// Whether it has the least weight at devices.
+    pub least_io: bool,
+}
+
+/// How far the guard goes, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Idle class, or the least weight: always.
+    Base,
+    /// Fewer processors.
+    Cores,
+    /// Less memory.
+    Memory,
+    /// The least weight at devices.
+    Io,
+    /// Running for a part of the time.
+    Turns,
+    /// Standing still.
+    Still,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// What is granted.
+    pub grant: Grant,
+    /// Whether external work runs at this moment.
+    pub run: bool,
+    /// How far that goes.
+    pub grade: Grade,
+    /// When to look again.
+    pub wake: Duration,
+    /// Whether to take a probe then, before anything is changed.
+    pub probe: bool,
+    /// What it follows from.
+    pub why: Why,
+}
+
+/// Why external work stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Still {
+    /// Own work leaves no room.
+    Full,
+    /// To see whether own work would use more.
+    Trial,
+    /// It would only swap.
+    Swapping,
+}
+
+/// What a decision follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Why {
+    /// Own work is at work.
+    pub busy: bool,
+    /// Why external work stands still, if it has to.
+    pub still: Option<Still>,
+    /// How many times as long a probe of each kind takes while external work runs.
+    pub ratios: [f64; 3],
+    /// How many pairs of probes say so.
+    pub pairs: usize,
+    /// By how much own work is slower by waiting for processors while external work has them.
+    pub waiting: f64,
+    /// The same by waiting for devices.
+    pub io: f64,
+    /// Own work's slowdown that is to be expected of all this.
+    pub expected: f64,
+}
+
+/// Of the slowdown agreed on, what is planned with: the rest is for what is not seen.
+const PLANNED: f64 = 0.8;
+/// Looks: while own work is quiet (it must be seen soon when it begins), while it is not, and where
+/// there is no external work.
+const LOOK: [Duration; 3] =
+    [Duration::from_millis(25), Duration::from_millis(50), Duration::from_millis(250)];
+/// Between two pairs where external work always runs: while little is known, while own work is at
+/// work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
+const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
+/// So many pairs make that known.
+const KNOWN: usize = 8;
+/// Two probes this far apart say nothing about each other.
+const APART: Duration = Duration::from_millis(500);
+/// How long a device must have been calm until external work has its weight again.
+const CALM: Duration = Duration::from_secs(5);
+/// Waiting for devices that is nobody's fault.
+const IO_NOISE: f64 = 0.02;
+/// Over how long waiting is averaged, in seconds.
+const SMOOTH: f64 = 1.0;
+/// The guard's own cost, in processors, above which it looks more rarely, and below which more often.
+const COST: [f64; 2] = [0.004, 0.002];
+/// How much more rarely at most.
+const SLOWEST: f64 = 6.0;
+
+/// The policy, and what it remembers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    contract: Contract,
+    offers: Offers,
+    own: Activity,
+    /// Contention while own work is quiet: a first guess for when it begins.
+    guess: Menu,
+    /// Contention beside own work.
+    menu: Menu,
+    rhythm: Rhythm,
+    demand: Demand,
+    pages: Share,
+    waiting: f64,
+    io: f64,
+    io_until: Option<Duration>,
+    last: Option<(bool, Probe, Duration)>,
+    there: bool,
+    cost: f64,
+    pace: f64,
+}
+
+impl Policy {
+    /// Nothing has been seen yet.
+    pub fn new(contract: Contract, offers: Offers, cores: usize) -> Self {
+        Policy {
+            contract,
+            offers,
+            own: Activity::new(contract.busy, cores),
+            guess: Menu::new(cores, false),
+            menu: Menu::new(cores, offers.cores),
+            rhythm: Rhythm::new(Duration::ZERO),
+            demand: Demand::default(),
+            pages: Share::default(),
+            waiting: 0.0,
+            io: 0.0,
+            io_until: None,
+            last: None,
+            there: false,
+            cost: 0.0,
+            pace: 1.0,
+        }
+    }
+
+    /// Takes a look in, and says what follows.
+    pub fn step(&mut self, now: Duration, sense: &Sense) -> Decision {
+        if sense.external_there && !self.there {
+            // Whatever was known is of other work.
+            self.guess = Menu::new(sense.cores, false);
+            self.menu = Menu::new(sense.cores, self.offers.cores);
+            self.last = None;
+        }
+        self.there = sense.external_there;
+        let was_busy = self.own.busy();
+        self.own.see(now, sense);
+        if self.own.busy() != was_busy {
+            self.last = None;
+            self.menu.rewind();
+            self.demand = Demand::default();
+        }
+        self.wait(now, sense);
+        self.pair(now, sense);
+        let planned = self.contract.slowdown * PLANNED;
+        if self.own.busy() && !self.own.full() && self.offers.idle && self.offers.still {
+            self.demand.see(now, sense, self.rhythm.running(), planned);
+        }
+        self.pages.see(now, sense, self.own.busy(), planned.max(IO_NOISE));
+        self.keep_pace(sense);
+        self.decide(now, sense)
+    }
+
+    /// Another way for external work to be dealt with, found meanwhile.
+    pub fn offer(&mut self, offers: Offers) {
+        self.offers = offers;
+    }
+
+    /// What waiting for processors and for devices costs own work.
+    fn wait(&mut self, now: Duration, sense: &Sense) {
+        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        // In the idle class it takes no processor from own work; what own work waits for is itself.
+        let waited = if self.offers.idle { 0.0 } else { sense.own_wait.unwrap_or(0.0) };
+        if self.rhythm.running() {
+            let taken = waited.min(sense.external_cpu) / sense.own_cpu.max(self.contract.busy);
+            self.waiting += weight * (taken - self.waiting);
+            self.io += weight * (sense.io_stall - self.io);
+        }
+        if self.own.busy() && self.io > IO_NOISE.max(self.contract.slowdown) {
+            self.io_until = Some(now + CALM);
+        } else if !self.own.busy() || self.io_until.is_some_and(|until| now >= until) {
+            self.io_until = None;
+        }
+    }
+
+    /// Puts the probe beside the one before, if that was taken in the other state.
+    fn pair(&mut self, now: Duration, sense: &Sense) {
+        let Some(probe) = sense.probe else { return };
+        let running = self.rhythm.running();
+        let before = self.last.replace((running, probe, now));
+        let Some((before_running, before, at)) = before else { return };
+        if before_running == running || now.saturating_sub(at) > APART.mul_f64(self.pace) {
+            return;
+        }
+        let (running, still) = if running { (probe, before) } else { (before, probe) };
+        let (extra, budget) = (self.extra(), self.contract.slowdown * PLANNED);
+        let menu = if self.own.busy() { &mut self.menu } else { &mut self.guess };
+        menu.add(&running, &still, extra, self.own.room(), budget);
+    }
+
+    fn extra(&self) -> f64 {
+        // Where devices have weights, those deal with it.
+        let io = if self.offers.io || self.io <= IO_NOISE { 0.0 } else { self.io };
+        (1.0 + self.waiting) * (1.0 + io) * self.demand.ratio()
+    }
+
+    /// The ratio of each kind: beside own work once that is known, before that the worse one.
+    fn ratios(&self) -> [f64; 3] {
+        let (own, guess) = (self.menu.contention(), self.guess.contention().ratios());
+        let known = own.pairs() >= KNOWN;
+        let mut ratios = own.ratios();
+        for (ratio, guess) in ratios.iter_mut().zip(guess) {
+            *ratio = if known { *ratio } else { ratio.max(guess) };
+        }
+        ratios
+    }
+
+    fn keep_pace(&mut self, sense: &Sense) {
+        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        self.cost += weight * (sense.cost - self.cost);
+        let change = (sense.interval / SMOOTH).min(1.0);
+        if self.cost > COST[0] {
+            self.pace = (self.pace * (1.0 + change)).min(SLOWEST);
+        } else if self.cost < COST[1] {
+            self.pace = (self.pace / (1.0 + change)).max(1.0);
+        }
+    }
+
+    fn decide(&mut self, now: Duration, sense: &Sense) -> Decision {
+        let busy = self.own.busy();
+        let still = self.still().filter(|_| self.offers.still);
+        let full = still.is_some();
+        let ratios = self.ratios();
+        let ratio = ratios.into_iter().fold(1.0, f64::max) * self.extra();
+        let planned = self.contract.slowdown * PLANNED;
+        let allowed = if busy && self.offers.turns { share(planned, ratio) } else { 1.0 };
+        let end = self.turn(now, allowed, full);
+        let look = match (self.there, busy) {
+            (false, _) => LOOK[2],
+            (true, true) => LOOK[1],
+            (true, false) => LOOK[0],
+        };
+        let left = end.saturating_sub(now);
+        let turning = self.there && self.offers.turns && !full && left <= look.mul_f64(self.pace);
+        let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
+        let expected = if busy { super::duty::slowdown(grant.share, ratio) } else { 0.0 };
+        let why = Why {
+            busy,
+            still,
+            ratios,
+            pairs: self.known(),
+            waiting: self.waiting.max(self.demand.ratio() - 1.0),
+            io: self.io,
+            expected,
+        };
+        Decision {
+            run: self.rhythm.running(),
+            grade: grade(&grant, sense.cores),
+            wake: if turning { left } else { look.mul_f64(self.pace) },
+            probe: turning,
+            grant,
+            why,
+        }
+    }
+
+    fn still(&self) -> Option<Still> {
+        if self.pages.still() {
+            return Some(Still::Swapping);
+        }
+        if self.own.full() || self.demand.tight() {
+            return Some(Still::Full);
+        }
+        self.demand.tries().then_some(Still::Trial)
+    }
+
+    fn known(&self) -> usize {
+        self.menu.contention().pairs().max(self.guess.contention().pairs())
+    }
+
+    /// Turns if it is time to; when it is time next.
+    fn turn(&mut self, now: Duration, allowed: f64, full: bool) -> Duration {
+        let survey = self.survey();
+        if full || !self.there || !self.offers.turns {
+            // Nothing to be measured, or nothing to be measured by.
+            if self.rhythm.running() == full {
+                self.rhythm.turn(now);
+            }
+            return now + survey;
+        }
+        if now >= self.rhythm.turns(allowed, survey, self.pace) {
+            self.rhythm.turn(now);
+        }
+        self.rhythm.turns(allowed, survey, self.pace)
+    }
+
+    fn survey(&self) -> Duration {
+        let menu = if self.own.busy() { &self.menu } else { &self.guess };
+        match (menu.contention().pairs() < KNOWN, self.own.busy()) {
+            (true, _) => SURVEY[0],
+            (false, true) => SURVEY[1],
+            (false, false) => SURVEY[2],
+        }
+    }
+
+    fn grant(&self, sense: &Sense, busy: bool, share: f64) -> Grant {
+        let mut cores = sense.cores;
+        if busy && self.offers.cores {
+            cores = self.menu.cores();
+            if !self.offers.idle {
+                // It would take own work's processors from it: those that are left must do.
+                cores = cores.min(self.own.room() as usize).max(1);
+            }
+        }
+        Grant {
+            share,
+            cores,
+            memory: self.pages.limit().filter(|_| self.offers.memory),
+            least_io: self.io_until.is_some() && self.offers.io,
+        }
+    }
+}
+
+fn grade(grant: &Grant, cores: usize) -> Grade {
+    let grades = [
+        (grant.share <= 0.0, Grade::Still),
+        (grant.share < 1.0, Grade::Turns),
+        (grant.least_io, Grade::Io),
+        (grant.memory.is_some(), Grade::Memory),
+        (grant.cores < cores, Grade::Cores),
+    ];
+    grades.into_iter().find(|(holds, _)| *holds).map_or(Grade::Base, |(_, grade)| grade)
+}
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod tests;

@@ -1,0 +1,253 @@
+//! The policy against machines on which the truth is known, with a clock that is told.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::guard::world::World;
+use crate::guard::world::mock::Machine;
+
+const ALL: Offers = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+const CONTRACT: Contract = Contract { slowdown: 0.01, busy: 0.05 };
+
+/// Runs the policy on the machine for so long; calls `seen` at every decision.
+fn run(policy: &mut Policy, machine: &mut Machine, seconds: f64, mut seen: impl FnMut(f64, &Decision)) {
+    let until = machine.time + seconds;
+    let mut probe = false;
+    while machine.time < until {
+        let sense = machine.look(probe).expect("is there");
+        let decision = policy.step(machine.now(), &sense);
+        seen(machine.time, &decision);
+        machine.apply(&decision.grant, decision.run);
+        assert!(decision.wake > Duration::ZERO && decision.wake <= Duration::from_secs(2), "{decision:?}");
+        machine.sleep(decision.wake);
+        probe = decision.probe;
+    }
+}
+
+fn machine(cores: usize, own: f64, ratio: f64) -> Machine {
+    let mut machine = Machine::new(cores, ALL);
+    machine.own = Box::new(move |_| own);
+    machine.ratio = Box::new(move |_, _| ratio);
+    machine
+}
+
+/// After a warm-up: own work's slowdown, and the share of what could be donated that is.
+fn outcome(machine: &mut Machine, contract: Contract, seconds: f64) -> (f64, f64) {
+    let mut policy = Policy::new(contract, machine.offers, machine.cores);
+    run(&mut policy, machine, 20.0, |_, _| {});
+    (machine.own_done, machine.donated) = ([0.0; 2], [0.0; 2]);
+    run(&mut policy, machine, seconds, |_, _| {});
+    (machine.own_done[1] / machine.own_done[0] - 1.0, machine.donated[0] / machine.donated[1])
+}
+
+#[test]
+fn beside_external_work_that_only_computes_nearly_all_is_donated() {
+    let mut machine = machine(2, 1.0, 1.0);
+    machine.noise = 0.03;
+    let (slowdown, donated) = outcome(&mut machine, CONTRACT, 100.0);
+    assert!(slowdown <= 0.0 + 1e-9 && donated > 0.97, "{slowdown} {donated}");
+}
+
+#[test]
+fn memory_bound_own_work_is_slowed_by_no_more_than_agreed_and_the_budget_is_used() {
+    for (budget, ratio) in [(0.01, 1.4), (0.01, 2.0), (0.05, 1.4), (0.05, 1.1), (0.05, 3.0)] {
+        let mut machine = machine(2, 1.0, ratio);
+        machine.noise = 0.03;
+        let (slowdown, _) = outcome(&mut machine, Contract { slowdown: budget, ..CONTRACT }, 100.0);
+        assert!(slowdown <= budget && slowdown > 0.5 * budget, "{budget} at {ratio}: {slowdown}");
+    }
+}
+
+#[test]
+fn where_own_work_uses_everything_external_work_stands_still() {
+    let mut machine = machine(2, 4.0, 1.5);
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    run(&mut policy, &mut machine, 10.0, |_, _| {});
+    run(&mut policy, &mut machine, 10.0, |_, decision| {
+        assert!(!decision.run && decision.grade == Grade::Still && decision.why.still == Some(Still::Full));
+    });
+}
+
+#[test]
+fn own_work_that_starts_is_protected_at_once_and_external_work_is_back_soon() {
+    let mut machine = machine(2, 0.0, 1.5);
+    machine.own = Box::new(|time| if (30.0..40.0).contains(&time) { 1.0 } else { 0.0 });
+    machine.noise = 0.03;
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    run(&mut policy, &mut machine, 30.0, |_, decision| assert_eq!(decision.grade, Grade::Base));
+    let mut first = None;
+    run(&mut policy, &mut machine, 1.0, |at, decision| {
+        first = first.or((decision.grade > Grade::Base).then_some(at));
+    });
+    assert!(first.is_some_and(|at| at < 30.1), "{first:?}");
+    let first_second = machine.own_done[0] / machine.own_done[1];
+    assert!(first_second > 0.96, "{first_second}");
+    run(&mut policy, &mut machine, 9.0, |_, _| {});
+    let mut back = None;
+    run(&mut policy, &mut machine, 5.0, |at, decision| {
+        back = back.or((decision.run && decision.grade == Grade::Base).then_some(at));
+    });
+    assert!(back.is_some_and(|at| at < 42.0), "{back:?}");
+}
+
+#[test]
+fn fewer_processors_are_chosen_where_that_donates_more() {
+    let mut machine = machine(8, 1.0, 1.0);
+    machine.ratio = Box::new(|_, cores| 1.0 + 0.0156 * (cores * cores) as f64);
+    machine.noise = 0.02;
+    let mut policy = Policy::new(Contract { slowdown: 0.05, ..CONTRACT }, ALL, 8);
+    let mut fewest = 8;
+    run(&mut policy, &mut machine, 200.0, |_, decision| fewest = fewest.min(decision.grant.cores));
+    assert!(fewest < 8);
+    let slowdown = machine.own_done[1] / machine.own_done[0] - 1.0;
+    assert!(slowdown < 0.055, "{slowdown}");
+}
+
+#[test]
+fn memory_that_own_work_misses_is_taken_from_external_work_and_this_does_not_swing() {
+    let mut machine = machine(2, 1.0, 1.0);
+    (machine.memory, machine.tolerates) = (900 << 20, 500 << 20);
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    let (mut limits, mut falls) = (Vec::new(), 0);
+    run(&mut policy, &mut machine, 600.0, |_, decision| {
+        let limit = decision.grant.memory.unwrap_or(u64::MAX);
+        falls += usize::from(limits.last().is_some_and(|last| limit < *last));
+        limits.push(limit);
+    });
+    assert!(limits.iter().skip(limits.len() / 100).all(|limit| *limit < u64::MAX), "it is held");
+    assert!(falls < 12, "{falls} times too early in ten minutes");
+}
+
+#[test]
+fn without_the_idle_class_own_work_keeps_its_processors() {
+    let mut machine = machine(4, 2.0, 1.0);
+    machine.offers = Offers { idle: false, ..ALL };
+    let mut policy = Policy::new(CONTRACT, machine.offers, 4);
+    run(&mut policy, &mut machine, 10.0, |_, _| {});
+    run(&mut policy, &mut machine, 1.0, |_, decision| assert_eq!(decision.grant.cores, 2));
+}
+
+#[test]
+fn where_nothing_can_be_done_nothing_is_tried() {
+    let none = Offers { idle: false, turns: false, still: false, cores: false, memory: false, io: false };
+    let mut machine = machine(2, 2.0, 2.0);
+    (machine.offers, machine.memory, machine.tolerates) = (none, 900 << 20, 0);
+    let mut policy = Policy::new(CONTRACT, none, 2);
+    run(&mut policy, &mut machine, 20.0, |_, decision| {
+        assert!(decision.run && decision.grade == Grade::Base && !decision.probe, "{decision:?}");
+    });
+}
+
+#[test]
+fn a_guard_that_costs_too_much_looks_more_rarely() {
+    let looks = |cost: f64| {
+        let mut policy = Policy::new(CONTRACT, ALL, 2);
+        let mut now = Duration::ZERO;
+        let mut count = 0;
+        while now < Duration::from_secs(60) {
+            let decision = policy.step(now, &Sense { own_cpu: 1.0, cost, ..Sense::quiet(2, 0.05) });
+            now += decision.wake;
+            count += 1;
+        }
+        count
+    };
+    assert!(looks(0.01) * 3 < looks(0.001));
+}
+
+/// A look with any pressure.
+fn any_sense() -> impl Strategy<Value = Sense> {
+    let pressure = (0.0_f64..2.0, 0.0_f64..2.0, 0.0_f64..0.2, 0.0_f64..0.2, 0.0_f64..500.0);
+    (pressure, 0_u64..2000, prop::option::of((0.9_f64..2.0, 0.9_f64..2.0)), 0.004_f64..0.3).prop_map(
+        |((own_cpu, own_wait, memory_stall, io_stall, refaults), memory, probe, interval)| Sense {
+            own_cpu,
+            external_cpu: 2.0 - own_cpu,
+            own_wait: Some(own_wait),
+            memory_stall,
+            io_stall,
+            refaults,
+            external_memory: memory << 20,
+            probe: probe.map(|(compute, latency)| Probe { compute, latency, bandwidth: 1.0 }),
+            ..Sense::quiet(2, interval)
+        },
+    )
+}
+
+/// Less or equal in every respect; turns give and take by themselves.
+fn no_more(less: &Grant, than: &Grant) -> bool {
+    let memory = |grant: &Grant| grant.memory.unwrap_or(u64::MAX);
+    less.share <= than.share + 1e-12 && memory(less) <= memory(than) && less.least_io >= than.least_io
+}
+
+proptest! {
+    #[test]
+    fn more_pressure_never_gives_more_to_external_work(
+        before in prop::collection::vec(any_sense(), 1..80),
+        last in any_sense(),
+        more in (0.0_f64..1.0, 0.0_f64..0.3, 0.0_f64..0.3, 0.0_f64..500.0, 0.0_f64..0.5),
+        idle in any::<bool>(),
+    ) {
+        let offers = Offers { idle, cores: false, ..ALL };
+        let mut policy = Policy::new(CONTRACT, offers, 2);
+        let mut now = Duration::ZERO;
+        for sense in &before {
+            now += Duration::from_secs_f64(sense.interval);
+            policy.step(now, sense);
+        }
+        now += Duration::from_secs_f64(last.interval);
+        let running = policy.rhythm.running();
+        // A slower probe is more pressure while external work runs; while it stands still, less.
+        let probe = last.probe.map(|probe| Probe {
+            latency: probe.latency * if running { 1.0 + more.4 } else { 1.0 },
+            ..probe
+        });
+        let worse = Sense {
+            own_wait: last.own_wait.map(|wait| wait + more.0),
+            memory_stall: last.memory_stall + more.1,
+            io_stall: last.io_stall + more.2,
+            refaults: last.refaults + more.3,
+            probe,
+            ..last
+        };
+        let mut other = policy.clone();
+        let (mild, hard) = (policy.step(now, &last), other.step(now, &worse));
+        prop_assert!(no_more(&hard.grant, &mild.grant), "{mild:?}\n{hard:?}");
+    }
+
+    #[test]
+    fn quiet_always_leads_back_to_the_base(before in prop::collection::vec(any_sense(), 1..80)) {
+        let mut policy = Policy::new(CONTRACT, ALL, 2);
+        let mut now = Duration::ZERO;
+        for sense in &before {
+            now += Duration::from_secs_f64(sense.interval);
+            policy.step(now, sense);
+        }
+        let began = now;
+        let mut last = None;
+        while now < began + Duration::from_secs(2) {
+            let decision = policy.step(now, &Sense { external_cpu: 2.0, ..Sense::quiet(2, 0.05) });
+            now += decision.wake;
+            last = Some(decision);
+        }
+        let last = last.expect("some");
+        prop_assert!(last.grade == Grade::Base, "{last:?}");
+    }
+
+    #[test]
+    fn it_turns_no_more_often_than_it_must(own in 0.0_f64..2.0, ratio in 1.0_f64..3.0, noise in 0.0_f64..0.1) {
+        let mut machine = machine(2, own, ratio);
+        machine.noise = noise;
+        let mut policy = Policy::new(CONTRACT, ALL, 2);
+        run(&mut policy, &mut machine, 30.0, |_, _| {});
+        prop_assert!(machine.turns < 30 * 25, "{} turns in 30 s", machine.turns);
+    }
+
+    #[test]
+    fn the_budget_holds_whatever_the_truth_is(
+        own in 0.1_f64..1.5, ratio in 1.0_f64..3.0, budget in 0.01_f64..0.1, seed in 1_u64..1000,
+    ) {
+        let mut machine = machine(2, own, ratio);
+        (machine.noise, machine.seed) = (0.02, seed);
+        let (slowdown, _) = outcome(&mut machine, Contract { slowdown: budget, ..CONTRACT }, 30.0);
+        prop_assert!(slowdown <= budget + 0.002, "{slowdown}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Where metrics are told: in a file that is replaced whole, or over HTTP to whoever asks.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+
+use super::metrics::CONTENT_TYPE;
+
+/// Longer than what anybody asks with.
+const LONGEST: usize = 8 << 10;
+/// Who asks more slowly is not answered.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The place.
+#[derive(Debug)]
+pub enum Publisher {
+    /// A file.
+    File(PathBuf),
+    /// Whoever asks at this address is told the text.
+    Address(SocketAddr, Arc<Mutex<String>>),
+}
+
+impl Publisher {
+    /// `HOST:PORT`, in numbers, is an address; everything else is a file.
+    ///
+    /// # Errors
+    /// Where nobody can listen there, or the file cannot be written.
+    pub fn new(place: &str) -> Result<Self, Fault> {
+        let Ok(address) = place.parse::<SocketAddr>() else {
+            let publisher = Publisher::File(place.into());
+            publisher.publish("# EOF\n")?;
+            return Ok(publisher);
+        };
+        let refused = |e: std::io::Error| {
+            Fault::environment(format!("cannot listen there: {e}"))
+                .at(format!("--metrics {place}"))
+                .remedy("choose another port, or 0 for any")
+        };
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let text = Arc::new(Mutex::new("# EOF\n".to_string()));
+        let told = Arc::clone(&text);
+        thread::spawn(move || {
+            // One after the other: each is served within bounded time.
+            for stream in listener.incoming().flatten() {
+                let text = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                // Whoever has gone away is not answered.
+                let _ = answer(stream, &text);
+            }
+        });
+        Ok(Publisher::Address(address, text))
+    }
+
+    /// Tells the text from now on.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn publish(&self, text: &str) -> Result<(), Fault> {
+        match self {
+            Publisher::Address(_, told) => *told.lock().unwrap_or_else(PoisonError::into_inner) = text.into(),
+            Publisher::File(path) => {
+                let mut beside = path.clone().into_os_string();
+                beside.push(".new");
+                let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+                written.map_err(|e| {
+                    Fault::environment(format!("cannot write metrics: {e}")).at(path.display().to_string())
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn answer(mut stream: TcpStream, text: &str) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = request(&mut stream)?;
+    let asked = std::str::from_utf8(&request).unwrap_or_default().split(' ').take(2).collect::<Vec<_>>();
+    let (status, kind, body) = match asked[..] {
+        ["GET", "/" | "/metrics"] => ("200 OK", CONTENT_TYPE, text),
+        ["GET", _] => ("404 Not Found", "text/plain", "metrics are at /metrics\n"),
+        _ => ("400 Bad Request", "text/plain", "ask with: GET /metrics\n"),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
+}
+
+/// What is asked, up to the empty line.
+fn request(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let (until, mut all, mut part) = (Instant::now() + PATIENCE, Vec::new(), [0; 1024]);
+    while all.len() < LONGEST && Instant::now() < until {
+        let read = stream.read(&mut part)?;
+        all.extend_from_slice(&part[..read]);
+        if read == 0 || all.windows(4).any(|four| four == b"\r\n\r\n") {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).expect("listens");
+        // What is too long may be answered, and the connection gone, before all of it is sent.
+        let _ = stream.write_all(request).and_then(|()| stream.shutdown(std::net::Shutdown::Write));
+        let mut text = String::new();
+        // What is left unread of a request that is too long resets the connection.
+        let _ = stream.read_to_string(&mut text);
+        text
+    }
+
+    #[test]
+    fn whoever_asks_is_told() {
+        let publisher = Publisher::new("127.0.0.1:0").expect("listens");
+        publisher.publish("a 1\n# EOF\n").expect("is kept");
+        let Publisher::Address(address, _) = publisher else { panic!("an address") };
+        let told = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n# EOF\n"), "{told}");
+        assert!(ask(address, b"GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
+        assert!(ask(address, b"\xff\xff").starts_with("HTTP/1.1 400"));
+        ask(address, &[b'x'; 100_000]);
+        assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("# EOF\n"), "it goes on");
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("guard.prom");
+        let publisher = Publisher::new(&path.display().to_string()).expect("can be written");
+        publisher.publish("a 1\n# EOF\n").expect("writes");
+        assert_eq!(fs::read_to_string(&path).expect("reads"), "a 1\n# EOF\n");
+        assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 1);
+        let fault = Publisher::new("/no/such/folder/x.prom").expect_err("no such folder");
+        assert!(fault.to_string().contains("/no/such/folder/x.prom"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Processes that stand in v2's root group itself, as all do where no service manager has placed
+//! them: the root's own file counts the groups below it, too, and each of these is counted alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::process::{TICK, parse_stat};
+
+/// Them, with the ticks that each had used when it was last looked at.
+#[derive(Debug, Default)]
+pub(super) struct Rooted {
+    ticks: BTreeMap<u32, u64>,
+    /// Those of them that have used any lately: the others are looked at only when they are renewed.
+    busy: BTreeSet<u32>,
+    /// The kernel's threads, which stand there on every host.
+    kernel: BTreeSet<u32>,
+}
+
+impl Rooted {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ticks.is_empty()
+    }
+
+    /// Looks at all that are there, without this process; what those known before have used since
+    /// the last look.
+    pub(super) fn renew(&mut self, root: &Path) -> Duration {
+        let told = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
+        let there: BTreeSet<u32> = told.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        self.ticks.retain(|pid, _| there.contains(pid));
+        self.kernel.retain(|pid| there.contains(pid));
+        self.busy.clear();
+        let mut used = 0;
+        for pid in there.into_iter().filter(|pid| *pid != std::process::id()) {
+            if self.kernel.contains(&pid) {
+                continue;
+            }
+            let Some(now) = ticks(pid) else {
+                self.ticks.remove(&pid);
+                self.kernel.insert(pid);
+                continue;
+            };
+            match self.ticks.insert(pid, now) {
+                Some(before) if before >= now => {}
+                before => {
+                    used += now - before.unwrap_or(now);
+                    self.busy.insert(pid);
+                }
+            }
+        }
+        time(used)
+    }
+
+    /// What the busy ones have used since the last look.
+    pub(super) fn used(&mut self) -> Duration {
+        let mut used = 0;
+        for pid in &self.busy {
+            if let (Some(before), Some(now)) = (self.ticks.get_mut(pid), ticks(*pid)) {
+                used += now.saturating_sub(*before);
+                *before = now;
+            }
+        }
+        time(used)
+    }
+}
+
+/// `None` where it has ended, or is a thread of the kernel.
+fn ticks(pid: u32) -> Option<u64> {
+    Some(parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.ticks)
+}
+
+fn time(ticks: u64) -> Duration {
+    TICK * u32::try_from(ticks).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
+
+    #[test]
+    fn who_computes_there_is_counted_and_this_process_is_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut command = Command::new("sh");
+        command.args(["-c", "while :; do :; done"]).stdout(Stdio::null());
+        let mut child = command.spawn().expect("sh starts");
+        let there = |pids: &[u32]| {
+            let lines: String = pids.iter().map(|pid| format!("{pid}\n")).collect();
+            fs::write(folder.path().join("cgroup.procs"), lines).expect("writes");
+        };
+        let mut rooted = Rooted::default();
+        there(&[std::process::id()]);
+        assert_eq!(rooted.renew(folder.path()), Duration::ZERO);
+        assert!(rooted.is_empty(), "this process is counted elsewhere");
+        there(&[std::process::id(), child.id()]);
+        assert_eq!(rooted.renew(folder.path()), Duration::ZERO, "since it is looked at");
+        let (mut used, until) = (Duration::ZERO, Instant::now() + Duration::from_secs(20));
+        while used < Duration::from_millis(50) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+            used += rooted.used();
+        }
+        child.kill().expect("is ours");
+        child.wait().expect("is ours");
+        assert!(used >= Duration::from_millis(50), "{used:?}");
+        rooted.renew(folder.path());
+        assert!(rooted.is_empty(), "it has ended");
+    }
+}

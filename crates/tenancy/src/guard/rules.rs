@@ -1,0 +1,295 @@
+//! The owner's rules: which programs are external work although nobody started them as such, and
+//! which are own work in any case. Everything that no rule means is own work.
+//!
+//! ```toml
+//! schema = "crosstalk.guard/1"
+//! slowdown = "1 %"
+//!
+//! [[external]]
+//! command = "ffmpeg*"     # the program's name; * stands for anything
+//! user = "batch"
+//!
+//! [[own]]
+//! command = "ffmpeg-live"
+//! ```
+//!
+//! A rule means a process that fits all it says. Of rules that mean the same process the one that
+//! says more counts, and of two that say as much the one that names it without a `*`. Where that
+//! does not decide, they contradict each other, which is an error and not a choice.
+
+use std::fs;
+use std::path::Path;
+
+use crosstalk_core::Fault;
+use serde::Deserialize;
+
+use crate::process::Process;
+
+/// The version of the file that is read.
+const SCHEMA: &str = "crosstalk.guard/1";
+
+/// A rules file.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The version of the file.
+    #[serde(default)]
+    schema: Option<String>,
+    /// The slowdown agreed on, as `--slowdown` takes it.
+    #[serde(default)]
+    pub slowdown: Option<String>,
+    /// Processors from which own work counts as at work.
+    #[serde(default)]
+    pub busy: Option<f64>,
+    #[serde(default)]
+    external: Vec<Rule>,
+    #[serde(default)]
+    own: Vec<Rule>,
+}
+
+/// What a process must be to be meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    /// The program's name, of which the kernel keeps 15 bytes.
+    command: Option<String>,
+    /// The user's name or number.
+    #[serde(default)]
+    user: Option<Word>,
+    /// The session's number.
+    session: Option<u32>,
+    /// The control group in the tree that shares the CPU out, from the tree's root.
+    group: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Number(u32),
+    Text(String),
+}
+
+impl Rules {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A usage fault that names the file, the line where that is known, and what was expected.
+    pub fn read(path: &Path) -> Result<Self, Fault> {
+        let place = path.display().to_string();
+        let text = fs::read_to_string(path)
+            .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place.clone()))?;
+        let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Self::parse(&text, &users).map_err(|fault| fault.at(place))
+    }
+
+    /// Reads a file's text; `users` is that of `/etc/passwd`.
+    ///
+    /// # Errors
+    /// As [`Rules::read`].
+    pub fn parse(text: &str, users: &str) -> Result<Self, Fault> {
+        let mut rules: Rules = toml::from_str(text).map_err(|e| Fault::usage(e.to_string().trim_end()))?;
+        if rules.schema.as_deref().is_some_and(|schema| schema != SCHEMA) {
+            return Err(Fault::usage("this is no rules file that this version reads")
+                .remedy(format!("write: schema = \"{SCHEMA}\"")));
+        }
+        for rule in rules.external.iter_mut().chain(&mut rules.own) {
+            rule.settle(users)?;
+        }
+        if let Some(twice) = rules.external.iter().find(|rule| rules.own.contains(rule)) {
+            return Err(contradiction(twice, twice, None));
+        }
+        Ok(rules)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.external.is_empty()
+    }
+
+    /// Whether the process is external.
+    ///
+    /// # Errors
+    /// Where two rules contradict each other about it.
+    pub fn external(&self, process: &Process) -> Result<bool, Fault> {
+        let strongest = |rules: &'_ [Rule]| -> Option<Rule> {
+            rules.iter().filter(|rule| rule.means(process)).max_by_key(|rule| rule.strength()).cloned()
+        };
+        match (strongest(&self.external), strongest(&self.own)) {
+            (Some(external), Some(own)) if external.strength() == own.strength() => {
+                Err(contradiction(&external, &own, Some(process)))
+            }
+            (Some(external), Some(own)) => Ok(external.strength() > own.strength()),
+            (external, _) => Ok(external.is_some()),
+        }
+    }
+}
+
+impl Rule {
+    /// Checks it, and finds the user's number.
+    fn settle(&mut self, users: &str) -> Result<(), Fault> {
+        if *self == Rule::default() {
+            return Err(Fault::usage("a rule that says nothing means everything")
+                .remedy("say `command`, `user`, `session` or `group`"));
+        }
+        let Some(Word::Text(name)) = &self.user else { return Ok(()) };
+        let known = |line: &str| -> Option<(String, u32)> {
+            let mut fields = line.split(':');
+            Some((fields.next()?.into(), fields.nth(1)?.parse().ok()?))
+        };
+        let known: Vec<(String, u32)> = users.lines().filter_map(known).collect();
+        let number = known.iter().find(|(user, _)| user == name).map(|(_, number)| *number);
+        match number.or_else(|| name.parse().ok()) {
+            Some(number) => self.user = Some(Word::Number(number)),
+            None => {
+                return Err(crosstalk_core::name::unknown(
+                    "user",
+                    name,
+                    known.iter().map(|(user, _)| user.as_str()),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn means(&self, process: &Process) -> bool {
+        self.command.as_ref().is_none_or(|pattern| fits(pattern, &process.name))
+            && self.user.as_ref().is_none_or(|user| *user == Word::Number(process.user))
+            && self.session.is_none_or(|session| session == process.session)
+            && self
+                .group
+                .as_ref()
+                .is_none_or(|pattern| process.cpu_group().is_some_and(|group| fits(pattern, group)))
+    }
+
+    /// How much it says, and how much of that without a `*`.
+    fn strength(&self) -> (usize, usize) {
+        let patterns = [&self.command, &self.group];
+        let said = patterns.iter().filter(|said| said.is_some()).count()
+            + usize::from(self.user.is_some())
+            + usize::from(self.session.is_some());
+        let open =
+            patterns.iter().filter(|said| said.as_ref().is_some_and(|said| said.contains('*'))).count();
+        (said, said - open)
+    }
+
+    fn told(&self) -> String {
+        let user = self.user.as_ref().map(|user| match user {
+            Word::Number(number) => format!("user = {number}"),
+            Word::Text(name) => format!("user = \"{name}\""),
+        });
+        let said = [
+            self.command.as_ref().map(|said| format!("command = \"{said}\"")),
+            user,
+            self.session.map(|said| format!("session = {said}")),
+            self.group.as_ref().map(|said| format!("group = \"{said}\"")),
+        ];
+        said.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn contradiction(external: &Rule, own: &Rule, process: Option<&Process>) -> Fault {
+    let about = process.map_or(String::new(), |p| format!(" about {} (process {})", p.name, p.pid));
+    Fault::usage(format!(
+        "rules contradict each other{about}: it is external by `{}`, and own by `{}`",
+        external.told(),
+        own.told()
+    ))
+    .remedy("take one away, or let the one that shall count say more")
+}
+
+/// Whether the text is as the pattern says, in which `*` stands for anything.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut rest) = text.strip_prefix(head) else { return false };
+    let mut parts: Vec<&str> = tail.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        // The first place is as good as any: what follows has the more room.
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nanna:x:1000:1000::/home/anna:/bin/sh\n";
+
+    fn process(name: &str, user: u32) -> Process {
+        Process {
+            pid: 7,
+            name: name.into(),
+            user,
+            session: 5,
+            groups: "0::/a/b".into(),
+            ..Process::default()
+        }
+    }
+
+    fn rules(text: &str) -> Rules {
+        Rules::parse(text, USERS).expect("reads")
+    }
+
+    #[test]
+    fn what_no_rule_means_is_own() {
+        let rules = rules("[[external]]\ncommand = \"ffmpeg*\"\nuser = \"anna\"\n");
+        assert_eq!(rules.external(&process("ffmpeg-7", 1000)), Ok(true));
+        assert_eq!(rules.external(&process("ffmpeg-7", 0)), Ok(false));
+        assert_eq!(rules.external(&process("vi", 1000)), Ok(false));
+    }
+
+    #[test]
+    fn the_rule_that_says_more_counts() {
+        let rules = rules(
+            "[[external]]\nuser = 1000\n[[own]]\nuser = \"anna\"\ngroup = \"/a/*\"\n[[external]]\ncommand = \"a*\"\n[[own]]\ncommand = \"ab\"",
+        );
+        assert_eq!(rules.external(&process("x", 1000)), Ok(false));
+        assert_eq!(rules.external(&process("ac", 0)), Ok(true));
+        assert_eq!(rules.external(&process("ab", 0)), Ok(false));
+    }
+
+    #[test]
+    fn contradictions_are_errors_with_both_rules() {
+        let fault = Rules::parse("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"", "")
+            .expect_err("contradict");
+        assert!(fault.message.contains("contradict") && fault.message.contains("command = \"a\""), "{fault}");
+        let rules = rules("[[external]]\ncommand = \"a\"\n[[own]]\nsession = 5");
+        let fault = rules.external(&process("a", 0)).expect_err("contradict");
+        assert!(fault.message.contains("about a (process 7)") && fault.remedy.is_some(), "{fault}");
+        assert_eq!(rules.external(&Process { session: 6, ..process("a", 0) }), Ok(true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let refused = |text: &str| Rules::parse(text, USERS).expect_err("refused").to_string();
+        assert!(refused("[[external]]\n").contains("says nothing"));
+        assert!(refused("[[external]]\nuser = \"ana\"").contains("did you mean `anna`?"));
+        assert!(refused("[[external]]\ncomand = \"x\"").contains("comand"));
+        assert!(refused("schema = \"crosstalk.guard/9\"").contains("crosstalk.guard/1"));
+        assert!(Rules::parse("", "").expect("an empty one").is_empty());
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, text) in
+            [("*", ""), ("a*c", "abc"), ("a*c", "ac"), ("*b*", "abc"), ("a*b*c", "a-b-b-c"), ("ab", "ab")]
+        {
+            assert!(fits(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("a*c", "ab"), ("ab*ba", "aba"), ("a", "ab"), ("*x*", "abc")] {
+            assert!(!fits(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}", pattern in "[a*é]{0,8}", name in "[aé]{0,8}") {
+            let _ = Rules::parse(&text, &text);
+            let _ = Rules::parse(&format!("[[external]]\ncommand = \"{pattern}\"\nuser = \"{name}\""), &text);
+            fits(&pattern, &name);
+        }
+    }
+}

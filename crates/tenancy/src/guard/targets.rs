@@ -1,0 +1,319 @@
+//! Which work is external: groups and processes that were named, those that a rule means, and all
+//! that `crosstalk exec --external` has started.
+
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::Ledger;
+
+use super::rules::Rules;
+use super::tenant::Tenant;
+use crate::boinc::{Found, NAME, Way, is_running};
+use crate::exec::{EXTERNAL, GUESTS};
+use crate::group::{Group, Hierarchy, Made, below};
+use crate::process::{Process, all, descendants};
+
+/// One that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A control group.
+    Group(PathBuf),
+    /// A process, with all that it has started and will start.
+    Process(u32),
+    /// BOINC's client, with its tasks.
+    Boinc(Way),
+}
+
+/// Everything that is external.
+#[derive(Debug, Default)]
+pub struct Targets {
+    named: Vec<Target>,
+    rules: Rules,
+    /// Those that could not be guarded when others were last looked for, of which that was told.
+    refused: Vec<String>,
+    /// The process of BOINC's client that is guarded.
+    client: Option<u32>,
+    /// That client, and why its group cannot be set.
+    barred: Option<(Found, Fault)>,
+}
+
+impl Targets {
+    /// Those that are named and meant by rules; what `crosstalk exec --external` has started is
+    /// always among them.
+    pub fn new(named: Vec<Target>, rules: Rules) -> Self {
+        Targets { named, rules, ..Targets::default() }
+    }
+
+    /// Takes those that were named in hand.
+    ///
+    /// # Errors
+    /// Where one of them is not there, or cannot be.
+    pub(super) fn named(&mut self, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Vec<Tenant>, Fault> {
+        let mut tenants: Vec<Tenant> = Vec::new();
+        for target in self.named.clone() {
+            let tenant = match target {
+                Target::Group(name) => named_group(&name, hierarchy, ledger)?,
+                Target::Process(pid) => process(pid, &format!("process {pid}"), hierarchy, ledger)?,
+                Target::Boinc(way) => {
+                    let client = way.find()?;
+                    self.client = Some(client.pid);
+                    match process(client.pid, NAME, hierarchy, ledger) {
+                        // It can still be asked.
+                        Err(fault) if fault.kind == FaultKind::Environment => {
+                            self.barred = Some((client, fault));
+                            continue;
+                        }
+                        tenant => tenant?,
+                    }
+                }
+            };
+            let known: Vec<PathBuf> = tenants.iter().flat_map(|tenant| tenant.group().paths()).collect();
+            if !tenant.group().paths().iter().any(|path| known.contains(path)) {
+                tenants.push(tenant);
+            }
+        }
+        Ok(tenants)
+    }
+
+    /// How BOINC's client is found and spoken to, where it was named.
+    pub(super) fn way(&self) -> Option<&Way> {
+        self.named.iter().find_map(|target| match target {
+            Target::Boinc(way) => Some(way),
+            _ => None,
+        })
+    }
+
+    /// BOINC's client where it was named and its group cannot be set, and why.
+    pub(super) fn barred(&mut self) -> Option<(Found, Fault)> {
+        self.barred.take()
+    }
+
+    /// Whether BOINC's client was guarded and has ended.
+    pub(super) fn client_has_ended(&self) -> bool {
+        self.client.is_some_and(|pid| !is_running(pid))
+    }
+
+    /// The group of BOINC's client is guarded no more: it may be started again.
+    pub(super) fn leave_client(&mut self) {
+        self.client = None;
+    }
+
+    /// The group of BOINC's client, where that was started again: one that is only looked at.
+    pub(super) fn client_again(&mut self) -> Option<Group> {
+        if self.client.is_some() {
+            return None;
+        }
+        let pid = self.way()?.find().ok()?.pid;
+        let group = alone(pid).ok()?;
+        self.client = Some(pid);
+        Some(group)
+    }
+
+    /// Whether the rules agree about all processes that are there.
+    ///
+    /// # Errors
+    /// Where they contradict each other.
+    pub(super) fn agree(&self) -> Result<(), Fault> {
+        let mut others = all().into_iter().filter(|process| process.pid != std::process::id());
+        others.try_for_each(|process| self.rules.external(&process).map(drop))
+    }
+
+    /// Those that have come since: started by `crosstalk exec --external`, meant by a rule, or
+    /// BOINC's client, started again. Who comes while rules contradict each other about it is own
+    /// work: everything else stays guarded.
+    pub(super) fn come(
+        &mut self,
+        hierarchy: &Hierarchy,
+        known: &[Group],
+        ledger: &Ledger,
+        notes: &mut Vec<String>,
+    ) -> Vec<Tenant> {
+        let mut tenants = Vec::new();
+        // Those that have ended are forgotten.
+        let told = std::mem::take(&mut self.refused);
+        for (name, group) in started(hierarchy) {
+            let paths = group.paths();
+            if known.iter().any(|known| known.paths().iter().any(|path| paths.contains(path))) {
+                continue;
+            }
+            self.keep(&name, Tenant::new(&name, group, None, hierarchy, ledger), &mut tenants, &told, notes);
+        }
+        if self.client.is_none()
+            && let Some(client) = self.way().and_then(|way| way.find().ok())
+        {
+            let before = tenants.len();
+            self.keep(NAME, process(client.pid, NAME, hierarchy, ledger), &mut tenants, &told, notes);
+            self.client = (tenants.len() > before).then_some(client.pid);
+        }
+        if self.rules.is_empty() {
+            return tenants;
+        }
+        let processes = all();
+        let guarded: Vec<u32> = known.iter().flat_map(Group::processes).collect();
+        for process in processes.iter().filter(|process| !guarded.contains(&process.pid)) {
+            let external = self.rules.external(process);
+            if process.pid == std::process::id() || external == Ok(false) {
+                continue;
+            }
+            // A descendant comes with the one above it, if that is meant, too.
+            let parent = processes.iter().find(|parent| parent.pid == process.parent);
+            if parent.is_some_and(|parent| self.rules.external(parent).unwrap_or(false)) {
+                continue;
+            }
+            let name = format!("{} ({})", process.name, process.pid);
+            let tenant = external.and_then(|_| self::process(process.pid, &name, hierarchy, ledger));
+            self.keep(&name, tenant, &mut tenants, &told, notes);
+        }
+        tenants
+    }
+
+    /// What cannot be guarded is told once, and left.
+    fn keep(
+        &mut self,
+        name: &str,
+        tenant: Result<Tenant, Fault>,
+        tenants: &mut Vec<Tenant>,
+        told: &[String],
+        notes: &mut Vec<String>,
+    ) {
+        match tenant {
+            Ok(tenant) => tenants.push(tenant),
+            Err(fault) => {
+                if !told.iter().any(|known| known == name) {
+                    notes.push(format!("{name} is not guarded: {}", fault.sentence()));
+                }
+                self.refused.push(name.into());
+            }
+        }
+    }
+
+    /// Why a group's idle class does not protect everybody, and what would.
+    pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
+        format!(
+            "{} cannot give way by the idle class: its kernel or a group above it keeps it from that; own work is \
+             protected by fewer processors and by turns, which costs donated work (crosstalk doctor tells more)",
+            tenant.name
+        )
+    }
+}
+
+/// A process and its descendants: by the group that they have to themselves, or in one that is made
+/// for them.
+fn process(pid: u32, name: &str, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+    let processes = all();
+    let first = processes.iter().find(|process| process.pid == pid).ok_or_else(|| {
+        Fault::usage(format!("there is no process {pid}")).remedy("find its number: pgrep -l NAME")
+    })?;
+    let tree = descendants(pid, &processes);
+    if tree.contains(&std::process::id()) {
+        return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external")));
+    }
+    if has_group(first, &tree, &processes) {
+        return Tenant::new(name, Group::of_process(pid)?, None, hierarchy, ledger);
+    }
+    let made = Made::for_guests(GUESTS, pid, ledger)?;
+    made.take_in(pid)?;
+    // Who comes to be while others are moved is found by another look. Those that it has put into
+    // other groups stand there for a reason.
+    for _ in 0..LOOKS {
+        let processes = all();
+        let tree = descendants(pid, &processes);
+        let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
+        for one in left {
+            made.take_in(one.pid)?;
+        }
+    }
+    let group = made.group().clone();
+    Tenant::new(name, group, Some(made), hierarchy, ledger)
+}
+
+/// The group of a process that it and its descendants have to themselves.
+///
+/// # Errors
+/// Where it shares it with others, or is not there.
+pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
+    let processes = all();
+    let first = processes.iter().find(|process| process.pid == pid);
+    let first = first.ok_or_else(|| Fault::usage(format!("there is no process {pid}")))?;
+    if has_group(first, &descendants(pid, &processes), &processes) {
+        return Group::of_process(pid);
+    }
+    Err(Fault::environment(format!(
+        "process {pid} shares its control group with others: what it uses cannot be told from own work"
+    ))
+    .remedy("start it as a service of its own, or guard as root"))
+}
+
+/// How often descendants are looked for: each time all that are there are moved.
+const LOOKS: usize = 3;
+
+/// What `crosstalk exec --external` has started: names and groups.
+fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
+    let mut names: Vec<String> = Vec::new();
+    for tree in hierarchy.trees() {
+        let here = tree.here().into_iter().chain([tree.mount.clone()]);
+        names.extend(here.flat_map(|dir| below(&dir)).filter(|name| name.starts_with(EXTERNAL)));
+    }
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), Group::named(Path::new(&name), hierarchy).ok()?)))
+        .collect()
+}
+
+/// A group by its name, or by the name that `crosstalk exec --name` gave it.
+fn named_group(name: &Path, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+    let told = name.display().to_string();
+    let prefix = format!("{EXTERNAL}-{told}-");
+    let found = started(hierarchy).into_iter().find(|(whole, _)| {
+        whole
+            .strip_prefix(&prefix)
+            .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|b| b.is_ascii_hexdigit()))
+    });
+    let group = match found {
+        Some((_, group)) => group,
+        None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
+    };
+    let own = std::process::id();
+    if group.processes().contains(&own) {
+        return Err(Fault::usage(format!("the group {told} holds this guard: it cannot be external"))
+            .at("--external"));
+    }
+    Tenant::new(&told, group, None, hierarchy, ledger)
+}
+
+/// Whether a process and its descendants have their group to themselves.
+fn has_group(first: &Process, tree: &[u32], all: &[Process]) -> bool {
+    let Some(group) = first.cpu_group().filter(|group| *group != "/") else { return false };
+    all.iter().filter(|process| process.cpu_group() == Some(group)).all(|process| tree.contains(&process.pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, parent: u32, groups: &str) -> Process {
+        Process { pid, parent, groups: groups.into(), ..Process::default() }
+    }
+
+    #[test]
+    fn a_service_has_its_group_to_itself_and_a_login_has_not() {
+        let service = "0::/system.slice/boinc-client.service";
+        let all = [
+            process(1, 0, "0::/init.scope"),
+            process(7, 1, service),
+            process(8, 7, service),
+            process(9, 1, "0::/user.slice/session-1.scope"),
+            process(10, 9, "0::/user.slice/session-1.scope"),
+        ];
+        assert!(has_group(&all[1], &[7, 8], &all));
+        assert!(!has_group(&all[4], &[10], &all), "its shell is there, too");
+        assert!(!has_group(&process(7, 1, "0::/"), &[7], &all), "the top is everybody's");
+    }
+
+    #[test]
+    fn guests_of_another_guard_are_its_own() {
+        assert!(!GUESTS.starts_with(EXTERNAL));
+    }
+}

@@ -1,0 +1,114 @@
+//! The guard's loop, on any world.
+
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use serde::Serialize;
+
+use super::contract::Contract;
+use super::policy::{Decision, Grade, Policy};
+use super::sense::Sense;
+use super::world::World;
+
+/// What is told after each look.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// Since the beginning.
+    pub at: Duration,
+    /// What was seen.
+    pub sense: &'a Sense,
+    /// What was done.
+    pub decision: &'a Decision,
+    /// What people should know, each told once.
+    pub notes: &'a [String],
+    /// The sums so far.
+    pub sums: &'a Sums,
+}
+
+/// What adds up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Sums {
+    /// Seconds under guard.
+    pub seconds: f64,
+    /// Seconds of CPU time that own work has used.
+    pub own: f64,
+    /// The same of external work: what was donated.
+    pub donated: f64,
+    /// Seconds for which external work stood still.
+    pub still: f64,
+    /// Seconds that own work was at work.
+    pub busy: f64,
+    /// Seconds of CPU time that the guard took itself.
+    pub cost: f64,
+    /// How often the guard looked.
+    pub looks: u64,
+    /// The greatest that it went to.
+    pub highest: Option<Grade>,
+}
+
+impl Sums {
+    fn add(&mut self, now: Duration, sense: &Sense, decision: &Decision, ran: bool) {
+        // Looks may cover the same time; each moment counts once.
+        let passed = (now.as_secs_f64() - self.seconds).max(0.0);
+        self.seconds = now.as_secs_f64();
+        self.own += passed * sense.own_cpu;
+        self.donated += passed * sense.external_cpu;
+        self.still += if ran { 0.0 } else { passed };
+        self.busy += if decision.why.busy { passed } else { 0.0 };
+        self.cost += passed * sense.cost;
+        self.looks += 1;
+        self.highest = self.highest.max(Some(decision.grade));
+    }
+}
+
+/// Guards until `over` says so; tells `report` after each look.
+///
+/// # Errors
+/// Those of [`World::look`]. The world's own drop puts everything back.
+pub fn watch(
+    world: &mut dyn World,
+    contract: Contract,
+    over: &dyn Fn(Duration) -> bool,
+    report: &mut dyn FnMut(&Report<'_>),
+) -> Result<Sums, Fault> {
+    let mut policy = Policy::new(contract, world.offers(), world.cores());
+    let (mut sums, mut probe, mut ran) = (Sums::default(), false, true);
+    while !over(world.now()) {
+        let sense = world.look(probe)?;
+        let now = world.now();
+        policy.offer(world.offers());
+        let decision = policy.step(now, &sense);
+        world.apply(&decision.grant, decision.run);
+        sums.add(now, &sense, &decision, ran);
+        report(&Report { at: now, sense: &sense, decision: &decision, notes: &world.notes(), sums: &sums });
+        (probe, ran) = (decision.probe, decision.run);
+        world.sleep(decision.wake);
+    }
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Offers;
+    use super::super::world::mock::Machine;
+    use super::*;
+
+    #[test]
+    fn it_guards_until_it_is_over_and_adds_up() {
+        let all = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+        let mut machine = Machine::new(2, all);
+        machine.own = Box::new(|time| if time < 10.0 { 1.0 } else { 0.0 });
+        machine.ratio = Box::new(|_, _| 1.5);
+        let contract = Contract { slowdown: 0.01, busy: 0.05 };
+        let mut told = 0;
+        let over = |now| now >= Duration::from_secs(20);
+        let sums =
+            watch(&mut machine, contract, &over, &mut |report| told += u64::from(report.at > Duration::ZERO))
+                .expect("guards");
+        assert_eq!(sums.looks, told + 1);
+        assert!((sums.seconds - 20.0).abs() < 1.0 && (sums.own - 10.0).abs() < 0.5, "{sums:?}");
+        assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
+        assert_eq!(sums.highest, Some(Grade::Still), "it is tried when own work begins");
+        assert!(machine.running(), "it is back");
+    }
+}

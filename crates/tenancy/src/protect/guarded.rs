@@ -1,0 +1,136 @@
+//! External work under a guard of its own: the program that an owner would start, as a process.
+
+use std::io::{BufRead, BufReader, Read, copy, sink};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::scene::Holding;
+use crosstalk_host::ledger::Entry;
+use crosstalk_host::process::send;
+use crosstalk_host::{Launcher, Ledger};
+use serde_json::Value;
+
+use super::held::Held;
+
+/// How long a guard may take to look for the first time.
+const START: Duration = Duration::from_secs(20);
+/// How long it may take to put everything back.
+const END: Duration = Duration::from_secs(5);
+/// Between two looks whether it has.
+const GLANCE: Duration = Duration::from_millis(5);
+/// So much of what it says is kept, in bytes; the rest is read and dropped.
+const LONGEST: u64 = 16 << 10;
+/// SIGTERM of signal(7).
+const TERMINATE: i32 = 15;
+
+/// The guard, and what it guards. Dropping it ends the guard, which puts back what it has set.
+pub(super) struct Guarded {
+    guard: Child,
+    said: Option<Receiver<String>>,
+    // Kills a guard that does not end. Before the group goes, which it may have frozen.
+    _entry: Entry,
+    _held: Held,
+}
+
+impl Guarded {
+    /// Starts a guard that keeps own work's slowdown to this share, and waits until it looks.
+    ///
+    /// # Errors
+    /// When it does not begin.
+    pub(super) fn begin(held: Held, slowdown: f64, ledger: &Ledger) -> Result<Guarded, Fault> {
+        // The tree that shares the processors out: the group stands nowhere else without them.
+        let group = held.group().dir("cpu").or_else(|| held.group().dir("")).ok_or_else(|| {
+            Fault::environment("the group of external work is in no tree that shares processors out")
+        })?;
+        let entry = ledger.processes("the guard of external work")?;
+        let mut command = Launcher::current().command("guard");
+        command.arg("--slowdown").arg(format!("{}%", slowdown * 100.0)).arg("--external").arg(group);
+        command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own: Ctrl-C is the runner's business.
+        let guard = entry.mark(&mut command).process_group(0).spawn();
+        let mut guard = guard.map_err(|e| Fault::environment(format!("cannot start the guard: {e}")))?;
+        let begun = guard.stdout.take().map(looks);
+        let said = guard.stderr.take().map(words);
+        let mut guarded = Guarded { guard, said, _entry: entry, _held: held };
+        if begun.is_some_and(|begun| begun.recv_timeout(START).is_ok()) {
+            Ok(guarded)
+        } else {
+            Err(guarded.failed("did not begin"))
+        }
+    }
+
+    /// Whether it has ended.
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.guard.try_wait(), Ok(None))
+    }
+
+    /// Whether it ends within the time.
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.has_ended() && Instant::now() < until {
+            thread::sleep(GLANCE);
+        }
+        self.has_ended()
+    }
+
+    fn failed(&mut self, how: &str) -> Fault {
+        // One that stays may say more, for which nobody waits.
+        let ended = self.ends_within(END);
+        let said = self.said.as_ref().filter(|_| ended).and_then(|said| said.recv_timeout(END).ok());
+        let said = said.unwrap_or_default();
+        let said = if said.trim().is_empty() { "it said nothing" } else { said.trim() };
+        Fault::environment(format!("the guard of external work {how}: {said}"))
+            .remedy("see what it says by itself: crosstalk guard --once")
+    }
+}
+
+impl Holding for Guarded {
+    fn held(&mut self) -> Result<(), Fault> {
+        if self.has_ended() { Err(self.failed("ended before the attempt did")) } else { Ok(()) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            send(self.guard.id(), TERMINATE);
+        }
+        if !self.ends_within(END) {
+            // Its reaper puts back what it has set.
+            let _ = self.guard.kill().and_then(|()| self.guard.wait());
+        }
+    }
+}
+
+/// Reads all that a guard tells; hears of each of its looks.
+fn looks(stdout: ChildStdout) -> Receiver<()> {
+    let (sender, looks) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let is_look = |told: Value| told["event"] == "guard";
+            if serde_json::from_str(&line).is_ok_and(is_look) {
+                // Only the first is waited for.
+                let _ = sender.send(());
+            }
+        }
+    });
+    looks
+}
+
+/// Reads all that a guard says, so that it never waits for a reader; tells how it began when it has ended.
+fn words(mut stderr: ChildStderr) -> Receiver<String> {
+    let (sender, said) = channel();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        // What can be read of it.
+        let _ = stderr.by_ref().take(LONGEST).read_to_end(&mut kept);
+        let _ = copy(&mut stderr, &mut sink());
+        // Whoever has dropped the guard does not ask.
+        let _ = sender.send(String::from_utf8_lossy(&kept).into_owned());
+    });
+    said
+}
