@@ -37,6 +37,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(tenant::burner::BURNER),
         Box::new(tool::sysbench::SYSBENCH),
         Box::new(tool::sysbench::OLTP),
+        Box::new(tool::boinc::BOINC),
         Box::new(tool::command::Command),
     ]
 }

@@ -41,7 +41,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "threads",
         "1",
-        "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
+        "a number (0: nothing is taken), or `quarter`, `half`, `all`, `twice`, `four times` the processors",
     ),
     Parameter::new("mix", "cpu", "what it takes: `cpu`, `cache`, `memory`, `disk` or `network`"),
     Parameter::new("priority", "lowest", "`lowest` (nice 19, as BOINC runs its tasks) or `normal`"),
@@ -56,7 +56,7 @@ pub const BURNER: Lasting<Spec> = Lasting(Declared {
         params.only(PARAMETERS)?;
         let mix = params.choice("mix", &Mix::ALL.map(Mix::name))?;
         Ok(Spec {
-            threads: threads(params, "threads")?,
+            threads: threads(params, "threads", 0)?,
             mix: Mix::ALL.into_iter().find(|known| known.name() == mix).unwrap_or(Mix::Cpu),
             lowest: params.choice("priority", &["lowest", "normal"])? == "lowest",
         })
@@ -318,6 +318,18 @@ mod tests {
                 "{donated}"
             );
         }
+    }
+
+    #[test]
+    fn nobody_takes_nothing() {
+        let spec = (BURNER.0.read)(&Params::default().with("threads", 0)).expect("is one");
+        let cancelled = AtomicBool::new(false);
+        let mut until = Until { cancelled: &cancelled, told: Vec::new() };
+        Box::new(Burner { spec, scratch: "/there/is/none".into() })
+            .run(&[], &mut until, &cancelled)
+            .expect("lasts");
+        let told: Vec<Option<f64>> = until.told.iter().map(Reading::number).collect();
+        assert_eq!(told, [Some(0.0); 2]);
     }
 
     #[test]

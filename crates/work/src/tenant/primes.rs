@@ -130,7 +130,7 @@ impl Spec {
     pub(crate) fn read(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         Ok(Spec {
-            threads: threads(params, "threads")?,
+            threads: threads(params, "threads", 1)?,
             limit: params.bounded("limit", 10_000, 3, 100_000_000)?,
             events: params.bounded("events", 1000, 1, 1 << 40)?,
         })

@@ -19,14 +19,14 @@ const PARTS: [Part; 5] = [
 /// The most that anybody may ask for.
 const MOST: u64 = 4096;
 
-/// Parameter `name`; 1 where it is not given.
-pub fn threads(params: &Params, name: &str) -> Result<usize, Fault> {
+/// Parameter `name`, no less than `least`; 1 where it is not given.
+pub fn threads(params: &Params, name: &str, least: u64) -> Result<usize, Fault> {
     match params.get(name) {
         Some(Value::Text(word)) => of_part(word, allowed().len().max(1)).ok_or_else(|| {
             let known: Vec<&str> = PARTS.iter().map(|(known, _)| *known).collect();
             parameter(name, format!("expected a number or one of {}, found `{word}`", known.join(", ")))
         }),
-        _ => params.bounded(name, 1, 1, MOST).map(|count| count as usize),
+        _ => params.bounded(name, 1, least, MOST).map(|count| count as usize),
     }
 }
 
@@ -50,10 +50,9 @@ mod tests {
 
     #[test]
     fn a_number_is_itself_and_nothing_else_is() {
-        assert_eq!(threads(&Params::default(), "threads"), Ok(1));
-        assert_eq!(threads(&Params::default().with("threads", 3), "threads"), Ok(3));
-        for wrong in [Value::from(0), Value::from("most")] {
-            assert!(threads(&Params::default().with("threads", wrong), "threads").is_err());
-        }
+        let of = |value: Value, least| threads(&Params::default().with("threads", value), "threads", least);
+        assert_eq!(threads(&Params::default(), "threads", 0), Ok(1));
+        assert_eq!((of(3.into(), 1), of(0.into(), 0)), (Ok(3), Ok(0)));
+        assert!(of(0.into(), 1).is_err() && of("most".into(), 0).is_err());
     }
 }

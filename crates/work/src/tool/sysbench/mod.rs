@@ -79,7 +79,7 @@ pub const OLTP: Declared<OltpTest> = Declared {
         params.only(OLTP_PARAMETERS)?;
         let threads = match params.get("threads") {
             None => 8,
-            Some(_) => threads(params, "threads")?,
+            Some(_) => threads(params, "threads", 1)?,
         };
         Ok(OltpTest {
             threads,

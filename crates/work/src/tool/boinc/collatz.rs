@@ -1,0 +1,273 @@
+//! The work that is given out: for every number of a span, how many steps it takes to
+//! come down to 1 when an even number is halved and an odd one becomes three times
+//! itself and one (Collatz). Nothing but integer arithmetic; each number by itself; and
+//! nobody knows a shorter way to the answer than doing it, while a part of an answer is
+//! checked by doing just that part.
+//!
+//! A span is cut into blocks. An answer tells of each the longest way, where it begins,
+//! and the steps of all ways together.
+
+use std::fmt::Write;
+use std::ops::Range;
+use std::time::Instant;
+
+use crosstalk_core::Fault;
+
+/// The first line of both kinds of file.
+const HEAD: &str = "crosstalk collatz 1";
+
+/// Blocks of a span: checking one costs less than 1 % of the work.
+pub const BLOCKS: u32 = 128;
+
+/// Numbers from here on take nearly the same time each.
+pub const FIRST: u64 = 1 << 40;
+
+/// Longer than any file of either kind, in bytes.
+pub const LONGEST_FILE: u64 = 16 << 10;
+
+/// Numbers to go over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub from: u64,
+    /// The one after the last.
+    pub to: u64,
+}
+
+/// What one block of a span came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Block {
+    /// The longest way, in steps.
+    pub longest: u32,
+    /// The first number that takes it.
+    pub at: u64,
+    /// The steps of all ways.
+    pub steps: u64,
+}
+
+impl Span {
+    /// The numbers of block `index`.
+    pub fn block(&self, index: u32) -> Range<u64> {
+        let cut = |index: u32| {
+            let share = u128::from(self.to - self.from) * u128::from(index) / u128::from(BLOCKS);
+            self.from + share as u64
+        };
+        cut(index)..cut(index + 1)
+    }
+
+    /// As the application is told.
+    pub fn to_file(self) -> String {
+        format!("{HEAD}\nfrom {}\nto {}\n", self.from, self.to)
+    }
+
+    /// As the application reads it.
+    ///
+    /// # Errors
+    /// Where it says something else.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let mut lines = text.lines();
+        let span = (lines.next() == Some(HEAD)).then(|| {
+            let mut number = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
+            Some(Span { from: number("from")?, to: number("to")? })
+        });
+        span.flatten()
+            .filter(|span| 0 < span.from && span.from < span.to && span.to < u64::MAX / 4)
+            .ok_or_else(|| Fault::attempt("expected a span of numbers, found something else"))
+    }
+}
+
+impl Block {
+    /// Adds what `numbers` come to, which must follow on those that it has.
+    pub fn add(&mut self, numbers: Range<u64>) {
+        for number in numbers {
+            let steps = steps(number);
+            self.steps += u64::from(steps);
+            if steps > self.longest {
+                (self.longest, self.at) = (steps, number);
+            }
+        }
+    }
+
+    /// What `numbers` come to.
+    pub fn of(numbers: Range<u64>) -> Self {
+        let mut block = Block::default();
+        block.add(numbers);
+        block
+    }
+
+    /// As a line of an answer.
+    pub fn to_line(self) -> String {
+        format!("{} {} {}\n", self.longest, self.at, self.steps)
+    }
+
+    /// A line of an answer, read; `None` where it is none.
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let block = Block {
+            longest: words.next()?.parse().ok()?,
+            at: words.next()?.parse().ok()?,
+            steps: words.next()?.parse().ok()?,
+        };
+        // One way of writing a number only: else equal answers would look different.
+        (block.to_line().trim_end() == line).then_some(block)
+    }
+}
+
+/// How many steps `number`, which is not 0, takes to 1.
+pub fn steps(number: u64) -> u32 {
+    let mut n = number;
+    let mut steps = 0;
+    loop {
+        let halvings = n.trailing_zeros();
+        n >>= halvings;
+        steps += halvings;
+        if n == 1 {
+            return steps;
+        }
+        match n.checked_mul(3).and_then(|n| n.checked_add(1)) {
+            Some(up) => n = up,
+            None => return steps + wide(u128::from(n)),
+        }
+        steps += 1;
+    }
+}
+
+/// The same where a way leads out of 64 bits; from below 2^62, none is known to leave 128.
+#[cold]
+fn wide(number: u128) -> u32 {
+    let mut n = number;
+    let mut steps = 0;
+    while n != 1 {
+        let halvings = n.trailing_zeros();
+        n >>= halvings;
+        steps += halvings;
+        if n != 1 {
+            n = n.saturating_mul(3).saturating_add(1);
+            steps += 1;
+        }
+    }
+    steps
+}
+
+/// An answer, as it is sent.
+pub fn answer(span: Span, blocks: &[Block]) -> String {
+    blocks.iter().fold(span.to_file(), |mut file, block| {
+        // Writing to a text does not fail.
+        let _ = write!(file, "{}", block.to_line());
+        file
+    })
+}
+
+/// The blocks of an answer about `span`; `Err` says what is wrong with it.
+pub fn read_answer(span: Span, file: &str) -> Result<Vec<Block>, String> {
+    let rest = file.strip_prefix(&span.to_file()).ok_or("it answers another question")?;
+    let blocks: Vec<Block> = rest.lines().map_while(Block::parse).collect();
+    if blocks.len() != BLOCKS as usize || answer(span, &blocks) != file {
+        return Err(format!("expected {BLOCKS} blocks, found {} and something else", blocks.len()));
+    }
+    Ok(blocks)
+}
+
+/// Whether block `index` of an answer is right: it is done again.
+pub fn holds(span: Span, blocks: &[Block], index: u32) -> bool {
+    blocks.get(index as usize).is_some_and(|block| *block == Block::of(span.block(index)))
+}
+
+/// How many numbers this machine goes over in a second of one core.
+pub fn pace() -> f64 {
+    let begin = Instant::now();
+    let mut done = 0;
+    // Long enough that one interruption does not matter.
+    while begin.elapsed().as_millis() < 200 {
+        std::hint::black_box(Block::of(FIRST + done..FIRST + done + 10_000));
+        done += 10_000;
+    }
+    done as f64 / begin.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plainly(number: u64) -> u32 {
+        let (mut n, mut steps) = (u128::from(number), 0);
+        while n != 1 {
+            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+            steps += 1;
+        }
+        steps
+    }
+
+    #[test]
+    fn known_ways_have_their_lengths() {
+        // 27 and 837799 are textbook; 12327829503 leaves 64 bits on its way.
+        assert_eq!([steps(1), steps(2), steps(27), steps(837_799)], [0, 1, 111, 524]);
+        assert_eq!(steps(12_327_829_503), plainly(12_327_829_503));
+        assert_eq!(Block::of(1..1_000_000).at, 837_799);
+    }
+
+    #[test]
+    fn an_answer_survives_its_file_and_a_wrong_block_is_seen() {
+        let span = Span { from: 1000, to: 11_000 };
+        let blocks: Vec<Block> = (0..BLOCKS).map(|index| Block::of(span.block(index))).collect();
+        let file = answer(span, &blocks);
+        assert!((file.len() as u64) < LONGEST_FILE);
+        let mut read = read_answer(span, &file).expect("is one");
+        assert_eq!(read, blocks);
+        assert!((0..BLOCKS).all(|index| holds(span, &read, index)));
+        read[7].steps += 1;
+        assert!(!holds(span, &read, 7) && holds(span, &read, 8));
+        assert!(!holds(span, &read, BLOCKS));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        let span = Span { from: 1000, to: 11_000 };
+        let file = answer(span, &[Block::default(); BLOCKS as usize]);
+        assert!(read_answer(span, &file).is_ok());
+        assert!(read_answer(Span { from: 1001, ..span }, &file).is_err());
+        for bad in [
+            String::new(),
+            file.replace("0 0 0\n", ""),
+            file.clone() + "0 0 0\n",
+            file.replace("0 0 0", "0 0 00"),
+        ] {
+            assert!(read_answer(span, &bad).is_err(), "{bad}");
+        }
+        assert!(read_answer(span, file.trim_end()).is_err());
+    }
+
+    #[test]
+    fn the_largest_answer_fits_into_its_file() {
+        let span = Span { from: u64::MAX / 8, to: u64::MAX / 4 - 1 };
+        let block = Block { longest: u32::MAX, at: u64::MAX, steps: u64::MAX };
+        assert!((answer(span, &[block; BLOCKS as usize]).len() as u64) < LONGEST_FILE);
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_those_of_the_definition(number in 1_u64..1 << 50) {
+            prop_assert_eq!(steps(number), plainly(number));
+        }
+
+        #[test]
+        fn blocks_cover_a_span_once(from in 1_u64..1 << 60, length in 1_u64..1 << 40) {
+            let span = Span { from, to: from + length };
+            prop_assert_eq!(Span::parse(&span.to_file()), Ok(span));
+            let mut next = from;
+            for index in 0..BLOCKS {
+                prop_assert_eq!(span.block(index).start, next);
+                next = span.block(index).end;
+            }
+            prop_assert_eq!(next, span.to);
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,80}") {
+            let _ = Span::parse(&text);
+            let _ = Block::parse(&text);
+            let _ = read_answer(Span { from: 1, to: 2 }, &format!("{}{text}", Span { from: 1, to: 2 }.to_file()));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A real client in a directory of its own, which ends with its owner.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use crosstalk_host::process::fresh_mark;
+use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, Preferences};
+
+use super::project::{Attach, NAME};
+use crate::peer::Until;
+use crate::program::Program;
+use crate::tool::command;
+
+/// Between two looks at something that is to come.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// How long a client may take until it answers.
+const START: Duration = Duration::from_secs(30);
+
+/// How long a client may take to end its tasks and itself when it is asked to.
+const END: Duration = Duration::from_secs(5);
+
+/// What would have it go through others.
+const PROXIES: [&str; 8] = [
+    "http_proxy",
+    "HTTP_PROXY",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "SOCKS_SERVER",
+    "SOCKS5_SERVER",
+];
+
+/// What brings one.
+pub const INSTALL: &str = "apt-get install --no-install-recommends boinc-client";
+
+/// The client's program: Debian's `boinc`.
+pub fn find() -> Option<PathBuf> {
+    NAMES.into_iter().find_map(|name| command::find(name).ok())
+}
+
+/// What the workload needs of a machine.
+pub fn need() -> Need {
+    match find() {
+        Some(path) => Need::found("a BOINC client", path.display().to_string()),
+        None => Need::missing("a BOINC client", "no external work can be done through BOINC", INSTALL),
+    }
+}
+
+/// A client that runs. Dropping it ends it and its tasks.
+pub struct Host {
+    program: Program,
+    client: Client,
+}
+
+impl Host {
+    /// Starts one with its data in `folder`, which takes itself to have `cores` processors
+    /// and uses all of them, whatever else this machine does.
+    ///
+    /// # Errors
+    /// When there is none, or it does not come up.
+    pub fn start(folder: &Path, cores: u32, until: &Until) -> Result<Self, Fault> {
+        let binary =
+            find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
+        let password = fresh_mark()?;
+        furnish(folder, cores, &password).map_err(|e| {
+            Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
+        })?;
+        let port = free()?;
+        let mut command = Command::new(binary);
+        command.arg("--dir").arg(folder).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
+        command.args(["--allow_multiple_clients", "--no_gpus", "--no_info_fetch", "--skip_cpu_benchmarks"]);
+        // Everything is on this machine: who waits does not wait for a better network.
+        for delay in ["--pers_retry_delay_min", "--sched_retry_delay_min"] {
+            command.args([delay, "1"]);
+        }
+        for delay in ["--pers_retry_delay_max", "--sched_retry_delay_max"] {
+            command.args([delay, "5"]);
+        }
+        for variable in PROXIES {
+            command.env_remove(variable);
+        }
+        let program = Program::start(command, fresh_mark()?)?;
+        let mut client =
+            Client::new((Ipv4Addr::LOCALHOST, port).into(), Some(password)).within(Duration::from_secs(5));
+        let until = until.within(START);
+        while client.version().is_err() {
+            until.check("the BOINC client to answer").map_err(|fault| died(&program, fault))?;
+            if !program.is_running() {
+                return Err(died(&program, Fault::attempt("the BOINC client ended at its start")));
+            }
+            thread::sleep(GLANCE);
+        }
+        Ok(Host { program, client })
+    }
+
+    /// Attaches it to a project.
+    ///
+    /// # Errors
+    /// When it refuses.
+    pub fn attach(&mut self, attach: &Attach) -> Result<(), Fault> {
+        self.client.attach(&attach.url, &attach.key, NAME)
+    }
+
+    /// Its own interface.
+    pub fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// A fault where it has ended.
+    ///
+    /// # Errors
+    /// With the last that it wrote.
+    pub fn check(&self) -> Result<(), Fault> {
+        if self.program.is_running() {
+            return Ok(());
+        }
+        Err(died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
+    }
+
+    /// Waits until so many tasks run.
+    ///
+    /// # Errors
+    /// When they do not in time.
+    pub fn steady(&mut self, tasks: usize, until: &Until) -> Result<(), Fault> {
+        let mut running = 0;
+        loop {
+            if let Err(fault) = until.check("all tasks to run") {
+                let fault = Fault { message: format!("{}: {running} of {tasks} do", fault.message), ..fault };
+                return Err(died(&self.program, fault));
+            }
+            self.check()?;
+            running = self.client.tasks()?.iter().filter(|task| task.runs()).count();
+            if running >= tasks {
+                return Ok(());
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // In good order where it can be; its processes are ended in any case.
+        if self.client.quit().is_ok() {
+            let until = Instant::now() + END;
+            while self.program.is_running() && Instant::now() < until {
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+/// Adds what the client wrote last.
+fn died(program: &Program, fault: Fault) -> Fault {
+    let said = program.last_words();
+    let said =
+        if said.is_empty() { "it wrote nothing".to_string() } else { format!("the last it wrote:\n{said}") };
+    Fault { message: format!("{}; {said}", fault.message), ..fault }
+}
+
+/// Writes the client's settings.
+fn furnish(folder: &Path, cores: u32, password: &str) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let options = [
+        ("ncpus", cores),
+        ("no_gpus", 1),
+        ("no_info_fetch", 1),
+        ("skip_cpu_benchmarks", 1),
+        ("dont_contact_ref_site", 1),
+        ("suppress_net_info", 1),
+        ("allow_multiple_clients", 1),
+        ("fetch_on_update", 1),
+        ("report_results_immediately", 1),
+        ("max_file_xfers", 200),
+        ("max_file_xfers_per_project", 200),
+    ];
+    let options: String = options.iter().map(|(name, value)| format!("<{name}>{value}</{name}>\n")).collect();
+    fs::write(
+        folder.join("cc_config.xml"),
+        format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
+    )?;
+    fs::write(folder.join("global_prefs_override.xml"), Preferences::default().to_file() + "\n")?;
+    let mut options = OpenOptions::new();
+    let path = folder.join(PASSWORD);
+    options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(password.as_bytes())
+}
+
+/// A port that was free a moment ago.
+fn free() -> Result<u16, Fault> {
+    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    bound.map(|at: SocketAddr| at.port()).map_err(|e| Fault::environment(format!("cannot listen: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::units::Seconds;
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn the_password_is_for_nobody_else() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        furnish(folder.path(), 50, "secret").expect("writes");
+        let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
+        assert!(config.contains("<ncpus>50</ncpus>"));
+    }
+
+    #[test]
+    fn a_real_client_comes_up_is_asked_and_goes() {
+        if find().is_none() {
+            eprintln!("skipped: no BOINC client here");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let never = AtomicBool::new(false);
+        let until = Until::new(Seconds(60.0), &never);
+        let mut host = Host::start(folder.path(), 3, &until).expect("starts");
+        assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
+        assert!(host.client().tasks().expect("tells").is_empty());
+        host.client()
+            .set_mode(crosstalk_tenancy::boinc::Mode::Never, Some(Duration::from_secs(60)))
+            .expect("is set");
+        let status = host.client().status().expect("tells");
+        assert!(status.mode == 3 && status.mode_ends_in > 0.0, "{status:?}");
+        host.client().set_cores(Some(7)).expect("is set");
+        let config = host.client().config().expect("tells");
+        assert!(config.contains("<ncpus>7</ncpus>") && config.contains("<no_gpus>1</no_gpus>"), "{config}");
+        let mut stranger = Client::new(host.client().address(), Some("guess".into()));
+        assert!(stranger.quit().expect_err("refused").message.contains("password"));
+        host.check().expect("runs");
+    }
+}

@@ -1,0 +1,363 @@
+//! The book: what the journal's lines come to, and what may be written next. Pure: it
+//! knows no clock and no file.
+//!
+//! A work unit wants results until enough of them agree; the first of these is its
+//! answer, for good. A result that was not reported in time counts as lost and the work
+//! unit wants another; should it come after all, it is taken like any other while the
+//! work unit has no answer, and acknowledged without effect when it has one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::line::{Given, Line, Outcome, Version};
+use super::settings::Settings;
+
+/// So many work units that want another result are looked through for one that a host may have,
+/// while there are some that nobody had.
+const LOOKS: usize = 256;
+
+/// How a result stands.
+#[derive(Debug, Clone, PartialEq)]
+enum Stands {
+    /// With its host.
+    Out,
+    /// Not reported in time.
+    Lost,
+    /// Reported.
+    Ended(Outcome),
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq)]
+struct Instance {
+    host: u64,
+    deadline: f64,
+    stands: Stands,
+    /// What its output came to, once it has arrived.
+    output: Option<Outcome>,
+    cpu: f64,
+}
+
+/// A work unit that was given out at least once.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Unit {
+    instances: Vec<Instance>,
+    answer: Option<u32>,
+    given_up: bool,
+}
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Book {
+    settings: Settings,
+    units: BTreeMap<u64, Unit>,
+    /// Work units that want another result, of those that were given out.
+    wanting: BTreeSet<u64>,
+    /// The first that was never given out.
+    fresh: u64,
+    hosts: HashMap<String, u64>,
+    /// What is with each host.
+    out: BTreeMap<u64, BTreeSet<Given>>,
+    versions: Vec<Version>,
+    counts: Counts,
+}
+
+/// How far a project is.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Work units that have their answer.
+    pub answered: u64,
+    /// Work units that were given up after too many failures.
+    pub given_up: u64,
+    /// Results with hosts now.
+    pub out: u64,
+    /// Results given out, ever.
+    pub sent: u64,
+    /// Results reported with an answer.
+    pub valid: u64,
+    /// Results reported without one.
+    pub failed: u64,
+    /// Times that a result was not reported in time.
+    pub lost: u64,
+    /// Hosts that came.
+    pub hosts: u64,
+    /// Processor seconds of all reported results, as their hosts say.
+    pub cpu: f64,
+}
+
+impl Book {
+    /// An empty one.
+    pub fn new(settings: Settings) -> Self {
+        Book {
+            settings,
+            units: BTreeMap::new(),
+            wanting: BTreeSet::new(),
+            fresh: 0,
+            hosts: HashMap::new(),
+            out: BTreeMap::new(),
+            versions: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What the project is to do.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How far it is.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether every work unit has its answer, or was given up.
+    pub fn is_done(&self) -> bool {
+        self.settings.units.is_some_and(|units| self.counts.answered + self.counts.given_up == units)
+    }
+
+    /// The application's latest version.
+    pub fn version(&self) -> Option<&Version> {
+        self.versions.last()
+    }
+
+    /// Every version of the application.
+    pub fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+
+    /// The number of the host that calls itself so.
+    pub fn host(&self, name: &str) -> Option<u64> {
+        self.hosts.get(name).copied()
+    }
+
+    /// Whether there is a host of that number.
+    pub fn knows(&self, host: u64) -> bool {
+        (1..=self.counts.hosts).contains(&host)
+    }
+
+    /// What is with a host.
+    pub fn with(&self, host: u64) -> impl Iterator<Item = Given> + '_ {
+        self.out.get(&host).into_iter().flatten().copied()
+    }
+
+    /// When a result is to be reported, at the latest.
+    pub fn deadline(&self, given: Given) -> Option<f64> {
+        self.instance(given).map(|instance| instance.deadline)
+    }
+
+    /// Whether a result's output may still come, and has not.
+    pub fn awaits(&self, given: Given) -> bool {
+        self.instance(given).is_some_and(|i| i.output.is_none() && !matches!(i.stands, Stands::Ended(_)))
+    }
+
+    /// Whether it was ever given out.
+    pub fn gave(&self, given: Given) -> bool {
+        self.instance(given).is_some()
+    }
+
+    /// Whether a result is of no use any more.
+    pub fn is_spare(&self, given: Given) -> bool {
+        self.units.get(&given.unit).is_none_or(|unit| unit.answer.is_some() || unit.given_up)
+    }
+
+    /// The work units' answers: which result, and its digest.
+    pub fn answers(&self) -> impl Iterator<Item = (Given, &str)> {
+        self.units.iter().filter_map(|(number, unit)| {
+            let instance = unit.answer?;
+            Some((Given { unit: *number, instance }, valid(unit.instances.get(instance as usize)?)?))
+        })
+    }
+
+    /// Of the results with a given host that ended: name and processor seconds.
+    pub fn ended(&self) -> impl Iterator<Item = (Given, f64)> {
+        self.units.iter().flat_map(|(unit, what)| {
+            what.instances
+                .iter()
+                .enumerate()
+                .filter(|(_, i)| matches!(i.stands, Stands::Ended(_)))
+                .map(move |(instance, i)| (Given { unit: *unit, instance: instance as u32 }, i.cpu))
+        })
+    }
+
+    fn instance(&self, given: Given) -> Option<&Instance> {
+        self.units.get(&given.unit)?.instances.get(given.instance as usize)
+    }
+
+    /// The lines for results whose time is over.
+    pub fn late(&self, now: f64) -> Vec<Line> {
+        let out = self.out.values().flatten();
+        let late = out.filter(|given| self.deadline(**given).is_some_and(|deadline| deadline < now));
+        late.map(|given| Line::Lost { given: *given, at: now }).collect()
+    }
+
+    /// The line for a result that a host reports; none where that changes nothing: it is
+    /// unknown, or was reported before.
+    pub fn report(&self, given: Given, failure: Option<String>, cpu: f64, now: f64) -> Option<Line> {
+        let instance =
+            self.instance(given).filter(|instance| !matches!(instance.stands, Stands::Ended(_)))?;
+        let outcome = match (failure, &instance.output) {
+            (Some(why), _) => Outcome::Failed { why },
+            (None, Some(outcome)) => outcome.clone(),
+            (None, None) => Outcome::Failed { why: "it was reported without its output".into() },
+        };
+        let cpu = if cpu.is_finite() { cpu.clamp(0.0, 1e12) } else { 0.0 };
+        Some(Line::Reported { given, outcome, cpu, at: now })
+    }
+
+    /// The line for the next result that `host` may have; none where there is none.
+    pub fn next(&self, host: u64, now: f64) -> Option<Line> {
+        let fresh = self.settings.span(self.fresh).map(|_| self.fresh);
+        // Where one host has a result of each of them, a look at all for each result would take for ever.
+        let looks = if fresh.is_some() { LOOKS } else { usize::MAX };
+        let open = self.wanting.iter().copied().take(looks).find(|unit| self.may_have(*unit, host));
+        let unit = open.or(fresh)?;
+        let instance = self.units.get(&unit).map_or(0, |unit| unit.instances.len() as u32);
+        let given = Given { unit, instance };
+        Some(Line::Sent { given, host, at: now, deadline: now + self.settings.deadline })
+    }
+
+    /// Whether a result of that host could agree with those that are there.
+    fn may_have(&self, unit: u64, host: u64) -> bool {
+        let another = |i: &Instance| i.host != host || matches!(i.stands, Stands::Lost) || failed(i);
+        self.settings.one_host || self.units.get(&unit).is_none_or(|unit| unit.instances.iter().all(another))
+    }
+
+    /// Takes a line in.
+    ///
+    /// # Errors
+    /// When it cannot follow on those before: it is not of this journal.
+    pub fn apply(&mut self, line: &Line) -> Result<(), String> {
+        match line {
+            Line::Project { .. } => return Err("a project begins twice".into()),
+            Line::Address { .. } => {}
+            Line::Version(version) => self.versions.push(version.clone()),
+            Line::Host { host, name } => {
+                if *host != self.counts.hosts + 1 || self.hosts.insert(name.clone(), *host).is_some() {
+                    return Err(format!("host {host} comes out of order"));
+                }
+                self.counts.hosts = *host;
+            }
+            Line::Sent { given, host, deadline, .. } => self.sent(*given, *host, *deadline)?,
+            Line::Uploaded { given, outcome } => {
+                let instance = self.instance_mut(*given)?;
+                if instance.output.replace(outcome.clone()).is_some() {
+                    return Err(format!("{given} has its output twice"));
+                }
+            }
+            Line::Reported { given, outcome, cpu, .. } => self.reported(*given, outcome, *cpu)?,
+            Line::Lost { given, .. } => {
+                let instance = self.instance_mut(*given)?;
+                if instance.stands != Stands::Out {
+                    return Err(format!("{given} is lost, but not out"));
+                }
+                instance.stands = Stands::Lost;
+                self.counts.lost += 1;
+                self.take_back(*given);
+            }
+        }
+        Ok(())
+    }
+
+    fn instance_mut(&mut self, given: Given) -> Result<&mut Instance, String> {
+        let unit = self.units.get_mut(&given.unit);
+        let instance = unit.and_then(|unit| unit.instances.get_mut(given.instance as usize));
+        instance.ok_or_else(|| format!("{given} was never given out"))
+    }
+
+    fn sent(&mut self, given: Given, host: u64, deadline: f64) -> Result<(), String> {
+        if !self.knows(host) || self.settings.span(given.unit).is_none() || given.unit > self.fresh {
+            return Err(format!("{given} cannot be given to host {host}"));
+        }
+        let unit = self.units.entry(given.unit).or_default();
+        if unit.instances.len() != given.instance as usize {
+            return Err(format!("{given} is given out of order"));
+        }
+        unit.instances.push(Instance { host, deadline, stands: Stands::Out, output: None, cpu: 0.0 });
+        self.fresh = self.fresh.max(given.unit + 1);
+        self.out.entry(host).or_default().insert(given);
+        self.counts.out += 1;
+        self.counts.sent += 1;
+        self.settle(given.unit);
+        Ok(())
+    }
+
+    fn reported(&mut self, given: Given, outcome: &Outcome, cpu: f64) -> Result<(), String> {
+        let instance = self.instance_mut(given)?;
+        let before = std::mem::replace(&mut instance.stands, Stands::Ended(outcome.clone()));
+        instance.cpu = cpu;
+        match before {
+            Stands::Ended(_) => return Err(format!("{given} is reported twice")),
+            Stands::Out => self.take_back(given),
+            Stands::Lost => {}
+        }
+        match outcome {
+            Outcome::Valid { .. } => self.counts.valid += 1,
+            Outcome::Failed { .. } => self.counts.failed += 1,
+        }
+        self.counts.cpu += cpu;
+        self.settle(given.unit);
+        Ok(())
+    }
+
+    /// A result is not with its host any more.
+    fn take_back(&mut self, given: Given) {
+        let host = self.instance(given).map_or(0, |instance| instance.host);
+        if self.out.get_mut(&host).is_some_and(|out| out.remove(&given)) {
+            self.counts.out -= 1;
+        }
+        self.settle(given.unit);
+    }
+
+    /// Whether a work unit has its answer now, is given up, or wants another result.
+    fn settle(&mut self, number: u64) {
+        let settings = self.settings;
+        let Some(unit) = self.units.get_mut(&number) else { return };
+        let (agreeing, first) = unit.agreeing(settings.one_host);
+        if unit.answer.is_none() && !unit.given_up {
+            if agreeing >= settings.quorum {
+                unit.answer = first;
+                self.counts.answered += 1;
+            } else if unit.instances.iter().filter(|i| failed(i)).count() >= settings.errors as usize {
+                unit.given_up = true;
+                self.counts.given_up += 1;
+            }
+        }
+        let out = unit.instances.iter().filter(|i| i.stands == Stands::Out).count() as u32;
+        if unit.answer.is_none() && !unit.given_up && agreeing + out < settings.quorum {
+            self.wanting.insert(number);
+        } else {
+            self.wanting.remove(&number);
+        }
+    }
+}
+
+impl Unit {
+    /// How many results agree, at most, and the first of these.
+    fn agreeing(&self, one_host: bool) -> (u32, Option<u32>) {
+        let mut groups: BTreeMap<&str, (u32, BTreeSet<u64>, u32)> = BTreeMap::new();
+        for (index, instance) in self.instances.iter().enumerate() {
+            if let Some(answer) = valid(instance) {
+                let group = groups.entry(answer).or_insert((0, BTreeSet::new(), index as u32));
+                group.0 += 1;
+                group.1.insert(instance.host);
+            }
+        }
+        let count = |group: &(u32, BTreeSet<u64>, u32)| if one_host { group.0 } else { group.1.len() as u32 };
+        let largest = groups.values().max_by_key(|group| (count(group), std::cmp::Reverse(group.2)));
+        largest.map_or((0, None), |group| (count(group), Some(group.2)))
+    }
+}
+
+/// The digest of a result that ended with an answer.
+fn valid(instance: &Instance) -> Option<&str> {
+    match &instance.stands {
+        Stands::Ended(Outcome::Valid { answer }) => Some(answer),
+        _ => None,
+    }
+}
+
+fn failed(instance: &Instance) -> bool {
+    matches!(&instance.stands, Stands::Ended(Outcome::Failed { .. }))
+}
+
+#[cfg(test)]
+mod tests;

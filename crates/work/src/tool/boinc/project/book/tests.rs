@@ -1,0 +1,327 @@
+//! Closed cases, and any interleaving of requests, repeats, crashes and replays.
+
+use super::*;
+use proptest::prelude::*;
+
+fn book(settings: Settings) -> Book {
+    let mut book = Book::new(settings);
+    for host in 1..=3 {
+        book.apply(&Line::Host { host, name: format!("host {host}") }).expect("comes");
+    }
+    book
+}
+
+fn give(book: &mut Book, host: u64, now: f64) -> Option<Given> {
+    let line = book.next(host, now)?;
+    book.apply(&line).expect("may be given");
+    match line {
+        Line::Sent { given, .. } => Some(given),
+        _ => panic!("gives {line:?}"),
+    }
+}
+
+fn upload(book: &mut Book, given: Given, answer: &str) {
+    book.apply(&Line::Uploaded { given, outcome: Outcome::Valid { answer: answer.into() } })
+        .expect("arrives");
+}
+
+fn report(book: &mut Book, given: Given, failure: Option<&str>) -> bool {
+    let line = book.report(given, failure.map(str::to_string), 1.0, 5.0);
+    line.iter().for_each(|line| book.apply(line).expect("is taken"));
+    line.is_some()
+}
+
+fn few(units: u64) -> Settings {
+    Settings { units: Some(units), deadline: 100.0, ..Settings::default() }
+}
+
+#[test]
+fn with_a_quorum_of_one_the_first_valid_result_is_the_answer() {
+    let mut book = book(few(1));
+    let given = give(&mut book, 1, 0.0).expect("there is one");
+    assert_eq!(give(&mut book, 2, 0.0), None);
+    upload(&mut book, given, "a");
+    assert!(!book.is_done());
+    assert!(report(&mut book, given, None));
+    assert!(book.is_done() && book.answers().eq([(given, "a")]));
+    assert!(!report(&mut book, given, None), "a second report changes nothing");
+    assert_eq!((book.counts().valid, book.counts().out), (1, 0));
+}
+
+#[test]
+fn a_quorum_is_of_different_hosts_that_agree() {
+    let mut book = book(Settings { quorum: 2, ..few(1) });
+    let first = give(&mut book, 1, 0.0).expect("there is one");
+    assert_eq!(give(&mut book, 1, 0.0), None, "not another to the same host");
+    let second = give(&mut book, 2, 0.0).expect("to another");
+    for (given, answer) in [(first, "a"), (second, "b")] {
+        upload(&mut book, given, answer);
+        report(&mut book, given, None);
+    }
+    assert!(!book.is_done(), "they disagree");
+    let third = give(&mut book, 3, 0.0).expect("one more");
+    upload(&mut book, third, "b");
+    report(&mut book, third, None);
+    assert!(book.answers().eq([(second, "b")]), "the first that agrees");
+}
+
+#[test]
+fn one_host_may_agree_with_itself_where_that_is_said() {
+    let mut book = book(Settings { quorum: 2, one_host: true, ..few(1) });
+    for _ in 0..2 {
+        let given = give(&mut book, 1, 0.0).expect("there is one");
+        upload(&mut book, given, "a");
+        report(&mut book, given, None);
+    }
+    assert!(book.is_done());
+}
+
+#[test]
+fn a_result_that_is_late_is_given_again_and_counts_once_when_it_comes_after_all() {
+    let mut book = book(few(1));
+    let first = give(&mut book, 1, 0.0).expect("there is one");
+    assert_eq!(book.late(100.0), []);
+    for line in book.late(100.1) {
+        book.apply(&line).expect("is lost");
+    }
+    let second = give(&mut book, 1, 101.0).expect("again");
+    assert_ne!(first, second);
+    upload(&mut book, first, "a");
+    assert!(report(&mut book, first, None));
+    assert!(book.answers().eq([(first, "a")]) && book.is_spare(second));
+    upload(&mut book, second, "b");
+    assert!(report(&mut book, second, None), "is acknowledged");
+    assert!(book.answers().eq([(first, "a")]), "the answer stays");
+    assert_eq!((book.counts().answered, book.counts().lost, book.counts().out), (1, 1, 0));
+}
+
+#[test]
+fn failures_are_tried_again_until_there_are_too_many() {
+    let mut book = book(Settings { errors: 3, ..few(2) });
+    for _ in 0..2 {
+        let given = give(&mut book, 1, 0.0).expect("again");
+        assert_eq!(given.unit, 0);
+        report(&mut book, given, Some("exit status 9"));
+    }
+    let given = give(&mut book, 1, 0.0).expect("again");
+    assert!(report(&mut book, given, None), "without its output it failed, too");
+    assert_eq!((book.counts().given_up, book.counts().failed), (1, 3));
+    assert_eq!(give(&mut book, 1, 0.0).map(|given| given.unit), Some(1));
+}
+
+#[test]
+fn lines_of_another_journal_are_refused() {
+    let mut book = book(few(2));
+    let never = Given { unit: 0, instance: 0 };
+    let valid = Outcome::Valid { answer: "a".into() };
+    for line in [
+        Line::Uploaded { given: never, outcome: valid.clone() },
+        Line::Reported { given: never, outcome: valid.clone(), cpu: 0.0, at: 0.0 },
+        Line::Lost { given: never, at: 0.0 },
+        Line::Host { host: 9, name: "x".into() },
+        Line::Host { host: 4, name: "host 1".into() },
+        Line::Sent { given: never, host: 9, at: 0.0, deadline: 1.0 },
+        Line::Sent { given: Given { unit: 1, instance: 0 }, host: 1, at: 0.0, deadline: 1.0 },
+        Line::Sent { given: Given { unit: 7, instance: 0 }, host: 1, at: 0.0, deadline: 1.0 },
+    ] {
+        assert!(book.clone().apply(&line).is_err(), "{line:?}");
+    }
+    let given = give(&mut book, 1, 0.0).expect("there is one");
+    upload(&mut book, given, "a");
+    assert!(book.clone().apply(&Line::Uploaded { given, outcome: valid.clone() }).is_err());
+    report(&mut book, given, None);
+    assert!(book.apply(&Line::Reported { given, outcome: valid, cpu: 0.0, at: 0.0 }).is_err());
+}
+
+/// What can happen.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A host asks for work; the reply may get lost.
+    Ask { host: u64, lost: bool },
+    /// It sends the output of one of its tasks, with the right answer or a wrong one.
+    Upload { host: u64, which: usize, right: bool },
+    /// It reports one, once or again; the reply may get lost.
+    Report { host: u64, which: usize, fails: bool, lost: bool },
+    /// Its disk is gone: it knows of no task any more.
+    Forget { host: u64 },
+    /// The project is killed, and so many of its latest lines nobody heard of are cut.
+    Crash { cut: usize },
+    /// Time passes.
+    Wait { seconds: f64 },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let host = || 1_u64..=3;
+    let step = prop_oneof![
+        4 => (host(), any::<bool>()).prop_map(|(host, lost)| Step::Ask { host, lost }),
+        4 => (host(), any::<usize>(), prop::bool::weighted(0.8))
+            .prop_map(|(host, which, right)| Step::Upload { host, which, right }),
+        4 => (host(), any::<usize>(), prop::bool::weighted(0.2), any::<bool>())
+            .prop_map(|(host, which, fails, lost)| Step::Report { host, which, fails, lost }),
+        1 => host().prop_map(|host| Step::Forget { host }),
+        2 => (0_usize..4).prop_map(|cut| Step::Crash { cut }),
+        1 => (0.0_f64..200.0).prop_map(|seconds| Step::Wait { seconds }),
+    ];
+    proptest::collection::vec(step, 0..120)
+}
+
+/// A project with its journal, and three hosts, in which all of that happens.
+struct World {
+    settings: Settings,
+    book: Book,
+    lines: Vec<Line>,
+    /// How many lines somebody may have heard of.
+    heard: usize,
+    hosts: BTreeMap<u64, Vec<Given>>,
+    answers: BTreeMap<u64, (Given, String)>,
+    now: f64,
+}
+
+impl World {
+    fn new(settings: Settings) -> Self {
+        let mut world = World {
+            settings,
+            book: Book::new(settings),
+            lines: Vec::new(),
+            heard: 0,
+            hosts: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            now: 0.0,
+        };
+        for host in 1..=3 {
+            world.write(vec![Line::Host { host, name: format!("host {host}") }], true);
+        }
+        world
+    }
+
+    /// Writes lines; where they are `told`, nobody may ever find them gone.
+    fn write(&mut self, lines: Vec<Line>, told: bool) {
+        lines.iter().for_each(|line| self.book.apply(line).expect("follows"));
+        self.lines.extend(lines);
+        if told {
+            self.heard = self.lines.len();
+            self.remember();
+        }
+    }
+
+    /// An answer that was told stays the work unit's only one.
+    fn remember(&mut self) {
+        for (given, answer) in self.book.answers() {
+            let found = (given, answer.to_string());
+            let before = self.answers.entry(given.unit).or_insert_with(|| found.clone());
+            assert_eq!(*before, found, "an answer changed");
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Ask { host, lost } => {
+                self.write(self.book.late(self.now), true);
+                // Those that it should have and does not: it is told of them again.
+                let known = self.hosts.entry(host).or_default().clone();
+                let again: Vec<Given> = self.book.with(host).filter(|given| !known.contains(given)).collect();
+                let new: Vec<Line> = self.book.next(host, self.now).into_iter().collect();
+                let sent: Vec<Given> = new
+                    .iter()
+                    .map(|line| match line {
+                        Line::Sent { given, .. } => *given,
+                        line => panic!("gives {line:?}"),
+                    })
+                    .collect();
+                self.write(new, !lost);
+                if !lost {
+                    self.hosts.entry(host).or_default().extend(again.into_iter().chain(sent));
+                }
+            }
+            Step::Upload { host, which, right } => {
+                let Some(given) = self.pick(host, which) else { return };
+                if self.book.awaits(given) {
+                    // Only one host errs: three could make it that no two agree.
+                    let answer = if right || host != 1 {
+                        format!("answer {}", given.unit)
+                    } else {
+                        format!("wrong {host}")
+                    };
+                    self.write(vec![Line::Uploaded { given, outcome: Outcome::Valid { answer } }], true);
+                }
+            }
+            Step::Report { host, which, fails, lost } => {
+                let Some(given) = self.pick(host, which) else { return };
+                let failure = fails.then(|| "it failed".to_string());
+                let lines: Vec<Line> = self.book.report(given, failure, 1.0, self.now).into_iter().collect();
+                self.write(lines, !lost);
+                if !lost {
+                    self.hosts.entry(host).or_default().retain(|held| *held != given);
+                }
+            }
+            Step::Forget { host } => drop(self.hosts.remove(&host)),
+            Step::Crash { cut } => {
+                let kept = self.lines.len().saturating_sub(cut).max(self.heard);
+                self.lines.truncate(kept);
+                self.book = replay(self.settings, &self.lines);
+            }
+            Step::Wait { seconds } => self.now += seconds,
+        }
+    }
+
+    fn pick(&self, host: u64, which: usize) -> Option<Given> {
+        let held = self.hosts.get(&host)?;
+        held.get(which.checked_rem(held.len())?).copied().filter(|given| self.book.gave(*given))
+    }
+
+    /// All hosts do as they should, until nothing is left to do.
+    fn settle(&mut self) {
+        for _ in 0..2000 {
+            if self.book.is_done() {
+                return;
+            }
+            self.now += 60.0;
+            for host in 1..=3 {
+                self.step(&Step::Ask { host, lost: false });
+                for given in self.hosts.get(&host).cloned().unwrap_or_default() {
+                    let which = self.hosts[&host].iter().position(|held| *held == given).expect("held");
+                    self.step(&Step::Upload { host, which, right: true });
+                    self.step(&Step::Report { host, which, fails: false, lost: false });
+                }
+            }
+        }
+        panic!("not done: {:?}", self.book.counts());
+    }
+}
+
+fn replay(settings: Settings, lines: &[Line]) -> Book {
+    let mut book = Book::new(settings);
+    lines.iter().for_each(|line| book.apply(line).expect("follows"));
+    book
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn each_work_unit_has_one_answer_whatever_happens(steps in steps(), quorum in 1_u32..=2) {
+        let settings = Settings { units: Some(6), quorum, deadline: 100.0, errors: 1000, ..Settings::default() };
+        let mut world = World::new(settings);
+        for step in &steps {
+            world.step(step);
+            prop_assert_eq!(replay(settings, &world.lines), world.book.clone());
+        }
+        world.settle();
+        let counts = world.book.counts();
+        prop_assert_eq!((counts.answered, counts.given_up), (6, 0));
+        let units: Vec<u64> = world.book.answers().map(|(given, _)| given.unit).collect();
+        prop_assert_eq!(units, (0..6).collect::<Vec<_>>());
+        // Each result is reported once at most, in all that was ever written.
+        let reported: Vec<Given> = world.lines.iter().filter_map(|line| match line {
+            Line::Reported { given, .. } => Some(*given),
+            _ => None,
+        }).collect();
+        prop_assert_eq!(reported.iter().collect::<BTreeSet<_>>().len(), reported.len());
+        if quorum == 2 {
+            // A wrong answer never has two hosts that agree on it.
+            for (given, answer) in world.book.answers() {
+                prop_assert_eq!(answer, format!("answer {}", given.unit));
+            }
+        }
+    }
+}

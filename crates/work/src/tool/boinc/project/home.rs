@@ -1,0 +1,296 @@
+//! The project's directory: its journal, its keys, the program that hosts run, what they
+//! uploaded, and how to attach to it.
+
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crosstalk_core::Fault;
+use crosstalk_host::process::fresh_mark;
+use md5::{Digest, Md5};
+
+use super::book::{Book, Counts};
+use super::journal::Journal;
+use super::keys::Pair;
+use super::line::{Given, Line, SCHEMA, Version};
+use super::settings::Settings;
+
+/// The file that says how to attach to the project.
+const ATTACH: &str = "attach.json";
+
+/// How to attach to a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attach {
+    /// Its address, with a slash at the end.
+    pub url: String,
+    /// The account's key.
+    pub key: String,
+}
+
+/// The directory.
+#[derive(Debug)]
+pub struct Home {
+    folder: PathBuf,
+    /// Signs programs.
+    pub code: Pair,
+    /// Signs certificates.
+    pub upload: Pair,
+}
+
+/// A project that was opened.
+#[derive(Debug)]
+pub struct Open {
+    /// Its directory.
+    pub home: Home,
+    /// Its book.
+    pub(super) book: Book,
+    /// Its journal.
+    pub(super) journal: Journal,
+    /// The account's key.
+    pub key: String,
+    /// Where it listened last.
+    pub listened: Option<SocketAddr>,
+    /// Whether it was made just now.
+    pub fresh: bool,
+}
+
+impl Attach {
+    /// As a project's directory says; `None` where it does not yet.
+    pub fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(folder.join(ATTACH)).ok()?).ok()
+    }
+}
+
+/// A result that ended, and the processor seconds that it took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Its name.
+    pub name: String,
+    /// Processor seconds.
+    pub cpu: f64,
+}
+
+/// How far the project in `folder` is, and the results that ended: what its journal
+/// comes to, also while it runs.
+///
+/// # Errors
+/// When there is none, or its journal makes no sense.
+pub fn look(folder: &Path) -> Result<(Counts, Vec<Ended>), Fault> {
+    let mut begun: Option<(Book, String)> = None;
+    Journal::look(folder, |line| {
+        let Some((book, _)) = &mut begun else {
+            begun = Some(begin(line)?);
+            return Ok(());
+        };
+        book.apply(&line)
+    })?;
+    let ended =
+        |book: &Book| book.ended().map(|(given, cpu)| Ended { name: given.to_string(), cpu }).collect();
+    Ok(begun.map_or_else(Default::default, |(book, _)| (book.counts(), ended(&book))))
+}
+
+/// What the first line says: an empty book, and the account's key.
+fn begin(line: Line) -> Result<(Book, String), String> {
+    match line {
+        Line::Project { schema, settings, key } if schema == SCHEMA => Ok((Book::new(settings), key)),
+        _ => Err(format!("expected the beginning of one of schema {SCHEMA}")),
+    }
+}
+
+impl Open {
+    /// What the project is to do.
+    pub fn settings(&self) -> &Settings {
+        self.book.settings()
+    }
+}
+
+impl Home {
+    /// Opens the project in `folder`; where there is none, makes one that does what
+    /// `settings` says.
+    ///
+    /// # Errors
+    /// When the directory cannot be used, is used, or holds something else.
+    pub fn open(folder: &Path, settings: impl FnOnce() -> Result<Settings, Fault>) -> Result<Open, Fault> {
+        for part in ["", "download", "upload"] {
+            let path = folder.join(part);
+            fs::create_dir_all(&path).map_err(|e| fault(&path, "cannot make it", &e))?;
+        }
+        let mut begun: Option<(Book, String)> = None;
+        let mut listened = None;
+        let mut journal = Journal::open(folder, |line| {
+            let Some((book, _)) = &mut begun else {
+                begun = Some(begin(line)?);
+                return Ok(());
+            };
+            if let Line::Address { listen, .. } = line {
+                listened = Some(listen);
+            }
+            book.apply(&line)
+        })?;
+        // Only now: nobody else makes keys meanwhile.
+        let home = Home {
+            folder: folder.into(),
+            code: Pair::open(&folder.join("code_key.pem"))?,
+            upload: Pair::open(&folder.join("upload_key.pem"))?,
+        };
+        home.tidy();
+        let fresh = begun.is_none();
+        let (book, key) = match begun {
+            Some(begun) => begun,
+            None => {
+                let (settings, key) = (settings()?, fresh_mark()?);
+                settings.check()?;
+                journal.add(&[Line::Project { schema: SCHEMA.into(), settings, key: key.clone() }])?;
+                (Book::new(settings), key)
+            }
+        };
+        Ok(Open { home, book, journal, key, listened, fresh })
+    }
+
+    /// Takes away what was being written when the project was killed.
+    fn tidy(&self) {
+        for entry in fs::read_dir(self.folder.join("upload")).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|end| end == "new") {
+                // What stays is in nobody's way.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Takes a program in that hosts are to run, where it is another than `latest`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or there is no room for it.
+    pub fn take_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
+        let beside = self.folder.join("download").join("new");
+        let io = |e: io::Error| fault(program, "cannot give hosts this program", &e);
+        let (md5, bytes) = copy(program, &beside).map_err(io)?;
+        let file = format!("crosstalk_{md5}");
+        let path = self.folder.join("download").join(&file);
+        fs::rename(&beside, &path).and_then(|()| sync_folder(&path)).map_err(io)?;
+        if latest.is_some_and(|latest| latest.md5 == md5) {
+            return Ok(None);
+        }
+        let number = latest.map_or(1, |latest| latest.number + 1);
+        let signature = self.code.sign_md5(&md5)?;
+        Ok(Some(Version { number, file, bytes, md5, signature }))
+    }
+
+    /// A program that hosts may have.
+    pub fn program(&self, version: &Version) -> PathBuf {
+        self.folder.join("download").join(&version.file)
+    }
+
+    /// Keeps what a host uploaded. It is on disk when this returns.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn keep(&self, given: Given, data: &[u8]) -> Result<(), Fault> {
+        let path = self.folder.join("upload").join(given.output());
+        replace(&path, data, 0o644).map_err(|e| fault(&path, "cannot keep an upload", &e))
+    }
+
+    /// Says how to attach to the project.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tell(&self, attach: &Attach) -> Result<(), Fault> {
+        let path = self.folder.join(ATTACH);
+        let text = serde_json::to_string(attach).unwrap_or_default() + "\n";
+        replace(&path, text.as_bytes(), 0o600).map_err(|e| fault(&path, "cannot write it", &e))
+    }
+}
+
+/// Now, in Unix time, in seconds.
+pub fn now() -> f64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// Copies a file, so that it lasts; its MD5 and size.
+fn copy(from: &Path, to: &Path) -> io::Result<(String, u64)> {
+    let mut reader = BufReader::new(File::open(from)?);
+    let mut writer = File::create(to)?;
+    let (mut md5, mut bytes) = (Md5::new(), 0);
+    let mut chunk = vec![0; 1 << 20];
+    loop {
+        let read = reader.read(&mut chunk)?;
+        if read == 0 {
+            break;
+        }
+        md5.update(&chunk[..read]);
+        writer.write_all(&chunk[..read])?;
+        bytes += read as u64;
+    }
+    writer.sync_all()?;
+    Ok((md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
+}
+
+/// Puts a file into its place, whole, so that it lasts.
+fn replace(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
+    // Nobody writes the same one meanwhile.
+    let beside = path.with_extension("new");
+    let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(mode).open(&beside)?;
+    file.write_all(data)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    sync_folder(path)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+fn fault(path: &Path, what: &str, e: &io::Error) -> Fault {
+    Fault::environment(format!("{what}: {e}")).at(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_made_once_and_then_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let made =
+            Home::open(folder.path(), || Ok(Settings { quorum: 3, ..Settings::default() })).expect("is made");
+        assert!(made.fresh);
+        let (key, public) = (made.key.clone(), made.home.code.public());
+        let fault = Home::open(folder.path(), || Ok(Settings::default())).expect_err("is used");
+        assert!(fault.message.contains("another process"), "{fault}");
+        drop(made);
+        let found = Home::open(folder.path(), || panic!("is there")).expect("is found");
+        assert_eq!((found.key, found.home.code.public(), found.book.settings().quorum), (key, public, 3));
+        assert!(!found.fresh);
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_make_no_project() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bad = || Ok(Settings { quorum: 0, ..Settings::default() });
+        assert_eq!(Home::open(folder.path(), bad).expect_err("refused").place.as_deref(), Some("--quorum"));
+        assert!(Home::open(folder.path(), || Ok(Settings::default())).expect("is made").fresh);
+    }
+
+    #[test]
+    fn a_program_is_a_new_version_when_it_is_another() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = Home::open(folder.path(), || Ok(Settings::default())).expect("is made").home;
+        let program = folder.path().join("program");
+        fs::write(&program, "abc").expect("writes");
+        let first = home.take_program(&program, None).expect("is taken").expect("is new");
+        assert_eq!(
+            (first.number, first.bytes, first.md5.as_str()),
+            (1, 3, "900150983cd24fb0d6963f7d28e17f72")
+        );
+        assert!(home.program(&first).is_file());
+        assert_eq!(home.take_program(&program, Some(&first)).expect("is taken"), None);
+        fs::write(&program, "abcd").expect("writes");
+        let second = home.take_program(&program, Some(&first)).expect("is taken").expect("is new");
+        assert_eq!(second.number, 2);
+        assert!(home.program(&first).is_file() && home.program(&second).is_file());
+    }
+}

@@ -1,0 +1,429 @@
+//! As much of HTTP as the client speaks (RFC 9112): one request on a connection, its
+//! body of a length that is told, a reply and the end. Everything is limited: the head
+//! in size, the body as its reader says, each wait, and the whole.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+/// The longest head, in bytes.
+const LONGEST_HEAD: usize = 16 << 10;
+
+/// Fields in a head, at most.
+const FIELDS: usize = 64;
+
+/// How long, and for how many bytes, a host is listened to that was answered.
+const LINGER: Duration = Duration::from_secs(2);
+const LONGEST_REST: usize = 1 << 20;
+
+/// A request that makes no sense: a status, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal(pub u16, pub String);
+
+/// A request's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// `GET`, `POST` or another.
+    pub method: String,
+    /// The path, as it was sent.
+    pub path: String,
+    /// What follows the path's question mark; empty where nothing does.
+    pub query: String,
+    /// Bytes of the body.
+    pub length: u64,
+    /// The byte from which on the file is wanted.
+    pub from: Option<u64>,
+    /// Whether the body comes only when it is asked for.
+    pub expects: bool,
+}
+
+impl Head {
+    /// The head that `bytes` begin with and its length; `None` where its end is still to come.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
+        let refused = |status, why: &str| Err(Refusal(status, why.into()));
+        let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+        let mut request = httparse::Request::new(&mut fields);
+        let length = match request.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) if bytes.len() >= LONGEST_HEAD => {
+                return refused(431, "the head is too long");
+            }
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(e) => return refused(400, &e.to_string()),
+        };
+        let target = request.path.unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let mut head = Head {
+            method: request.method.unwrap_or_default().into(),
+            path: path.into(),
+            query: query.into(),
+            length: 0,
+            from: None,
+            expects: false,
+        };
+        let mut told = false;
+        for field in request.headers.iter() {
+            let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
+            match field.name.to_ascii_lowercase().as_str() {
+                "content-length" => {
+                    // Digits only: `+1` is a number to Rust. Two different lengths are a trick.
+                    let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+                    match value.parse() {
+                        Ok(length) if plain && (!told || head.length == length) => head.length = length,
+                        _ => return refused(400, "the length is no number"),
+                    }
+                    told = true;
+                }
+                "transfer-encoding" => return refused(501, "a body in pieces is not taken"),
+                "expect" => head.expects = value.eq_ignore_ascii_case("100-continue"),
+                "range" => {
+                    head.from =
+                        value.strip_prefix("bytes=").and_then(|range| range.strip_suffix('-')?.parse().ok())
+                }
+                _ => {}
+            }
+        }
+        Ok(Some((head, length)))
+    }
+
+    /// The value of a parameter of the query, decoded; `None` where there is none.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.query.split('&').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (key == name).then(|| decoded(value))
+        })
+    }
+}
+
+/// `%41` as `A`, `+` as a blank. What is no such sequence stays.
+fn decoded(text: &str) -> String {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| (*byte as char).to_digit(16));
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let pair = digit(bytes.get(at + 1)).zip(digit(bytes.get(at + 2)));
+        match (byte, pair) {
+            (b'%', Some((high, low))) => {
+                plain.push((high * 16 + low) as u8);
+                at += 2;
+            }
+            (b'+', _) => plain.push(b' '),
+            _ => plain.push(byte),
+        }
+        at += 1;
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+/// A connection with one request on it.
+pub struct Exchange<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+    /// Read already, and not yet taken.
+    ahead: Vec<u8>,
+    left: u64,
+}
+
+impl<'a> Exchange<'a> {
+    /// Reads the head of the request on `stream`; all of it is over after `limit`.
+    ///
+    /// # Errors
+    /// `Err(Some)` where there is something to answer, `Err(None)` where nobody is there.
+    pub fn begin(stream: &'a TcpStream, limit: Duration) -> Result<(Head, Self), Option<Refusal>> {
+        let mut exchange = Exchange { stream, until: Instant::now() + limit, ahead: Vec::new(), left: 0 };
+        loop {
+            if let Some((head, length)) = Head::parse(&exchange.ahead).map_err(Some)? {
+                exchange.ahead.drain(..length);
+                exchange.left = head.length;
+                return Ok((head, exchange));
+            }
+            let mut chunk = [0; 4096];
+            let read = match exchange.receive(&mut chunk) {
+                Ok(read) => read,
+                Err(e) if e.kind() == ErrorKind::TimedOut => {
+                    return Err(Some(Refusal(408, "the head did not come in time".into())));
+                }
+                Err(_) => return Err(None),
+            };
+            if read == 0 {
+                return Err(None);
+            }
+            exchange.ahead.extend_from_slice(&chunk[..read]);
+        }
+    }
+
+    /// Asks for the body, where the head said that it waits for that.
+    pub fn go_on(&mut self, head: &Head) -> io::Result<()> {
+        if head.expects { self.send(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
+    }
+
+    /// Reads the body whole, where it is no longer than `longest`.
+    ///
+    /// # Errors
+    /// When it is longer, or does not come.
+    pub fn body(&mut self, longest: u64) -> Result<Vec<u8>, Refusal> {
+        if self.left > longest {
+            return Err(Refusal(413, format!("the body is longer than {longest} bytes")));
+        }
+        let mut body = Vec::new();
+        let length = self.left;
+        self.read_to_end(&mut body).map_err(|e| Refusal(408, format!("the body did not come: {e}")))?;
+        if (body.len() as u64) < length {
+            return Err(Refusal(400, "the body is cut short".into()));
+        }
+        Ok(body)
+    }
+
+    /// Tells why there is no exchange.
+    pub fn refuse(stream: &'a TcpStream, status: u16, why: &str) {
+        let mut exchange = Exchange { stream, until: Instant::now() + LINGER, ahead: Vec::new(), left: 0 };
+        // Whoever went away needs no answer.
+        let _ = exchange.reply(status, "text/plain", &format!("{why}\n"));
+        exchange.end();
+    }
+
+    /// Allows it so long from now.
+    pub fn extend(&mut self, limit: Duration) {
+        self.until = Instant::now() + limit;
+    }
+
+    /// Replies with a text.
+    pub fn reply(&mut self, status: u16, kind: &str, text: &str) -> io::Result<()> {
+        self.head(status, kind, text.len() as u64, None)?;
+        self.send(text.as_bytes())
+    }
+
+    /// Begins a reply of so many bytes; where it is a part, from which byte of how many.
+    pub fn head(&mut self, status: u16, kind: &str, length: u64, part: Option<(u64, u64)>) -> io::Result<()> {
+        let reason = reason(status);
+        let range = part.filter(|(from, whole)| from < whole).map_or(String::new(), |(from, whole)| {
+            format!("Content-Range: bytes {from}-{}/{whole}\r\n", whole - 1)
+        });
+        self.send(
+            format!(
+                "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{range}\
+                 Connection: close\r\n\r\n"
+            )
+            .as_bytes(),
+        )
+    }
+
+    /// Sends bytes.
+    pub fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let mut stream = self.stream;
+        while !bytes.is_empty() {
+            // Each time anew: who takes a byte now and then would have a new limit with each.
+            stream.set_write_timeout(Some(self.time()?))?;
+            match stream.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends it. What the host still sends is read a little longer: else it would lose
+    /// the reply (RFC 9112, 9.6).
+    pub fn end(mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.until = self.until.min(Instant::now() + LINGER);
+        let mut rest = [0; 4096];
+        let mut most = LONGEST_REST;
+        while let Ok(read @ 1..) = self.receive(&mut rest) {
+            most = most.saturating_sub(read);
+            if most == 0 {
+                break;
+            }
+        }
+    }
+
+    fn receive(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_read_timeout(Some(self.time()?))?;
+            let mut stream = self.stream;
+            match stream.read(chunk) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+                other => return other,
+            }
+        }
+    }
+
+    fn time(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+impl Read for Exchange<'_> {
+    /// The body.
+    fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
+        let most = chunk.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let read = if self.ahead.is_empty() {
+            if most == 0 { 0 } else { self.receive(&mut chunk[..most])? }
+        } else {
+            let read = most.min(self.ahead.len());
+            chunk[..read].copy_from_slice(&self.ahead[..read]);
+            self.ahead.drain(..read);
+            read
+        };
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+/// What a status says.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        206 => "Partial Content",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        416 => "Range Not Satisfiable",
+        431 => "Request Header Fields Too Large",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        _ => "Refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::net::TcpListener;
+    use std::thread;
+
+    fn head(text: &str) -> Head {
+        Head::parse(text.as_bytes()).expect("is one").expect("is whole").0
+    }
+
+    fn status(text: &str) -> u16 {
+        Head::parse(text.as_bytes()).expect_err("refused").0
+    }
+
+    #[test]
+    fn a_request_is_read_as_curl_sends_it() {
+        let text = "POST /project/cgi?x=a%20b+c%&y HTTP/1.1\r\nHost: 127.0.0.1:8470\r\nContent-Length: 12\r\n\
+                    Expect: 100-continue\r\nRange: bytes=500-\r\n\r\nbody";
+        let (head, length) = Head::parse(text.as_bytes()).expect("is one").expect("is whole");
+        assert_eq!((head.method.as_str(), head.path.as_str()), ("POST", "/project/cgi"));
+        assert_eq!((head.length, head.from, head.expects, &text[length..]), (12, Some(500), true, "body"));
+        assert_eq!(head.parameter("x").as_deref(), Some("a b c%"));
+        assert_eq!((head.parameter("y").as_deref(), head.parameter("z")), (Some(""), None));
+        assert_eq!(Head::parse(&text.as_bytes()[..40]), Ok(None));
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_refused() {
+        let with = |field: &str| format!("POST / HTTP/1.1\r\n{field}\r\n\r\n");
+        assert_eq!(status(&with("Content-Length: +1")), 400);
+        assert_eq!(status(&with("Content-Length: 1\r\nContent-Length: 2")), 400);
+        assert_eq!(status(&with("Content-Length: 99999999999999999999")), 400);
+        assert_eq!(status(&with("Transfer-Encoding: chunked")), 501);
+        assert_eq!(status("nonsense\r\n\r\n"), 400);
+        assert_eq!(status(&format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(LONGEST_HEAD))), 431);
+        assert_eq!(head(&with("Content-Length: 7\r\nContent-Length: 7")).length, 7);
+        assert_eq!(head(&with("Range: bytes=-5")).from, None);
+    }
+
+    /// What the other side gets when it sends `request`, bit by bit, and the body is read.
+    fn exchanged(request: &'static [u8], longest: u64) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let address = listener.local_addr().expect("has one");
+        let host = thread::spawn(move || {
+            let mut stream = TcpStream::connect(address).expect("listens");
+            for bit in request.chunks(7) {
+                stream.write_all(bit).expect("sends");
+            }
+            let mut reply = String::new();
+            stream.read_to_string(&mut reply).expect("reads");
+            reply
+        });
+        let stream = listener.accept().expect("comes").0;
+        let (head, mut exchange) = Exchange::begin(&stream, Duration::from_millis(500)).expect("is one");
+        exchange.go_on(&head).expect("sends");
+        let (status, text) = match exchange.body(longest) {
+            Ok(body) => (200, String::from_utf8(body).expect("is text")),
+            Err(Refusal(status, why)) => (status, why),
+        };
+        exchange.extend(Duration::from_secs(1));
+        exchange.reply(status, "text/plain", &text).expect("sends");
+        exchange.end();
+        drop(stream);
+        host.join().expect("ends")
+    }
+
+    #[test]
+    fn a_body_is_read_to_its_end_and_no_further() {
+        let reply =
+            exchanged(b"POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello there", 5);
+        assert!(reply.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"), "{reply}");
+        assert!(reply.ends_with("Content-Length: 5\r\nConnection: close\r\n\r\nhello"), "{reply}");
+    }
+
+    #[test]
+    fn a_body_that_is_too_long_or_never_comes_is_refused() {
+        assert!(exchanged(b"POST / HTTP/1.1\r\nContent-Length: 6\r\n\r\nhello!", 5).contains(" 413 "));
+        assert!(exchanged(b"POST / HTTP/1.1\r\nContent-Length: 50\r\n\r\nhello", 99).contains(" 408 "));
+    }
+
+    #[test]
+    fn a_head_that_never_ends_is_given_up_in_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("has one")).expect("listens");
+        let stream = listener.accept().expect("comes").0;
+        slow.write_all(b"GET / HT").expect("sends");
+        let refused = Exchange::begin(&stream, Duration::from_millis(100)).err().expect("refused");
+        assert_eq!(refused.map(|refusal| refusal.0), Some(408));
+        drop(slow);
+        let gone = Exchange::begin(&stream, Duration::from_millis(100)).err().expect("is gone");
+        assert_eq!(gone, None);
+    }
+
+    #[test]
+    fn who_takes_a_little_now_and_then_is_given_up_in_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("has one")).expect("listens");
+        let stream = listener.accept().expect("comes").0;
+        let host = thread::spawn(move || {
+            let mut bit = [0; 64 << 10];
+            while slow.read(&mut bit).is_ok_and(|read| read > 0) {
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let until = Instant::now() + Duration::from_millis(300);
+        let mut exchange = Exchange { stream: &stream, until, ahead: Vec::new(), left: 0 };
+        let began = Instant::now();
+        assert!(exchange.send(&vec![0; 256 << 20]).is_err(), "it takes longer than that");
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        drop(stream);
+        host.join().expect("ends");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Head::parse(&bytes);
+        }
+
+        #[test]
+        fn no_bent_request_panics(at in 0_usize..80, with in "\\PC{0,12}") {
+            let request = "GET /project/x?a=%41 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nRange: bytes=5-\r\n\r\n";
+            let bent = format!("{}{with}{}", &request[..at.min(request.len())], &request[at.min(request.len())..]);
+            if let Ok(Some((head, length))) = Head::parse(bent.as_bytes()) {
+                prop_assert!(length <= bent.len());
+                let _ = head.parameter("a");
+            }
+        }
+    }
+}

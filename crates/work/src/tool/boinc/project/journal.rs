@@ -1,0 +1,174 @@
+//! The journal on disk: a line is there for good before anybody hears of what it says.
+//!
+//! A line that was being written when the project was killed has no end: nobody was
+//! told of it, so it is cut off. Any other line that cannot be read is a fault.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::Fault;
+use rustix::fs::{FlockOperation, flock};
+
+use super::line::Line;
+
+/// The file's name in the project's directory.
+const FILE: &str = "journal.ndjson";
+
+/// The longest line, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// The journal, which no other process writes to meanwhile.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Opens the one in `folder`, or makes it; tells each line that is there to `take`.
+    ///
+    /// # Errors
+    /// When another process has it, or a line cannot be read or makes no sense.
+    pub fn open(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<Self, Fault> {
+        let path = folder.join(FILE);
+        let io = |e| unusable(&path, &e);
+        let mut file =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).map_err(io)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Fault::environment("another process runs this project")
+                .at(path.display().to_string())
+                .remedy("end that one first, or take another directory")
+        })?;
+        let whole = read(&path, &file, &mut take)?;
+        file.set_len(whole).and_then(|()| file.seek(SeekFrom::Start(whole))).map_err(io)?;
+        // The file's name is to last as its lines do.
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
+        Ok(Journal { file, path })
+    }
+
+    /// Tells each line of the journal in `folder` to `take`, also while it is written.
+    ///
+    /// # Errors
+    /// When there is none, or a line cannot be read or makes no sense.
+    pub fn look(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<(), Fault> {
+        let path = folder.join(FILE);
+        let file = File::open(&path).map_err(|e| unusable(&path, &e))?;
+        read(&path, &file, &mut take).map(drop)
+    }
+
+    /// Adds lines. They are on disk when this returns.
+    ///
+    /// # Errors
+    /// When they may not be: then nothing may be built on them, nor written after them.
+    pub fn add(&mut self, lines: &[Line]) -> Result<(), Fault> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut text, line)
+                .map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
+            text.push(b'\n');
+        }
+        self.file.write_all(&text).and_then(|()| self.file.sync_data()).map_err(|e| {
+            Fault::environment(format!("cannot write the journal: {e}"))
+                .at(self.path.display().to_string())
+                .remedy("free some room, then start the project again: nothing that was acknowledged is lost")
+        })
+    }
+}
+
+/// Tells each whole line to `take`; how many bytes these are.
+fn read(path: &Path, file: &File, take: &mut dyn FnMut(Line) -> Result<(), String>) -> Result<u64, Fault> {
+    let mut reader = BufReader::new(file);
+    let (mut whole, mut number) = (0, 0);
+    loop {
+        let mut line = Vec::new();
+        let mut limited = Read::take(&mut reader, LONGEST);
+        let read = limited.read_until(b'\n', &mut line).map_err(|e| unusable(path, &e))? as u64;
+        if line.last() != Some(&b'\n') && read < LONGEST {
+            return Ok(whole);
+        }
+        number += 1;
+        serde_json::from_slice(&line).map_err(|e| e.to_string()).and_then(&mut *take).map_err(|why| {
+            Fault::environment(format!("expected a line of this project's journal: {why}"))
+                .at(format!("{}:{number}", path.display()))
+                .remedy("take another directory, or the journal's latest copy")
+        })?;
+        whole += read;
+    }
+}
+
+fn unusable(path: &Path, e: &std::io::Error) -> Fault {
+    Fault::environment(format!("cannot use the journal: {e}")).at(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::boinc::project::line::Given;
+    use proptest::prelude::*;
+    use std::fs;
+
+    fn line(unit: u64) -> Line {
+        Line::Lost { given: Given { unit, instance: 0 }, at: 0.5 }
+    }
+
+    fn lines(folder: &Path) -> Result<Vec<Line>, Fault> {
+        let mut lines = Vec::new();
+        Journal::open(folder, |line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    #[test]
+    fn lines_are_there_after_it_was_closed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
+        journal.add(&[line(1), line(2)]).expect("writes");
+        journal.add(&[]).expect("writes");
+        let fault = lines(folder.path()).expect_err("is held");
+        assert!(fault.message.contains("another process"), "{fault}");
+        drop(journal);
+        assert_eq!(lines(folder.path()), Ok(vec![line(1), line(2)]));
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_is_named() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(
+            folder.path().join("journal.ndjson"),
+            "{\"line\":\"lost\",\"unit\":1,\"instance\":0,\"at\":1}\nx\n",
+        )
+        .expect("writes");
+        let fault = lines(folder.path()).expect_err("refused");
+        assert!(fault.place.is_some_and(|place| place.ends_with("journal.ndjson:2")));
+        let refused = Journal::open(folder.path(), |_| Err("twice".into())).expect_err("refused");
+        assert!(refused.message.contains("twice") && refused.place.is_some_and(|p| p.ends_with(":1")));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn killed_anywhere_the_whole_lines_stay(cut in 0_usize..400) {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
+            journal.add(&(0..5).map(line).collect::<Vec<_>>()).expect("writes");
+            drop(journal);
+            let path = folder.path().join("journal.ndjson");
+            let text = fs::read(&path).expect("reads");
+            let cut = cut.min(text.len());
+            fs::write(&path, &text[..cut]).expect("writes");
+            let whole = text[..cut].iter().filter(|byte| **byte == b'\n').count();
+            prop_assert_eq!(lines(folder.path()).expect("opens").len(), whole);
+            // What is added then stands in a line of its own.
+            let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
+            journal.add(&[line(9)]).expect("writes");
+            drop(journal);
+            prop_assert_eq!(lines(folder.path()).expect("opens").pop(), Some(line(9)));
+        }
+    }
+}

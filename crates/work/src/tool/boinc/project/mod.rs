@@ -1,0 +1,39 @@
+//! A BOINC project: a server that a client attaches to, gets work units of [`super::collatz`]
+//! from, and brings the results back to.
+//!
+//! All that happens is a line of a journal, which is on disk before anybody hears of it;
+//! what the project is, is what the lines come to. So it can be killed at any moment, and
+//! goes on where it was.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `settings` | what a project is to do |
+//! | `line`, `journal` | what happened, and how it is kept |
+//! | `book` | what that comes to, and what may happen next: pure |
+//! | `keys` | what programs and certificates are signed by |
+//! | `request`, `reply`, `upload` | what hosts say, and are told |
+//! | `desk` | a request's way through the book and into the journal |
+//! | `http`, `server` | how it comes and goes |
+//! | `home` | the project's directory |
+
+mod book;
+mod desk;
+mod home;
+mod http;
+mod journal;
+mod keys;
+mod line;
+mod reply;
+mod request;
+mod server;
+mod settings;
+mod upload;
+
+pub use book::Counts;
+pub use home::{Attach, Ended, Home, Open, look};
+pub use reply::NAME;
+pub use server::Server;
+pub use settings::Settings;
+
+/// Where, below its address, everything of a project is.
+pub(super) const ROOT: &str = "/project/";

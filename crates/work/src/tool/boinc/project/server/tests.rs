@@ -1,0 +1,132 @@
+//! The server as a host meets it, over sockets.
+
+use super::super::home::Home;
+use super::super::settings::Settings;
+use super::*;
+use std::io::Write;
+
+/// A server that runs while `with` does.
+fn serving(with: impl FnOnce(&Server, SocketAddr)) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("program");
+    std::fs::write(&program, "0123456789").expect("writes");
+    let open =
+        Home::open(folder.path(), || Ok(Settings { units: Some(3), ..Settings::default() })).expect("opens");
+    let server = Server::new(open, ([127, 0, 0, 1], 0).into(), None, &program).expect("listens");
+    let address = server.listener.local_addr().expect("has one");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.run(&stop, |_, _| true));
+        // Also when `with` panics: else the scope never ends.
+        struct Stops<'a>(&'a AtomicBool);
+        impl Drop for Stops<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::SeqCst);
+            }
+        }
+        let stops = Stops(&stop);
+        with(&server, address);
+        drop(stops);
+        running.join().expect("ends").expect("was sound");
+    });
+}
+
+fn ask(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).expect("listens");
+    stream.write_all(request).expect("sends");
+    let mut reply = Vec::new();
+    // A reset after the reply is the server's way to go.
+    let _ = stream.read_to_end(&mut reply);
+    String::from_utf8_lossy(&reply).into_owned()
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    ask(address, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+}
+
+#[test]
+fn the_pages_that_a_client_asks_for_are_there() {
+    serving(|server, address| {
+        let master = get(address, "/project/");
+        let link = format!("\n<link rel=\"boinc_scheduler\" href=\"http://{address}/project/cgi\">\n");
+        assert!(master.starts_with("HTTP/1.1 200 OK\r\n") && master.contains(&link), "{master}");
+        assert!(get(address, "/project/get_project_config.php").contains("<name>Crosstalk</name>"));
+        assert!(get(address, "/project/status").contains("\"done\":false"));
+        let key = server.attach().key;
+        let hash = md5_hex(format!("{key}a@b").as_bytes());
+        let path = format!("/project/lookup_account.php?email_addr=A%40b&passwd_hash={hash}");
+        assert!(get(address, &path).contains(&format!("<authenticator>{key}</authenticator>")));
+        let wrong = get(address, "/project/lookup_account.php?email_addr=a%40b&passwd_hash=0");
+        assert!(wrong.contains("<error_num>-206</error_num>") && !wrong.contains(&key));
+    });
+}
+
+#[test]
+fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
+    serving(|server, address| {
+        let file = server.desk.latest().expect("has one").file;
+        let whole = get(address, &format!("/project/download/{file}"));
+        assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
+        let request = format!("GET /project/download/{file} HTTP/1.1\r\nRange: bytes=7-\r\n\r\n");
+        let part = ask(address, request.as_bytes());
+        assert!(part.starts_with("HTTP/1.1 206") && part.ends_with("\r\n\r\n789"), "{part}");
+        assert!(part.contains("Content-Range: bytes 7-9/10\r\n"), "{part}");
+        assert!(ask(address, request.replace("=7-", "=10-").as_bytes()).contains(" 416 "));
+        assert!(get(address, "/project/download/c_2.in").contains("from "));
+        for path in [
+            "/project/download/c_3.in",
+            "/project/download/../journal.ndjson",
+            "/project/download/%2e%2e/code_key.pem",
+            "/project/download//etc/passwd",
+            "/project/journal.ndjson",
+            "/",
+            "/project/cgi",
+        ] {
+            let refused = get(address, path);
+            // The bare root shows the project's page.
+            assert!(refused.contains(" 404 ") || path == "/", "{path}: {refused}");
+        }
+    });
+}
+
+#[test]
+fn nonsense_is_refused_and_the_server_goes_on() {
+    serving(|_, address| {
+        assert!(ask(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
+        assert!(ask(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
+        let post = |path: &str, body: &str| {
+            ask(
+                address,
+                format!("POST /project{path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+                    .as_bytes(),
+            )
+        };
+        assert!(post("/cgi", "<html></html>").contains(" 400 "));
+        assert!(post("/file_upload_handler", "rubbish").contains("<status>-1</status>"));
+        let huge = format!("POST /project/cgi HTTP/1.1\r\nContent-Length: {}\r\n\r\n", u64::MAX);
+        assert!(ask(address, huge.as_bytes()).contains(" 413 "));
+        // Silent ones take none of the time of others.
+        let silent: Vec<TcpStream> = (0..10).map(|_| TcpStream::connect(address).expect("listens")).collect();
+        assert!(get(address, "/project/").contains(" 200 "));
+        drop(silent);
+    });
+}
+
+#[test]
+fn bodies_have_so_much_room_together() {
+    let all = AtomicU64::new(0);
+    let held = Held::new(&all, IN_FLIGHT).expect("there is room");
+    assert_eq!(Held::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
+    drop(held);
+    drop(Held::new(&all, 1).expect("there is room again"));
+    assert_eq!(all.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn an_address_that_is_taken_is_said() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let open = Home::open(folder.path(), || Ok(Settings::default())).expect("opens");
+    let fault = Server::new(open, taken.local_addr().expect("has one"), None, Path::new("/bin/true"));
+    assert!(fault.err().expect("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
+}
