@@ -96,7 +96,8 @@ fn work_that_spills_in_between_is_charged_for_its_computing_and_for_the_disk() {
         };
         let within = rank.parallel_spilling(work)?;
         let parallel = rank.account();
-        assert!(within.0 <= parallel.total().0, "time within stands in the same clock");
+        // What a look at the clock costs is an estimate: afterwards it may show that much less.
+        assert!(within.0 <= parallel.total().0 + 2e-6, "time within stands in the same clock");
         rank.serialise_spilling(work)?;
         Ok((parallel, rank.account()))
     });

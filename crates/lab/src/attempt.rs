@@ -12,6 +12,7 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::{FromAgent, Outcome, Part, ToAgent};
 use crosstalk_core::record::{Reading, Status};
 use crosstalk_core::registry::Registry;
+use crosstalk_core::scene::Holding;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
@@ -83,11 +84,13 @@ fn stage(
         Place::Virtual { .. } | Place::Outside { .. } => Link::Unshaped,
         Place::Real { link, .. } => *link,
     })?;
-    let conditions = scene
-        .conditions
-        .iter()
-        .map(|(name, value)| given.registry.condition(name)?.apply(value))
-        .collect::<Result<Vec<_>, Fault>>()?;
+    let (lasting, ending) = (seats(scene, true), seats(scene, false));
+    troupe.seat(&lasting.union(&ending).copied().collect::<Vec<Seat>>())?;
+    let mut conditions = Conditions(Vec::new());
+    for (name, value) in &scene.conditions {
+        let external = || troupe.processes(lasting.iter().copied());
+        conditions.0.push(given.registry.condition(name)?.apply(value, &external)?);
+    }
     let watches = scene
         .observe
         .iter()
@@ -96,17 +99,30 @@ fn stage(
 
     let began = Instant::now();
     let mut cast = Cast { troupe, given, until: Instant::now() + given.deadline };
-    let result = cast.play(scene, journal);
+    let result = cast.play(scene, &lasting, &ending, journal);
 
     let mut seen: Vec<Reading> = Vec::new();
     for watch in watches {
         watch.detach(&mut seen)?;
+    }
+    // What broke off has its own reason.
+    if result.is_ok() {
+        conditions.0.iter_mut().try_for_each(|condition| condition.held())?;
     }
     drop(conditions);
     for reading in seen {
         journal(reading, began.elapsed().as_secs_f64(), 1).map_err(Trouble::Journal)?;
     }
     result
+}
+
+/// Those that hold. They are taken off the last first, as each was put on upon those before.
+struct Conditions(Vec<Box<dyn Holding>>);
+
+impl Drop for Conditions {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
 }
 
 /// What an attempt has come to.
@@ -137,23 +153,23 @@ impl Cast<'_, '_> {
     fn play(
         &mut self,
         scene: &Scene,
+        lasting: &BTreeSet<Seat>,
+        ending: &BTreeSet<Seat>,
         journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
     ) -> Result<Option<Fidelity>, Trouble> {
-        let (lasting, ending) = (seats(scene, true), seats(scene, false));
-        self.troupe.seat(&lasting.union(&ending).copied().collect::<Vec<Seat>>())?;
         // Seats that still owe us the end of their part.
         let mut busy: BTreeSet<Seat> = BTreeSet::new();
         let result = self.prepare(scene, &mut busy).and_then(|endpoints| {
             let mut seen = Seen { busy: &mut busy, journal, fidelity: None };
             // What lasts is steady before the rest begins, and ends after it.
-            self.go(&lasting, &endpoints)?;
-            self.until_steady(&lasting, &mut seen)?;
-            self.go(&ending, &endpoints)?;
-            self.watch(&ending, &mut seen)?;
-            for seat in &lasting {
+            self.go(lasting, &endpoints)?;
+            self.until_steady(lasting, &mut seen)?;
+            self.go(ending, &endpoints)?;
+            self.watch(ending, &mut seen)?;
+            for seat in lasting {
                 self.troupe.tell(*seat, &ToAgent::Cancel)?;
             }
-            self.watch(&lasting, &mut seen)?;
+            self.watch(lasting, &mut seen)?;
             Ok(seen.fidelity)
         });
         if result.is_err() {

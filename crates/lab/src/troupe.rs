@@ -33,6 +33,7 @@ pub enum Heard {
 struct Session {
     generation: u64,
     writer: Box<dyn Write + Send>,
+    process: Option<u32>,
 }
 
 /// The agents of one cluster.
@@ -162,8 +163,21 @@ impl<'a> Troupe<'a> {
                 }
             }
         });
-        self.sessions.insert(seat, Session { generation, writer: duplex.writer });
+        let session = Session { generation, writer: duplex.writer, process: duplex.process };
+        self.sessions.insert(seat, session);
         Ok(())
+    }
+
+    /// The processes of the agents at these seats, as this machine numbers them.
+    pub fn processes(&self, seats: impl IntoIterator<Item = Seat>) -> Result<Vec<u32>, Fault> {
+        let process = |seat: Seat| {
+            self.sessions.get(&seat).and_then(|session| session.process).ok_or_else(|| {
+                Fault::environment("its agent is not among the processes that are seen here")
+                    .at(format!("node {}", seat.1))
+                    .remedy("use --testbed local")
+            })
+        };
+        seats.into_iter().map(process).collect()
     }
 
     /// Says something to one agent.

@@ -6,12 +6,18 @@ use common::Stage;
 use crosstalk_core::record::{Line, Observation, Status};
 
 fn scene(neighbour: &str, own: &str) -> Stage {
+    under("", neighbour, own)
+}
+
+/// The same under a condition.
+fn under(condition: &str, neighbour: &str, own: &str) -> Stage {
     Stage::new(&format!(
         r#"
         schema = "crosstalk.study/1"
         title = "Own work beside external work"
         looks = [2]
         [experiment.e]
+        {condition}
         work.own = {{ kind = "actor", nodes = 1, does = "$own" }}
         work.external = {{ kind = "neighbour", does = "$neighbour", start = "steady before own" }}
         factors = {{ own = ["{own}"], neighbour = ["{neighbour}"] }}
@@ -69,4 +75,24 @@ fn trouble_beside_it_ends_it_too() {
     assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains("on fire")), "{reasons:?}");
     // It was called off, and its agent can be used again: the second block came as far.
     assert!(reasons.len() >= 2, "{reasons:?}");
+}
+
+#[test]
+fn a_condition_holds_from_before_external_work_begins_until_it_has_ended() {
+    let stage = under("conditions.watched = \"holds\"", "well", "look");
+    assert_eq!(stage.run(0).expect("runs").status, Status::Finished);
+    assert_eq!(reasons(&stage), [""; 0]);
+    // On and off with nobody there, in each of two attempts.
+    let attempt = ["on beside 0", "off beside 0"];
+    assert_eq!(*stage.told.lock().expect("not poisoned"), [attempt, attempt].concat());
+}
+
+#[test]
+fn an_attempt_whose_condition_did_not_hold_has_failed() {
+    let stage = under("conditions.watched = \"slips\"", "well", "look");
+    let _ = stage.run(0);
+    let reasons = reasons(&stage);
+    assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains("has slipped")), "{reasons:?}");
+    let told = stage.told.lock().expect("not poisoned");
+    assert_eq!(told.iter().filter(|told| told.starts_with("off")).count(), reasons.len(), "{told:?}");
 }

@@ -4,7 +4,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::testbed::Duplex;
 use crosstalk_host::Launcher;
 use crosstalk_host::limits::Demand;
-use std::os::fd::OwnedFd;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
@@ -20,10 +21,19 @@ pub(crate) fn stream() -> Result<(UnixStream, UnixStream), Fault> {
     })
 }
 
-/// Our end, as the runner uses it.
-pub(crate) fn duplex(ours: UnixStream) -> Result<Duplex, Fault> {
+/// Our end, as the runner uses it; at the other one is `process`.
+pub(crate) fn duplex(ours: UnixStream, process: Option<u32>) -> Result<Duplex, Fault> {
     let writer = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
-    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
+    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer), process })
+}
+
+/// The process whose standard input is `stream`, as this machine numbers it: in a namespace of its
+/// own it knows itself by another number, but a socket has one everywhere.
+pub(crate) fn process_at(stream: &UnixStream) -> Option<u32> {
+    let socket = fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd())).ok()?;
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let mut processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    processes.find(|pid| fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|input| input == socket))
 }
 
 /// The command that starts an agent with `stream` for its standard input and output.
@@ -56,4 +66,21 @@ pub(crate) fn check_count(nodes: usize, most: usize) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::usage(format!("expected 1 to {most} nodes, found {nodes}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_at_the_other_end_is_found() {
+        let (ours, theirs) = stream().expect("a stream");
+        let mut command = Command::new("cat");
+        let copy = theirs.try_clone().expect("copies");
+        let mut child = command.stdin(OwnedFd::from(copy)).spawn().expect("cat starts");
+        assert_eq!(process_at(&theirs), Some(child.id()));
+        assert_eq!(process_at(&ours), None, "nobody reads from our end");
+        drop((ours, theirs));
+        child.wait().expect("it ends with the stream");
+    }
 }

@@ -96,8 +96,9 @@ impl Cluster for LocalCluster {
         // A group of its own: Ctrl-C is the runner's business, which then says "cancel".
         let child = entry.mark(&mut command).process_group(0).spawn();
         let child = child.map_err(|e| agent::not_started(&self.launcher, &e))?;
+        let process = Some(child.id());
         self.agents.insert((node, place), Agent { child, entry: Some(entry) });
-        agent::duplex(ours)
+        agent::duplex(ours, process)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {

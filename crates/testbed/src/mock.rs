@@ -93,10 +93,12 @@ impl Cluster for MockCluster {
         let (ours, theirs) = agent::stream()?;
         let copy = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
         self.streams.insert((node, place), copy);
-        let theirs = agent::duplex(theirs)?;
+        // Both ends are threads of this process.
+        let process = Some(std::process::id());
+        let theirs = agent::duplex(theirs, process)?;
         let behaviour = Arc::clone(&self.testbed.behaviour);
         thread::spawn(move || behaviour(node, theirs));
-        agent::duplex(ours)
+        agent::duplex(ours, process)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {

@@ -16,8 +16,8 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing, Workload};
-use crosstalk_core::value::Params;
+use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
+use crosstalk_core::value::{Params, Value};
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
@@ -201,6 +201,64 @@ impl Prepared for Beside {
     }
 }
 
+/// A condition that tells how many neighbours are there when it is put on and taken off, and which
+/// processes it was given; with the value `slips` it does not hold.
+pub struct Watched {
+    pub present: Count,
+    pub told: Told,
+}
+
+/// What conditions told, in order.
+pub type Told = Arc<Mutex<Vec<String>>>;
+
+struct On {
+    present: Count,
+    told: Told,
+    slips: bool,
+}
+
+fn tell(told: &Told, what: &str, present: &Count) {
+    let there = present.load(Ordering::SeqCst);
+    told.lock().expect("not poisoned").push(format!("{what} beside {there}"));
+}
+
+impl Condition for Watched {
+    fn name(&self) -> &'static str {
+        "watched"
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
+        match value.to_string().as_str() {
+            "holds" | "slips" if lasting => Ok(()),
+            other => Err(Fault::usage(format!("expected `holds` or `slips`, found `{other}`"))),
+        }
+    }
+    fn apply(
+        &self,
+        value: &Value,
+        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn Holding>, Fault> {
+        assert_eq!(external(), Ok(vec![std::process::id()]), "the neighbour's agent");
+        tell(&self.told, "on", &self.present);
+        let (present, told) = (Arc::clone(&self.present), Arc::clone(&self.told));
+        Ok(Box::new(On { present, told, slips: *value == "slips".into() }))
+    }
+}
+
+impl Holding for On {
+    fn held(&mut self) -> Result<(), Fault> {
+        if self.slips { Err(Fault::attempt("the condition has slipped")) } else { Ok(()) }
+    }
+}
+
+impl Drop for On {
+    fn drop(&mut self) {
+        tell(&self.told, "off", &self.present);
+    }
+}
+
 /// Until cancelled, but never for ever.
 fn wait(cancelled: &AtomicBool) {
     for _ in 0..2000 {
@@ -227,13 +285,14 @@ pub struct Stage {
     pub study: Study,
     pub plan: Plan,
     pub begun: Count,
+    pub told: Told,
     pub events: Mutex<Vec<Event>>,
 }
 
 impl Stage {
     pub fn new(toml: &str) -> Self {
         let study = crosstalk_study::parse(toml, "test.toml").expect("the study parses");
-        let registry = registry(&Count::default(), 0, &Arc::default());
+        let registry = registry(&Count::default(), &Told::default(), 0, &Arc::default());
         let study = crosstalk_study::resolve(&study, &registry, &PlanOptions::default()).expect("resolves");
         let plan = crosstalk_study::plan(&study, &Catalogues::new(), &registry, &PlanOptions::default())
             .expect("the study plans");
@@ -242,6 +301,7 @@ impl Stage {
             study,
             plan,
             begun: Count::default(),
+            told: Told::default(),
             events: Mutex::default(),
         }
     }
@@ -253,7 +313,7 @@ impl Stage {
     /// Runs, or goes on with, the study; interrupts at the given attempt (0: never).
     pub fn run(&self, interrupt_at: usize) -> Result<Ending, Fault> {
         let interrupted = Arc::new(AtomicBool::new(false));
-        let parts = Arc::new(registry(&self.begun, interrupt_at, &interrupted));
+        let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
         let theirs = Arc::clone(&parts);
         let testbed = Mock::new(move |_, duplex| {
             // A stream that was cut is how a test ends a node.
@@ -291,10 +351,15 @@ impl Stage {
     }
 }
 
-fn registry(begun: &Count, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
+fn registry(begun: &Count, told: &Told, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
     let present = Count::default();
     let neighbour = Neighbour { present: Arc::clone(&present) };
+    let watched = Watched { present: Arc::clone(&present), told: Arc::clone(told) };
     let actor =
         Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
-    Registry { workloads: vec![Box::new(actor), Box::new(neighbour)], ..Registry::default() }
+    Registry {
+        workloads: vec![Box::new(actor), Box::new(neighbour)],
+        conditions: vec![Box::new(watched)],
+        ..Registry::default()
+    }
 }

@@ -49,8 +49,9 @@ impl Maker<'_> {
             None => fault.at(self.at("conditions")),
         })?;
         conditions.retain(|name, _| !PLACE.contains(&name.as_str()));
-        for name in conditions.keys() {
-            self.known_condition(name)?;
+        let lasting = asked.work.values().any(|work| work.lasts);
+        for (name, value) in &conditions {
+            self.condition(name, value, lasting)?;
         }
         let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
         Ok((Cell { levels: levels.clone(), scene, effort: asked.effort }, asked.metrics))
@@ -60,13 +61,17 @@ impl Maker<'_> {
         self.study.written.at(&format!("experiment.{}.{key}", self.name))
     }
 
-    fn known_condition(&self, name: &str) -> Result<(), Fault> {
+    /// Whether a condition is known, and its value one of its own.
+    fn condition(&self, name: &str, value: &Value, lasting: bool) -> Result<(), Fault> {
         let registered = &self.registry.conditions;
-        if registered.iter().any(|condition| condition.name() == name) {
-            return Ok(());
-        }
-        let names = registered.iter().map(|condition| condition.name()).chain(PLACE);
-        Err(unknown("condition", name, names.collect::<Vec<_>>()).at(self.at(&format!("conditions.{name}"))))
+        let checked = match registered.iter().find(|condition| condition.name() == name) {
+            Some(condition) => condition.check(value, lasting),
+            None => {
+                let names = registered.iter().map(|condition| condition.name()).chain(PLACE);
+                Err(unknown("condition", name, names.collect::<Vec<_>>()))
+            }
+        };
+        checked.map_err(|fault| fault.at(self.at(&format!("conditions.{name}"))))
     }
 
     fn work(&self, levels: &Levels) -> Result<Asked, Fault> {

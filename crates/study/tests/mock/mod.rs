@@ -8,7 +8,9 @@ use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Effort, Observer, Prepared, Timing, Watch, Workload};
+use crosstalk_core::scene::{
+    Condition, Deployment, Effort, Holding, Observer, Prepared, Timing, Watch, Workload,
+};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::Catalogues;
 
@@ -80,7 +82,10 @@ impl Condition for Named {
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
-    fn apply(&self, _: &Value) -> Result<Box<dyn Send>, Fault> {
+    fn check(&self, _: &Value, _: bool) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn apply(&self, _: &Value, _: &dyn Fn() -> Result<Vec<u32>, Fault>) -> Result<Box<dyn Holding>, Fault> {
         Err(Fault::attempt("a mock does not apply"))
     }
 }

@@ -167,7 +167,7 @@ impl Cluster for VirtualCluster {
         let (ours, theirs) = agent::stream()?;
         self.order(&ToHolder::Attach { node, place }, Some(theirs.as_fd()))
             .map_err(|fault| fault.at(format!("node {node}")))?;
-        agent::duplex(ours)
+        agent::duplex(ours, agent::process_at(&theirs))
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
