@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -81,6 +82,28 @@ A request is what a client sends on a TCP connection until it is answered. Where
 machine its part is told, too; of other clients the server's part. Open the file of --perfetto at
 ui.perfetto.dev. docs/trace.md tells what each stage is.")]
     Trace(TraceArgs),
+    /// Run a command in a control group of its own: as external work, which gives way to everything
+    /// else, or as own work.
+    #[command(after_help = "Examples:
+  crosstalk exec --external -- make -j8                  it runs on what others leave
+  crosstalk exec --external --cores 2 --memory '4 GiB' --name night -- ./simulate
+  crosstalk exec --own -- ./service                      to be told apart from its neighbours
+
+External work is put into the idle class where its group meets all others: a nice value would do
+nothing there. Signals go to the command, and its exit code comes back (128 and the signal's number
+where one ended it). What it has started ends with it, also where crosstalk is killed.
+docs/guard.md tells more.")]
+    Exec(ExecArgs),
+    /// Keep own work as fast as agreed, and let external work have the rest.
+    #[command(after_help = "Examples:
+  crosstalk guard                                  guards against all that crosstalk exec --external runs
+  crosstalk guard --slowdown 1% boinc              and BOINC's client with its tasks
+  crosstalk guard --external /batch --pid 4711 --for 60s --explain
+  crosstalk guard --metrics 127.0.0.1:9273         OpenMetrics at http://127.0.0.1:9273/metrics
+
+Everything that is not declared external is own work. All settings are put back at the end, however
+that comes. docs/guard.md tells what it does, how it decides, and what it cannot see.")]
+    Guard(GuardArgs),
     /// Analyse what a run has measured, again; never measures.
     #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
     Report(ReportArgs),
@@ -90,6 +113,15 @@ ui.perfetto.dev. docs/trace.md tells what each stage is.")]
     /// Undo what earlier runs have left behind.
     #[command(after_help = "Example:\n  crosstalk clean")]
     Clean,
+    /// Be a BOINC project: give external work to BOINC clients, and check what they return.
+    #[command(after_help = "Examples:
+  crosstalk boinc-project ./project --units 100 --task '10 s'
+  boinccmd --project_attach http://127.0.0.1:8470/project/ KEY     in another terminal
+
+It prints its address and the account's key, and goes on until it is interrupted. The directory has all
+that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how
+a client is set up for it.")]
+    BoincProject(BoincProjectArgs),
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
     Agent,
@@ -102,6 +134,12 @@ ui.perfetto.dev. docs/trace.md tells what each stage is.")]
     /// Undo what is open in a ledger when its owner is gone.
     #[command(hide = true)]
     Reap(Words),
+    /// Do a work unit of `boinc-project`, in the slot directory of a BOINC client.
+    #[command(hide = true)]
+    BoincApp(Words),
+    /// Give a BOINC client the processors back that a guard has asked it to do without.
+    #[command(hide = true)]
+    BoincCores(Words),
 }
 
 /// Words for a hidden verb.
@@ -260,6 +298,116 @@ pub struct TraceArgs {
     /// Write the result, as --json prints it, to this file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// What is given here is decided when the project is made; an old one has it already.
+#[derive(Args)]
+pub struct BoincProjectArgs {
+    /// The project's directory; made where it is not there.
+    pub dir: PathBuf,
+    /// Listen there; 127.0.0.1:8470, or where it listened before. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// What hosts are told to find it at, where that is another address than it listens at.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// How many work units there are; without end where not given.
+    #[arg(long, value_name = "N")]
+    pub units: Option<u64>,
+    /// About how long each takes on one core of this machine [default: 10 s].
+    #[arg(long, value_name = "TIME")]
+    pub task: Option<String>,
+    /// How many results must agree [default: 1].
+    #[arg(long, value_name = "N")]
+    pub quorum: Option<u32>,
+    /// All of these may come from one host.
+    #[arg(long)]
+    pub one_host: bool,
+    /// A result that is not reported after this long is given out again [default: 24 h].
+    #[arg(long, value_name = "TIME")]
+    pub deadline: Option<String>,
+    /// Results that a host may have at a time, for each of its processors [default: 4].
+    #[arg(long, value_name = "N")]
+    pub ahead: Option<u32>,
+    /// Of the 128 blocks of each result, so many are done again to check it [default: 1].
+    #[arg(long, value_name = "N")]
+    pub checks: Option<u32>,
+    /// End when every work unit has its answer.
+    #[arg(long)]
+    pub until_done: bool,
+}
+
+#[derive(Args)]
+#[command(group(clap::ArgGroup::new("kind").required(true)))]
+pub struct ExecArgs {
+    /// External work: it gives way to everything else on this host.
+    #[arg(long, group = "kind")]
+    pub external: bool,
+    /// Own work: a group of its own, with the weight that everything has.
+    #[arg(long, group = "kind")]
+    pub own: bool,
+    /// What its group is called; the guard finds it by this. The program's name where not given.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Memory that it never goes beyond, such as `4 GiB`; what needs more is killed.
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// On how many processors it may run.
+    #[arg(long, value_name = "N")]
+    pub cores: Option<usize>,
+    /// Processors' time that it may use at most, such as `1.5`.
+    #[arg(long, value_name = "N")]
+    pub quota: Option<f64>,
+    /// The command and its arguments.
+    #[arg(last = true, value_name = "CMD", required = true)]
+    pub command: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct GuardArgs {
+    /// By how much own work may be slower than alone; 1% where nobody says.
+    #[arg(long, value_name = "SHARE")]
+    pub slowdown: Option<String>,
+    /// A control group that is external work: its path below /sys/fs/cgroup, or the name that
+    /// `crosstalk exec --name` gave it.
+    #[arg(long, value_name = "GROUP")]
+    pub external: Vec<PathBuf>,
+    /// A process that is external work, with all that it has started and will start.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Vec<u32>,
+    /// Programs that are known by themselves.
+    #[arg(value_enum, value_name = "boinc")]
+    pub programs: Vec<Donating>,
+    /// Where BOINC's client listens; found out where not given. Of several clients this is the one.
+    #[arg(long, value_name = "ADDR:PORT", requires = "programs")]
+    pub boinc_address: Option<SocketAddr>,
+    /// The file with the client's password, for where its group cannot be set and it is asked
+    /// instead; `gui_rpc_auth.cfg` in its data directory where not given.
+    #[arg(long, value_name = "FILE", requires = "programs")]
+    pub boinc_password_file: Option<PathBuf>,
+    /// Which programs are external, and which own in any case: a file of rules (docs/guard.md).
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// Say in plain words what is seen, done, and why, whenever that changes, in the place of the
+    /// picture that a terminal shows.
+    #[arg(long)]
+    pub explain: bool,
+    /// Guard for two seconds, and say what was seen and done.
+    #[arg(long, conflicts_with = "duration")]
+    pub once: bool,
+    /// How long; until interrupted where not given.
+    #[arg(long = "for", value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Tell numbers as OpenMetrics text: in a file, or over HTTP at an address such as 127.0.0.1:9273.
+    #[arg(long, value_name = "FILE | ADDRESS")]
+    pub metrics: Option<String>,
+}
+
+/// Programs that donate work, which the guard finds by itself.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Donating {
+    /// BOINC's client and its tasks.
+    Boinc,
 }
 
 #[derive(Args)]

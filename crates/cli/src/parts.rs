@@ -20,8 +20,8 @@ use crate::args::TestbedKind;
 pub fn registry() -> Registry {
     Registry {
         workloads: crosstalk_work::workloads(),
+        conditions: crosstalk_tenancy::conditions(),
         observers: crosstalk_observe::observers(),
-        ..Registry::default()
     }
 }
 

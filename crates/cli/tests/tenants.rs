@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{crosstalk, samples, stderr};
+use common::{crosstalk, journal, samples, stderr};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -103,4 +103,38 @@ factors = { external = [1] }
         "{told:?}"
     );
     assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
+}
+
+#[test]
+fn the_bundled_study_of_volunteers_ends_with_its_report_with_and_without_boinc() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = [
+        &["run", "volunteer", "--quick", "--looks", "1", "--out", "out", "--testbed", "local"][..],
+        &["--set", "owner.own.events=200", "--set", "owner-burner.own.events=200"],
+        &["--set", "pareto.own.events=200", "--set", "owner.external=0,2"],
+    ]
+    .concat();
+    let output = crosstalk(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let read = |name: &str| fs::read_to_string(dir.path().join("out").join(name)).expect("reads");
+    let findings: Value = serde_json::from_str(&read("findings.json")).expect("JSON");
+    let names = |of: &str| -> BTreeSet<String> {
+        let all = findings[of].as_array().expect("a list").iter();
+        all.map(|one| one["name"].as_str().expect("a name").to_string()).collect()
+    };
+    assert!(names("figures").contains("slowdown-burner"), "{:?}", names("figures"));
+    assert!(names("tables").contains("pareto-cpu"), "{:?}", names("tables"));
+    assert!(read("report.html").contains("What donated work costs the owner"));
+    // Own work alone takes no client, and beside BOINC's tasks it has data or a reason.
+    let ended = |external: u64| {
+        let lines = journal(&dir.path().join("out")).into_iter();
+        let ended = lines.filter(|line| line["line"] == "attempt" && line["status"] != "started");
+        let mut here =
+            ended.filter(|line| line["experiment"] == "owner" && line["levels"]["external"] == external);
+        here.next_back().expect("was tried")
+    };
+    assert_eq!(ended(0)["status"], "finished");
+    let beside = ended(2);
+    let lacks = beside["reason"].as_str().is_some_and(|why| why.contains("no BOINC client"));
+    assert!(beside["status"] == "finished" || lacks, "{beside}");
 }

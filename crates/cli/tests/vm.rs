@@ -1,5 +1,6 @@
 //! What a test machine's own kernel lacks, in a small virtual machine (`tools/vm`): RDMA in
-//! software, and network cards that may be taken away and must come back.
+//! software, network cards that may be taken away and must come back, and control groups of
+//! version 2 alone.
 
 use serde_json::Value;
 use std::fs;
@@ -202,4 +203,82 @@ fn cards_go_to_dpdk_and_come_back() {
     assert_eq!(part("after"), before, "{parts:#?}");
     assert!(part("taken").contains(&"uio_pci_generic".to_string()), "{parts:#?}");
     assert_eq!(part("after the kill"), before, "{parts:#?}");
+}
+
+#[test]
+fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothing() {
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        group() { echo /sys/fs/cgroup/crosstalk-*-$1-*; }
+        settings() {
+            for file in $2; do echo $file $(cat $(group $1)/$file 2>/dev/null); done
+        }
+        knobs="cpu.idle cpu.weight cpuset.cpus memory.high memory.max io.weight cgroup.freeze"
+        awaits() {
+            for turn in $(seq 100); do
+                [ "$(cat $(group $1)/$2 2>/dev/null)" = "$3" ] && return
+                sleep 0.1
+            done
+            false
+        }
+        crosstalk exec --external --name given --memory '64 MiB' --cores 1 --quota 0.5 -- sleep 1000 &
+        spin='for n in 1 2; do while :; do :; done & done; wait'
+        crosstalk exec --external --name spin -- sh -c "$spin" &
+        awaits given cpu.max '50000 100000'
+        awaits spin cpu.idle 1
+        echo "== controllers"
+        cat /sys/fs/cgroup/cgroup.controllers
+        echo "== given"
+        settings given "cpu.idle memory.max cpuset.cpus cpu.max"
+        crosstalk exec --own --name mine -- sh -c "$spin" &
+        awaits mine cpu.idle 0
+        # Its shells begin while the others have the processors.
+        sleep 1
+        used() { sed -n 's/usage_usec //p' $(group $1)/cpu.stat; }
+        own=$(used mine) external=$(used spin)
+        sleep 3
+        echo "== shares"
+        echo $(( $(used mine) - own )) $(( $(used spin) - external ))
+        echo "== before"
+        settings spin "$knobs"
+        echo "== guarded"
+        crosstalk --json guard --external spin --for 10s
+        echo "== after"
+        settings spin "$knobs"
+        crosstalk guard --external spin >/dev/null 2>&1 &
+        guard=$!
+        echo "== frozen"
+        awaits spin cgroup.freeze 1 && echo seen
+        kill -9 $guard
+        awaits spin cgroup.freeze 0
+        sleep 0.5
+        echo "== killed"
+        settings spin "$knobs"
+        exit 0
+    "#;
+    let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all"], script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let controllers = part("controllers").join(" ");
+    for name in ["cpu", "cpuset", "memory"] {
+        assert!(controllers.split_whitespace().any(|word| word == name), "{controllers}");
+    }
+    assert_eq!(
+        part("given"),
+        &["cpu.idle 1", "memory.max 67108864", "cpuset.cpus 1", "cpu.max 50000 100000"]
+    );
+    let shares: Vec<f64> =
+        part("shares")[0].split_whitespace().map(|part| part.parse().expect("a number")).collect();
+    assert!(shares[0] > 20.0 * shares[1], "own work has used {} µs, external {}", shares[0], shares[1]);
+    let before = part("before");
+    assert!(
+        before.contains(&"cpu.idle 1".into()) && before.contains(&"memory.high max".into()),
+        "{before:?}"
+    );
+    assert_eq!(part("after"), before, "{parts:#?}");
+    let sums = &told(part("guarded"))["sums"];
+    assert_eq!(sums["highest"], "still", "own work used all processors: {sums}");
+    assert!(sums["still"].as_f64() > Some(0.5) && sums["own"].as_f64() > Some(1.0), "{sums}");
+    assert_eq!(part("frozen"), &["seen"]);
+    assert_eq!(part("killed"), before, "{parts:#?}");
 }

@@ -6,11 +6,17 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::value::Params;
+use crosstalk_tenancy::diagnose::{Snapshot, diagnose};
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::json;
 
 use crate::out::Out;
 use crate::{links, parts};
+
+/// Work that is meant to disturb nobody, and whether it does.
+fn external() -> Vec<Need> {
+    diagnose(&Snapshot::take())
+}
 
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let facts = parts::facts();
@@ -34,6 +40,8 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
             ("transports".to_string(), crosstalk_work::probe::transport_needs()),
             ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
             ("trace".to_string(), crosstalk_work::trace::needs()),
+            ("exec and guard".to_string(), crosstalk_tenancy::exec::needs()),
+            ("external work here".to_string(), external()),
         ])
         .collect();
     for (part, needs) in &needs {

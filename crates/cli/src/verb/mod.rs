@@ -1,8 +1,11 @@
 //! One file a verb.
 
 pub mod agent;
+pub mod boinc;
 pub mod clean;
 pub mod doctor;
+pub mod exec;
+pub mod guard;
 pub mod list;
 pub mod path;
 pub mod plan;

@@ -1,0 +1,156 @@
+//! `crosstalk guard`: own work stays as fast as agreed, external work gets the rest.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crosstalk_core::units::Seconds;
+use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::{Launcher, Ledger};
+use crosstalk_tenancy::boinc::Way;
+use crosstalk_tenancy::guard::{
+    Contract, Grade, Machine, Publisher, Report, Rules, Target, Targets, explain, metrics, summary, view,
+    watch,
+};
+use serde_json::json;
+
+use crate::args::{Donating, GuardArgs};
+use crate::out::Out;
+use crate::signal;
+
+/// How long `--once` looks: until what is seen is more than a moment.
+const ONCE: Duration = Duration::from_secs(2);
+/// Between two pictures, lines and texts.
+const PICTURE: Duration = Duration::from_millis(250);
+const LINE: Duration = Duration::from_secs(1);
+
+pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let interrupted = signal::interrupted()?;
+    let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
+    let slowdown = args.slowdown.as_deref().or(rules.slowdown.as_deref()).unwrap_or("1%");
+    let contract = Contract::agreed(slowdown, rules.busy)?;
+    let limit = args.duration.as_deref().map(duration).transpose()?.or(args.once.then_some(ONCE));
+    let publisher = args.metrics.as_deref().map(Publisher::new).transpose()?;
+    if let Some(Publisher::Address(address, _)) = &publisher {
+        out.say(&format!("metrics at http://{address}/metrics"));
+    }
+    let ledger = Ledger::open(&Launcher::current())?;
+    let mut machine = Machine::new(Targets::new(targets(args), rules), &ledger)?;
+    let mut teller = Teller::new(args, out, contract.slowdown, publisher);
+    let over = |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= limit);
+    let sums = watch(&mut machine, contract, &over, &mut |report| teller.tell(report));
+    // Everything is put back before anything is said of it.
+    drop(machine);
+    teller.end();
+    let sums = sums?;
+    out.say(&summary(&sums));
+    out.tell(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
+    let asked_for = limit.is_none() || !interrupted.load(Ordering::SeqCst);
+    Ok(if asked_for { ExitCode::SUCCESS } else { ExitCode::from(FaultKind::Interrupted.exit_code()) })
+}
+
+fn duration(text: &str) -> Result<Duration, Fault> {
+    let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--for"))?.0;
+    if !(0.1..=1e9).contains(&seconds) {
+        return Err(Fault::usage(format!("expected 0.1 s or more, found {text}")).at("--for"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn targets(args: &GuardArgs) -> Vec<Target> {
+    let groups = args.external.iter().cloned().map(Target::Group);
+    let way = Way { address: args.boinc_address, password: args.boinc_password_file.clone() };
+    let programs = args.programs.iter().map(|Donating::Boinc| Target::Boinc(way.clone()));
+    groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs).collect()
+}
+
+/// Tells people, programs and whoever reads metrics.
+struct Teller<'a> {
+    out: &'a Out,
+    pictures: bool,
+    budget: f64,
+    publisher: Option<Publisher>,
+    said: Option<(Grade, bool, Duration)>,
+    published: Option<Duration>,
+    /// Lines of the last picture.
+    drawn: usize,
+}
+
+impl<'a> Teller<'a> {
+    fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
+        let pictures = !out.json && !args.explain && !args.once && std::io::stdout().is_terminal();
+        Teller { out, pictures, budget, publisher, said: None, published: None, drawn: 0 }
+    }
+
+    fn tell(&mut self, report: &Report<'_>) {
+        if !report.notes.is_empty() {
+            self.erase();
+        }
+        for note in report.notes {
+            self.out.say(note);
+            self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
+        }
+        let every = if self.pictures { PICTURE } else { LINE };
+        if self.published.is_none_or(|last| report.at.saturating_sub(last) >= every) {
+            self.published = Some(report.at);
+            self.publish(report);
+            if self.pictures {
+                self.draw(report);
+            }
+        }
+        if !self.pictures {
+            self.say(report);
+        }
+    }
+
+    /// A line when something has changed, at most one a second.
+    fn say(&mut self, report: &Report<'_>) {
+        let (grade, there) = (report.decision.grade, report.sense.external_there);
+        let due = self.said.is_none_or(|(told, was_there, at)| {
+            (told != grade || was_there != there) && report.at.saturating_sub(at) >= LINE
+        });
+        if due {
+            self.said = Some((grade, there, report.at));
+            let words = explain(report.decision, report.sense, self.budget);
+            self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
+        }
+    }
+
+    fn publish(&mut self, report: &Report<'_>) {
+        let Report { at, sense, decision, sums, .. } = report;
+        self.out.tell(&json!({
+            "event": "guard", "at": at.as_secs_f64(), "grade": decision.grade, "run": decision.run,
+            "grant": decision.grant, "why": decision.why, "own_cpu": sense.own_cpu,
+            "external_cpu": sense.external_cpu, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
+        }));
+        if let Some(publisher) = &self.publisher
+            && let Err(fault) = publisher.publish(&metrics::text(decision, sense, sums, self.budget))
+        {
+            // Own work stays guarded whether or not anybody is told.
+            eprintln!("crosstalk: {fault}");
+            self.publisher = None;
+        }
+    }
+
+    fn draw(&mut self, report: &Report<'_>) {
+        self.erase();
+        let lines = view(report.decision, report.sense, report.sums, self.budget, self.out.width());
+        self.drawn = lines.len();
+        self.out.say(&lines.join("\n"));
+    }
+
+    /// Takes the last picture away.
+    fn erase(&mut self) {
+        if self.drawn > 0 {
+            let mut out = std::io::stdout();
+            // A terminal that has gone away is told nothing.
+            let _ = write!(out, "\x1b[{}A\x1b[J", self.drawn).and_then(|()| out.flush());
+            self.drawn = 0;
+        }
+    }
+
+    fn end(&mut self) {
+        self.erase();
+    }
+}

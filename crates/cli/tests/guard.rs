@@ -1,0 +1,343 @@
+//! `crosstalk exec` and `crosstalk guard` on this machine: what gives way, what comes back, and that
+//! nothing is left however they end. Skipped where no control groups can be made.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+use serde_json::Value;
+
+/// Those that load the machine take turns.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program as external work, which ends with its test, however that ends.
+struct External(Option<Child>);
+
+fn external(name: &str, script: &str) -> External {
+    let mut command =
+        command(Path::new("/"), &["exec", "--external", "--name", name, "--", "sh", "-c", script]);
+    External(Some(command.spawn().expect("starts")))
+}
+
+impl External {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("has not been waited for")
+    }
+
+    /// Waits for its end.
+    fn finish(mut self) -> Output {
+        finish(self.0.take().expect("has not been waited for"))
+    }
+
+    /// Tells it to end.
+    fn end(mut self) -> Output {
+        kill("-TERM", self.child().id());
+        self.finish()
+    }
+
+    /// Kills the program that has it in its group.
+    fn kill(&mut self) {
+        self.child().kill().expect("is ours");
+        self.child().wait().expect("is ours");
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            // A test that fails has not waited for it; with its owner killed, the group goes too.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The directories of the group that was made with this name.
+fn dirs(name: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    search(Path::new("/sys/fs/cgroup"), &format!("crosstalk-external-{name}-"), &mut found);
+    found
+}
+
+fn search(dir: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            found.push(entry.path());
+        } else {
+            search(&entry.path(), prefix, found);
+        }
+    }
+}
+
+fn await_that(what: &str, seconds: u64, holds: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    while !holds() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The processes in the group.
+fn inside(name: &str) -> Vec<u32> {
+    let text = dirs(name).first().and_then(|dir| fs::read_to_string(dir.join("cgroup.procs")).ok());
+    text.unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// What can be set of the group, as it is.
+fn settings(name: &str) -> BTreeMap<PathBuf, String> {
+    const SET: [&str; 9] = [
+        "cpu.idle",
+        "cpu.shares",
+        "cpu.weight",
+        "cpuset.cpus",
+        "memory.limit_in_bytes",
+        "memory.high",
+        "cgroup.freeze",
+        "freezer.state",
+        "io.weight",
+    ];
+    let all = dirs(name).into_iter().flat_map(|dir| SET.map(|file| dir.join(file)));
+    all.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+}
+
+/// Clock ticks of CPU time that a process has used.
+fn ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    fields.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
+}
+
+/// A process of its own that computes, on these processors.
+struct Spinner(Child);
+
+impl Spinner {
+    fn on(processors: &str) -> Self {
+        let mut command = Command::new("taskset");
+        command.args(["-c", processors, "sh", "-c", "while :; do :; done"]).stdout(Stdio::null());
+        Spinner(command.spawn().expect("taskset starts"))
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.0.kill().expect("is ours");
+        self.0.wait().expect("is ours");
+    }
+}
+
+#[test]
+fn the_exit_code_comes_back_and_signals_go_through() {
+    if lacks_groups() {
+        return;
+    }
+    let run = |kind: &str, script: &str| crosstalk(Path::new("/"), &["exec", kind, "--", "sh", "-c", script]);
+    assert_eq!(run("--external", "exit 7").status.code(), Some(7));
+    assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
+    assert_eq!(run("--external", "kill -9 $$").status.code(), Some(137));
+    let child = external("signal", "trap 'exit 33' TERM; echo ready; while :; do sleep 0.05; done");
+    await_that("it begins", 20, || inside("signal").len() > 1);
+    let output = child.end();
+    assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
+    assert!(dirs("signal").is_empty(), "its group is gone");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let code = |args: &[&str]| crosstalk(Path::new("/"), args).status.code();
+    assert_eq!(code(&["exec", "--", "true"]), Some(2), "own or external?");
+    assert_eq!(code(&["exec", "--external"]), Some(2), "what?");
+    assert_eq!(code(&["guard", "--slowdown", "1"]), Some(2));
+    assert_eq!(code(&["guard", "--slowdown", "0%"]), Some(2));
+    assert_eq!(code(&["guard", "--for", "0 s"]), Some(2));
+    assert_eq!(code(&["guard", "--boinc-address", "127.0.0.1:1"]), Some(2), "for whom?");
+    if lacks_groups() {
+        return;
+    }
+    let said = |args: &[&str]| {
+        let output = crosstalk(Path::new("/"), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(said(&["exec", "--external", "--", "/no/such/program"]).contains("/no/such/program"));
+    assert!(said(&["exec", "--external", "--name", "a/b", "--", "true"]).contains("--name"));
+    assert!(said(&["exec", "--external", "--cores", "9999", "--", "true"]).contains("--cores"));
+    assert!(said(&["guard", "--external", "no-such-group"]).contains("no-such-group"));
+    assert!(said(&["guard", "--pid", "4194303"]).contains("4194303"));
+    assert!(said(&["guard", "boinc", "--boinc-address", "127.0.0.1:1"]).contains("127.0.0.1:1"));
+    assert!(said(&["guard", "--pid", &std::process::id().to_string()]).contains("has started this guard"));
+    let dir = tempfile::tempdir().expect("a directory");
+    let rules = dir.path().join("rules.toml");
+    fs::write(&rules, "[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"\n").expect("writes");
+    let path = rules.display().to_string();
+    let told = said(&["guard", "--rules", &path]);
+    assert!(told.contains("contradict") && told.contains(&path), "{told}");
+}
+
+#[test]
+fn without_privileges_it_says_what_helps() {
+    use std::os::unix::process::CommandExt;
+    let mut command = command(Path::new("/"), &["exec", "--external", "--", "true"]);
+    let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    };
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
+    if lacks_groups() {
+        return;
+    }
+    let ended = external("daemon", "sleep 300 & sleep 300 & exit 3");
+    let output = ended.finish();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(dirs("daemon").is_empty());
+    let mut child = external("killed", "sleep 300 & sleep 300 & wait");
+    await_that("it begins", 20, || inside("killed").len() > 2);
+    let pids = inside("killed");
+    child.kill();
+    await_that("the group goes", 10, || dirs("killed").is_empty());
+    // One that has ended may wait to be counted by whoever starts this machine's programs.
+    let ended = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ")
+    };
+    assert!(pids.iter().all(ended), "{pids:?}");
+}
+
+#[test]
+fn memory_has_its_limit_and_is_counted_where_it_belongs() {
+    if lacks_groups() {
+        return;
+    }
+    let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
+    let output =
+        crosstalk(Path::new("/"), &["exec", "--external", "--memory", "64 MiB", "--", "sh", "-c", script]);
+    if stderr(&output).contains("does not offer a memory limit") {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    // `tail` must keep 300 MiB, and has 64.
+    assert_ne!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn own_work_has_the_processor_beside_eight_external_spinners() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let script = "for n in 1 2 3 4 5 6 7 8; do taskset -c 0 sh -c 'while :; do :; done' & done; wait";
+    let child = external("spin", script);
+    await_that("they spin", 20, || inside("spin").len() > 8);
+    let own = Spinner::on("0");
+    let others = || inside("spin").into_iter().map(ticks).sum::<u64>();
+    let (before, theirs) = (ticks(own.0.id()), others());
+    // Both have what there is of one processor, whoever else is on the machine.
+    await_that("time passes", 60, || ticks(own.0.id()) - before + others() - theirs > 200);
+    let (own, theirs) = (ticks(own.0.id()) - before, others() - theirs);
+    child.end();
+    assert!(dirs("spin").is_empty(), "its group is gone, although own work leaves it no processor to end on");
+    assert!(own > 20 * theirs, "{own} ticks beside {theirs}");
+}
+
+#[test]
+fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let child = external("guarded", "for n in 1 2 3 4; do sh -c 'while :; do :; done' & done; wait");
+    await_that("they spin", 20, || inside("guarded").len() > 4);
+    let before = settings("guarded");
+    // Enough own work that the guard has something to do.
+    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    for millis in [0, 30, 200, 700, 1500, 2600] {
+        let mut guard = command(Path::new("/"), &["guard", "--external", "guarded"]).spawn().expect("starts");
+        std::thread::sleep(Duration::from_millis(millis));
+        guard.kill().expect("is ours");
+        guard.wait().expect("is ours");
+        await_that("all is as before within 10 s", 10, || settings("guarded") == before);
+    }
+    // And when it ends by itself. It takes a moment to be sure that nothing is left over.
+    let output = crosstalk(Path::new("/"), &["guard", "--external", "guarded", "--for", "6 s", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(settings("guarded"), before);
+    let result: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    assert_eq!(result["result"], "guard");
+    assert_eq!(result["sums"]["highest"], "still", "own work used everything: {result}");
+    assert!(result["sums"]["still"].as_f64().is_some_and(|still| still > 0.5), "{result}");
+    child.end();
+    assert!(dirs("guarded").is_empty());
+}
+
+#[test]
+fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let spinner = Spinner::on("0-1023");
+    let place = || fs::read_to_string(format!("/proc/{}/cgroup", spinner.0.id())).expect("runs");
+    let before = place();
+    let pid = spinner.0.id().to_string();
+    let mut guard = command(Path::new("/"), &["guard", "--pid", &pid]).spawn().expect("starts");
+    await_that("it is taken in", 20, || place() != before);
+    assert!(place().contains("crosstalk-guests-"), "{}", place());
+    guard.kill().expect("is ours");
+    guard.wait().expect("is ours");
+    await_that("it is back", 10, || place() == before);
+    await_that("nothing is left", 10, || {
+        let mut found = Vec::new();
+        search(Path::new("/sys/fs/cgroup"), "crosstalk-guests-", &mut found);
+        found.is_empty()
+    });
+    let output = crosstalk(Path::new("/"), &["guard", "--pid", &pid, "--once"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("of a processor"), "{}", stdout(&output));
+    assert_eq!(place(), before);
+}
+
+#[test]
+fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
+    if lacks_groups() {
+        return;
+    }
+    let child = external("told", "sleep 300");
+    await_that("it begins", 20, || !inside("told").is_empty());
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("guard.prom");
+    let path = file.display().to_string();
+    let first = command(
+        dir.path(),
+        &["guard", "--external", "told", "--for", "4 s", "--metrics", &path, "--explain"],
+    );
+    let first = { first }.spawn().expect("starts");
+    await_that("numbers come", 20, || {
+        fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_looks_total"))
+    });
+    let second: Output = crosstalk(dir.path(), &["guard", "--external", "told", "--for", "1 s"]);
+    assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));
+    assert!(stderr(&second).contains("another guard"), "{}", stderr(&second));
+    let output = finish(first);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = fs::read_to_string(&file).expect("reads");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    child.end();
+}

@@ -1,0 +1,222 @@
+//! The condition `protect`: where external work stands while own work runs, and that it is as
+//! before when that has ended. Skipped without root and where no control groups can be made.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{command, crosstalk, finish, journal, kill, lacks_groups, stderr};
+use crosstalk_tenancy::group::{Group, Hierarchy, Setting};
+use crosstalk_tenancy::process;
+
+const STUDY: &str = r#"
+schema = "crosstalk.study/1"
+title = "Own work under protection"
+looks = [2]
+seed = 1
+
+[experiment.owner]
+work.own = { kind = "primes", threads = "all", limit = 3000, events = 8000 }
+work.external = { kind = "burner", threads = "all", priority = "normal" }
+conditions.protect = "$protect"
+factors = { protect = ["none", "LEVEL"] }
+"#;
+
+/// Those that load the machine take turns.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn lacks() -> bool {
+    let root = fs::metadata("/proc/self").expect("is there").uid() == 0;
+    if !root {
+        eprintln!("skipped: it takes root");
+    }
+    !root || lacks_groups()
+}
+
+fn begin(dir: &Path, level: &str, out: &str) -> Child {
+    fs::write(dir.join("protect.toml"), STUDY.replace("LEVEL", level)).expect("writes");
+    command(dir, &["run", "./protect.toml", "--out", out, "--testbed", "local"]).spawn().expect("starts")
+}
+
+/// What must hold of where external work stood.
+type Check = fn(&Stood) -> bool;
+
+/// How an agent stood at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Stood {
+    pid: u32,
+    nice: i32,
+    /// Under SCHED_IDLE.
+    idle_class: bool,
+    /// In a group that was made for it,
+    inside: bool,
+    /// which has `cpu.idle`,
+    idle: bool,
+    /// or a quota,
+    limited: bool,
+    /// while a guard was there, told to keep own work's slowdown to so many percent.
+    guarded: Option<f64>,
+}
+
+impl Stood {
+    /// As whoever has started it.
+    fn as_before(&self) -> bool {
+        let own = process::one(std::process::id()).expect("is there");
+        !self.inside && self.nice == own.nice && self.idle_class == own.idle_class
+    }
+}
+
+fn words(pid: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// What a guard was told, in percent.
+fn slowdown(words: &[String]) -> Option<f64> {
+    let at = words.iter().position(|word| word == "--slowdown")?;
+    words.get(at + 1)?.strip_suffix('%')?.parse().ok()
+}
+
+/// How the agents of a run stand now.
+fn agents(run: u32) -> Vec<Stood> {
+    let children: Vec<_> = process::all().into_iter().filter(|process| process.parent == run).collect();
+    let does = |pid: u32, verb: &str| words(pid).get(1).is_some_and(|word| word == verb);
+    let guards = children.iter().filter(|child| does(child.pid, "guard"));
+    let guarded = guards.map(|guard| words(guard.pid)).find_map(|words| slowdown(&words));
+    let agents = children.iter().filter(|child| does(child.pid, "agent"));
+    agents
+        .map(|agent| {
+            let group = Group::of_process(agent.pid).ok();
+            let set = |setting: &Setting| {
+                group.as_ref().and_then(|group| fs::read_to_string(group.place(setting)?).ok())
+            };
+            let quota = set(&Setting::Quota(None)).unwrap_or_default();
+            Stood {
+                pid: agent.pid,
+                nice: agent.nice,
+                idle_class: agent.idle_class,
+                inside: agent.groups.contains("crosstalk-external-study-"),
+                idle: set(&Setting::Idle(true)).is_some_and(|idle| idle.trim() == "1"),
+                limited: !quota.is_empty() && !quota.starts_with("max") && !quota.starts_with("-1"),
+                guarded,
+            }
+        })
+        .collect()
+}
+
+/// Runs to its end; how its agents stood meanwhile, in order.
+fn observe(mut run: Child) -> (Output, Vec<Stood>) {
+    let mut seen = Vec::new();
+    while run.try_wait().expect("waits").is_none() {
+        seen.extend(agents(run.id()));
+        sleep(Duration::from_millis(5));
+    }
+    (finish(run), seen)
+}
+
+/// Groups of external work of studies that are there.
+fn groups() -> Vec<PathBuf> {
+    let hierarchy = Hierarchy::here();
+    let trees = hierarchy.trees().into_iter();
+    let places = trees.flat_map(|tree| tree.here().into_iter().chain([tree.mount.clone()]));
+    let entries = places.flat_map(|place| fs::read_dir(place).into_iter().flatten().flatten());
+    let ours = |path: &PathBuf| path.to_string_lossy().contains("crosstalk-external-study-");
+    entries.map(|entry| entry.path()).filter(ours).collect()
+}
+
+#[test]
+fn external_work_stands_where_its_level_says_and_goes_back() {
+    if lacks() {
+        return;
+    }
+    let _alone = alone();
+    let cases: [(&str, Check); 6] = [
+        ("nice", |stood| stood.nice == 19 && !stood.idle_class && !stood.inside),
+        ("sched-idle", |stood| stood.idle_class && !stood.inside),
+        ("cpu-idle", |stood| stood.inside && stood.idle && stood.guarded.is_none()),
+        ("quota 50%", |stood| stood.inside && stood.limited && !stood.idle),
+        ("guard", |stood| stood.inside && stood.guarded == Some(1.0)),
+        ("guard 5%", |stood| stood.inside && stood.guarded == Some(5.0)),
+    ];
+    let dir = tempfile::tempdir().expect("a directory");
+    for (number, (level, stands)) in cases.into_iter().enumerate() {
+        let out = format!("run-{number}");
+        let (output, seen) = observe(begin(dir.path(), level, &out));
+        let mut lines = journal(&dir.path().join(&out)).into_iter();
+        let failed = lines.find_map(|line| line["reason"].as_str().map(String::from));
+        if failed.as_ref().is_some_and(|why| why.contains("does not offer the idle class")) {
+            eprintln!("skipped: {level}: {failed:?}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(0), "{level}: {}", stderr(&output));
+        assert_eq!(failed, None, "{level}");
+        let first = seen.iter().position(stands);
+        let first = first.unwrap_or_else(|| panic!("{level} was never seen: {seen:?}"));
+        let agent = seen[first].pid;
+        let mut after = seen[first..].iter().filter(|stood| stood.pid == agent);
+        assert!(after.any(Stood::as_before), "{level}: it does not go back: {seen:?}");
+        // Own work stays what it is.
+        let own = seen.iter().find(|stood| stood.pid != agent).expect("an agent of its own").pid;
+        assert!(seen.iter().filter(|stood| stood.pid == own).all(Stood::as_before), "{level}");
+        assert!(groups().is_empty(), "{level}: {:?}", groups());
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
+    if lacks() {
+        return;
+    }
+    let _alone = alone();
+    let dir = tempfile::tempdir().expect("a directory");
+    let run = begin(dir.path(), "guard", "run");
+    let until = Instant::now() + Duration::from_secs(60);
+    let group = loop {
+        let mut agents = agents(run.id()).into_iter();
+        if let Some(stood) = agents.find(|stood| stood.inside && stood.guarded.is_some()) {
+            let agent = process::one(stood.pid).expect("runs");
+            break agent.cpu_group().expect("stands in one").to_string();
+        }
+        assert!(Instant::now() < until, "external work was never guarded");
+        sleep(Duration::from_millis(5));
+    };
+    kill("-KILL", run.id());
+    finish(run);
+    let name = group.rsplit('/').next().expect("a name");
+    let left = || {
+        let speaks_of_it = |pid: u32| words(pid).iter().any(|word| word.contains(name));
+        let guards = process::all().into_iter().filter(|one| speaks_of_it(one.pid));
+        let groups = groups().into_iter().filter(|path| path.ends_with(name));
+        (guards.count(), groups.count())
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while left() != (0, 0) {
+        assert!(Instant::now() < until, "left: {:?} of {name}", left());
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_is_no_level_and_protection_from_nobody_are_refused_at_their_lines() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let refused = |study: &str, says: &str| {
+        fs::write(dir.path().join("protect.toml"), study).expect("writes");
+        let output = crosstalk(dir.path(), &["plan", "./protect.toml"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let told = stderr(&output);
+        assert!(told.contains("protect.toml:10") && told.contains(says), "{told}");
+    };
+    refused(&STUDY.replace("LEVEL", "guard 0%"), "guard 0%");
+    let external = "work.external = { kind = \"burner\", threads = \"all\", priority = \"normal\" }";
+    refused(&STUDY.replace("LEVEL", "nice").replace(external, "# nobody"), "no work here lasts");
+}
