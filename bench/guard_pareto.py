@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""How fast own work is against what is donated meanwhile: external work as it comes, under BOINC's
+own settings (a real client, at a project of ours), nice, SCHED_IDLE, `cpu.idle`, fixed quotas, and
+the guard with several slowdowns agreed on.
+
+In each block all of them come once, in random order, and own work alone. Own work has a thread for
+every second processor, external work two for each. Speed is own work's time alone over its
+time beside; donated is external work's rate over that which it has alone on the machine (BOINC's: its
+tasks' CPU time over all processors'). An alternative is compared with the guard at the same donated
+throughput: between the guard's points of the same block, in a straight line; where the guard donates
+less at any slowdown, there is no such point, and the figure says so.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from lib import ours
+from lib.boinc import Client
+from lib.figures import Figures
+from lib.loads import CORES, MIB, Bed, Counter, Guard, begun, external, running, until
+from lib.signed_rank import middle, ratio
+
+#: Mix -> own work and external work, each a kind of load and what it takes.
+MIXES = {
+    "cpu": (("compute", {}), ("compute", {})),
+    "memory": (("chase", {"b": 256 * MIB}), ("stream", {"b": 64 * MIB})),
+    "disk": (("disk", {"f": "own"}), ("disk", {"f": "external"})),
+}
+GUARDS = ["1%", "5%", "20%", "50%", "100%"]
+QUOTAS = [10, 25, 50]
+#: BOINC's preferences: of the time, and of the processors.
+BOINC = {"BOINC, half of the time": {"cpu_usage_limit": 50}, "BOINC, half of the processors": {"max_ncpus_pct": 50}}
+OWN_THREADS = max(1, CORES // 2)
+#: Until external work is as it will be.
+SETTLE = 3.0
+
+
+def main():
+    options = arguments()
+    if os.geteuid() != 0:
+        sys.exit("groups at the top of the tree are root's")
+    ours.build()
+    wanted = options.only.split(",") if options.only else list(MIXES)
+    if unknown := set(wanted) - set(MIXES):
+        sys.exit(f"no such mix: {', '.join(unknown)}; there are: {', '.join(MIXES)}")
+    load = round(os.getloadavg()[0], 1)
+    figures = Figures("guard_pareto", part=bool(options.only), processors=CORES, machine_load=load)
+    bed = Bed()
+    for name in wanted:
+        Mix(bed, name, options).measure(figures)
+    figures.finish()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="some of the mixes, with commas")
+    parser.add_argument("--blocks", type=int, default=20, help="at least 6")
+    parser.add_argument("--seconds", type=float, default=3, help="that own work takes alone")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if options.blocks < 6:
+        parser.error("an interval of 95 % needs 6 blocks")
+    return options
+
+
+class Mix:
+    def __init__(self, bed, name, options):
+        self.bed, self.name, self.options = bed, name, options
+        (self.kind, self.own_options), (self.theirs, self.their_options) = map(self.placed, MIXES[name])
+        self.rounds = bed.rounds(self.kind, options.seconds, t=OWN_THREADS, **self.own_options)
+
+    def placed(self, load):
+        """The same with files in the bench's own folder."""
+        kind, more = load
+        return kind, {letter: self.bed.folder / value if letter == "f" else value for letter, value in more.items()}
+
+    def measure(self, figures):
+        order, blocks = random.Random(self.options.seed), []
+        ways = {**self.alternatives(), **{f"guard {slowdown}": self.guard(slowdown) for slowdown in GUARDS}}
+        missing = {}
+        if self.name == "cpu":
+            if shutil.which("boinc"):
+                ways |= {name: self.boinc(settings) for name, settings in BOINC.items()}
+            else:
+                missing = dict.fromkeys(BOINC, "no BOINC client here: apt-get install --no-install-recommends boinc-client")
+        for block in range(self.options.blocks):
+            found = {}
+            for name in order.sample(["alone", *ways], len(ways) + 1):
+                found[name] = self.alone() if name == "alone" else ways[name]()
+            blocks.append(found)
+            if sys.stderr.isatty():
+                print(f"\r  {self.name}: block {block + 1} of {self.options.blocks}", end="", file=sys.stderr, flush=True)
+        self.report(figures, ways, blocks)
+        for name, why in missing.items():
+            figures.missing(f"{self.name}: guard / {name}", why)
+
+    def own(self):
+        return self.bed.timed(self.kind, self.rounds, t=OWN_THREADS, **self.own_options)
+
+    def alone(self):
+        """Own work's seconds alone, and external work's rate alone."""
+        return self.own(), self.bed.rate(self.theirs, 2, t=2 * CORES, **self.their_options)
+
+    def beside(self, command, guard=None):
+        """Own work's seconds beside external work, and that one's rate meanwhile. `command` makes a
+        command of external work."""
+        counter = Counter(self.bed)
+        load = self.bed.load(self.theirs, t=2 * CORES, c=counter.path, **self.their_options)
+        with ExitStack() as over:
+            over.enter_context(running(command(load)))
+            if guard:
+                begun("bench")
+                over.enter_context(guard)
+            counter.await_more()
+            time.sleep(SETTLE)
+            before, began = counter.read(), time.monotonic()
+            taken = self.own()
+            return taken, (counter.read() - before) / (time.monotonic() - began)
+
+    def alternatives(self):
+        """Name -> what measures it."""
+        ways = {
+            "nothing": lambda load: load,
+            "nice": lambda load: ["nice", "-n", "19", *load],
+            "SCHED_IDLE": lambda load: ["chrt", "--idle", "0", *load],
+            "cpu.idle": lambda load: external("bench", load),
+        }
+        for share in QUOTAS:
+            quota = ["exec", "--own", "--quota", share / 100 * CORES]
+            ways[f"quota {share} %"] = lambda load, quota=quota: [ours.CROSSTALK, *quota, "--", *load]
+        return {name: lambda command=command: self.beside(command) for name, command in ways.items()}
+
+    def guard(self, slowdown):
+        return lambda: self.beside(lambda load: external("bench", load), Guard("bench", slowdown))
+
+    def boinc(self, settings):
+        """The same with a client's tasks, whose rate is in processors."""
+
+        def measure():
+            with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, client(Path(folder), settings) as donor:
+                time.sleep(SETTLE)
+                before, began = cpu_time(donor.processes()), time.monotonic()
+                taken = self.own()
+                processors = (cpu_time(donor.processes()) - before) / (time.monotonic() - began)
+            return taken, processors / CORES
+
+        return measure
+
+    def report(self, figures, ways, blocks):
+        points = [{name: self.point(name, block) for name in ways} for block in blocks]
+        for name in ways:
+            donated, speed = (middle(sorted(values)) for values in zip(*(block[name] for block in points)))
+            told = f"{self.name}, {name}: own work's speed, of that alone, median"
+            figures.add(f"{self.name}, {name}: speed", speed, "share", n=len(points), what=told, donated=donated)
+        for name in (name for name in ways if not name.startswith("guard ")):
+            pairs = []
+            for block in points:
+                donated, speed = block[name]
+                guarded = between([block[f"guard {slowdown}"] for slowdown in GUARDS], donated)
+                if guarded is not None:
+                    pairs.append((guarded, speed))
+            metric = f"{self.name}: guard / {name}"
+            if len(pairs) < 6:
+                figures.missing(metric, f"the guard donates as much in {len(pairs)} of {len(points)} blocks only")
+                continue
+            point, low, high = ratio(pairs)
+            told = f"{self.name}: own work's speed with the guard / with {name}, as much donated"
+            figures.add(metric, point, "ratio", low, high, len(pairs), told)
+
+    def point(self, name, block):
+        """Donated share and own work's speed, of those alone."""
+        (alone, rate), (taken, theirs) = block["alone"], block[name]
+        return theirs if name in BOINC else theirs / rate, alone / taken
+
+
+def between(points, donated):
+    """The speed at so much donated, on straight lines between points, and that of the least of them for
+    less than that; none for more than any."""
+    points = sorted(points)
+    if donated <= points[0][0]:
+        return points[0][1]
+    for (less, speed), (more, then) in zip(points, points[1:]):
+        if donated <= more:
+            return speed + (then - speed) * (donated - less) / (more - less)
+    return None
+
+
+@contextmanager
+def client(folder, settings):
+    """A real client at a project of ours, with as many tasks as processors, that computes."""
+    words = [ours.CROSSTALK, "boinc-project", folder / "project", "--listen", "127.0.0.1:0", "--task", "600 s"]
+    with running(words):
+        attach = folder / "project" / "attach.json"
+        if until(attach.exists, 60) is None:
+            sys.exit("the project does not begin")
+        told = json.loads(attach.read_text())
+        made = Client(folder / "client", CORES, **settings)
+        try:
+            made.start()
+            made.attach(told["url"], told["key"])
+            if until(lambda: "<active_task_state>1<" in (made.rpc("<get_results/>") or ""), 180) is None:
+                sys.exit("the client does not begin")
+            yield made
+        finally:
+            made.end()
+
+
+def cpu_time(processes):
+    """Seconds of CPU time that these took, and those that they have waited for (proc_pid_stat(5))."""
+    ticks = 0
+    for pid in processes:
+        with suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_text()
+            ticks += sum(map(int, stat.rsplit(")", 1)[1].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""A real BOINC client in a directory of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from hashlib import md5
+from pathlib import Path
+
+from lib import ours
+from lib.loads import until
+
+OPTIONS = {
+    "no_info_fetch": 1, "dont_contact_ref_site": 1, "suppress_net_info": 1, "skip_cpu_benchmarks": 1,
+    "max_file_xfers": 200, "max_file_xfers_per_project": 200, "report_results_immediately": 1,
+}
+PREFERENCES = {
+    "run_if_user_active": 1, "suspend_cpu_usage": 0, "max_ncpus_pct": 100, "cpu_usage_limit": 100,
+    "ram_max_used_busy_pct": 90, "ram_max_used_idle_pct": 90, "disk_max_used_pct": 100, "disk_max_used_gb": 0,
+    "disk_min_free_gb": 0.01, "work_buf_min_days": 0.05, "leave_apps_in_memory": 1,
+}
+
+
+class Client:
+    #: Marks its processes, the application's too.
+    MARK, PASSWORD = "CROSSTALK_BENCH_BOINC_CLIENT", "bench"
+
+    def __init__(self, folder, ncpus, environment=None, **preferences):
+        """One that runs `ncpus` tasks at a time; `preferences` go before the usual ones."""
+        self.folder, self.process, self.port = folder, None, ours.free_port()
+        self.environment = {**os.environ, **(environment or {}), self.MARK: str(folder)}
+        folder.mkdir()
+        write = lambda name, text: (folder / name).write_text(text)
+        elements = lambda pairs: "".join(f"<{name}>{value}</{name}>\n" for name, value in pairs.items())
+        options = elements({"ncpus": ncpus, **OPTIONS})
+        preferences = elements({**PREFERENCES, **preferences})
+        write("cc_config.xml", f"<cc_config>\n<options>\n{options}</options>\n</cc_config>\n")
+        write("global_prefs_override.xml", f"<global_preferences>\n{preferences}</global_preferences>\n")
+        write("gui_rpc_auth.cfg", self.PASSWORD)
+
+    def start(self):
+        words = ["boinc", "--dir", self.folder, "--gui_rpc_port", self.port, "--allow_multiple_clients", "--no_gpus"]
+        words += ["--pers_retry_delay_min", 1, "--pers_retry_delay_max", 3]
+        words += ["--sched_retry_delay_min", 1, "--sched_retry_delay_max", 3]
+        with open(self.folder.with_suffix(".log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in words], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                cwd=self.folder.parent, env=self.environment,
+            )
+        if until(lambda: self.rpc("<get_cc_status/>") is not None, 60) is None:
+            sys.exit("the BOINC client does not answer")
+
+    def attach(self, url, key):
+        ask = f"<project_url>{url}</project_url><authenticator>{key}</authenticator>"
+        self.rpc(f"<project_attach>\n{ask}\n<project_name>Crosstalk</project_name>\n</project_attach>")
+
+    def urge(self, url):
+        """As an owner who presses "update": else a client waits out its back-off."""
+        self.rpc("<network_available/>")
+        self.rpc(f"<project_update>\n<project_url>{url}</project_url>\n</project_update>")
+
+    def rpc(self, operation):
+        """An operation by the client's own interface; None where it does not answer."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 10) as stream:
+                nonce = between(exchange(stream, "<auth1/>"), "nonce")
+                digest = md5((nonce + self.PASSWORD).encode()).hexdigest()
+                exchange(stream, f"<auth2>\n<nonce_hash>{digest}</nonce_hash>\n</auth2>")
+                return exchange(stream, operation)
+        except (OSError, ValueError, IndexError):
+            return None
+
+    def processes(self):
+        """Of the client and all that it has started."""
+        return list(marked(f"{self.MARK}={self.folder}"))
+
+    def end(self):
+        """As when a machine goes down."""
+        if self.process:
+            crash(self.process)
+        clear(f"{self.MARK}={self.folder}")
+
+
+def crash(process):
+    process.kill()
+    process.wait()
+
+
+def clear(entry):
+    """Kills what carries this entry in its environment, until nothing does."""
+    for _ in range(200):
+        found = list(marked(entry))
+        if not found:
+            return
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.02)
+
+
+def marked(entry):
+    """The processes that carry this entry in their environment."""
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                if entry.encode() in (process / "environ").read_bytes().split(b"\0"):
+                    yield int(process.name)
+            except OSError:
+                pass
+
+
+def exchange(stream, operation):
+    request = f"<boinc_gui_rpc_request>\n{operation}\n</boinc_gui_rpc_request>\n\x03"
+    stream.sendall(request.encode())
+    reply = b""
+    while not reply.endswith(b"\x03"):
+        chunk = stream.recv(1 << 16)
+        if not chunk:
+            raise ValueError("cut short")
+        reply += chunk
+    return reply.decode(errors="replace")
+
+
+def between(text, tag):
+    return text.split(f"<{tag}>", 1)[1].split(f"</{tag}>", 1)[0]
