@@ -143,18 +143,19 @@ pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
     until.within(Duration::from_secs_f64(seconds + GRACE))
 }
 
-/// Waits until the measuring end comes to `door`. One that has hung up instead, or has something
-/// else to say, will not come: others are to be served.
+/// Waits until somebody comes to `door`. A measuring end that has hung up, or has something else
+/// to say, will not come: others are to be served. Unless it has come already: one that sends
+/// little is through with it, and says so, before this end has opened the door.
 pub fn comes(door: &impl AsFd, line: &Line, until: &Until) -> Result<(), Fault> {
     loop {
         until.check("the measuring end to come")?;
-        let somebody = is_readable(door, TICK);
-        // Looked at last: who is at the door may be another one.
-        if line.stirs() {
-            return Err(gone(line.peer()));
-        }
-        if somebody {
+        // Looked at before the door is, so that who came before saying it is seen there.
+        let stirs = line.stirs();
+        if is_readable(door, if stirs { Duration::ZERO } else { TICK }) {
             return Ok(());
+        }
+        if stirs {
+            return Err(gone(line.peer()));
         }
     }
 }
@@ -189,8 +190,11 @@ pub fn expect(listener: &TcpListener, line: &Line, token: u64, until: &Until) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::socket::listen;
     use crosstalk_core::message::receive;
+    use crosstalk_core::units::Seconds;
     use proptest::prelude::*;
+    use std::sync::atomic::AtomicBool;
 
     const ASKS: [&str; 3] = [
         r#"{"ask":"hello","version":3}"#,
@@ -209,6 +213,35 @@ mod tests {
 
     fn answered(line: &str) -> Result<Option<Answer>, Fault> {
         receive(&mut format!("{line}\n").as_bytes())
+    }
+
+    /// A door, and both ends of a conversation.
+    fn at_a_door(until: &Until) -> (TcpListener, Line, Line) {
+        let door = listen(([127, 0, 0, 1], 0).into()).expect("listens");
+        let there = connect(door.local_addr().expect("has one"), until).expect("connects");
+        let (here, _) = accept(&door, until).expect("accepts");
+        (door, Line::new(here).expect("has a peer"), Line::new(there).expect("has a peer"))
+    }
+
+    #[test]
+    fn who_is_through_before_the_door_is_opened_has_come() {
+        let never = AtomicBool::new(false);
+        let until = Until::new(Seconds(5.0), &never);
+        let (door, here, mut there) = at_a_door(&until);
+        let came = data(door.local_addr().expect("has one"), 7, &until).expect("connects");
+        drop(came);
+        there.say(&Ask::Finished).expect("says");
+        assert_eq!(comes(&door, &here, &until), Ok(()));
+        expect(&door, &here, 7, &until).expect("is let in");
+    }
+
+    #[test]
+    fn who_hangs_up_instead_is_not_waited_for() {
+        let never = AtomicBool::new(false);
+        let until = Until::new(Seconds(5.0), &never);
+        let (door, here, there) = at_a_door(&until);
+        drop(there);
+        assert_eq!(comes(&door, &here, &until), Err(gone(here.peer())));
     }
 
     #[test]
@@ -247,8 +280,8 @@ mod tests {
 
         #[test]
         fn a_session_may_say_any_time(seconds: f64) {
-            let never = std::sync::atomic::AtomicBool::new(false);
-            let until = Until::new(crosstalk_core::units::Seconds(1.0), &never);
+            let never = AtomicBool::new(false);
+            let until = Until::new(Seconds(1.0), &never);
             prop_assert!(limit(seconds, &until).left() <= Duration::from_secs(1));
         }
     }
