@@ -145,11 +145,16 @@ mod tests {
     #[test]
     fn looking_at_the_clock_is_not_computing() {
         let mut meter = Meter::calibrated();
-        meter.begin();
-        let seen = (0..1000).map(|_| meter.so_far()).max();
-        assert!(seen < Some(1000 * meter.empty / 4));
-        let looks = meter.end().computed;
-        assert!(looks < 1000 * meter.empty / 4, "{looks} ns for 1000 looks");
+        // An interrupt may fall into one window, but what a look costs is in all.
+        let mut windows: Vec<_> = (0..9)
+            .map(|_| {
+                meter.begin();
+                let seen = (0..1000).map(|_| meter.so_far()).max().unwrap_or(0);
+                seen.max(meter.end().computed)
+            })
+            .collect();
+        windows.sort_unstable();
+        assert!(windows[4] < 1000 * meter.empty / 4, "{} ns for 1000 looks", windows[4]);
     }
 
     #[test]

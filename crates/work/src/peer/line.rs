@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::message::{receive, send};
 use crosstalk_core::{Fault, FaultKind};
 
-use super::socket::{broken, is_readable, readable};
+use super::socket::{broken, is_closed, is_readable, readable};
 use super::until::Until;
 
 /// How long a line may take from its first byte to its last, and to be taken.
@@ -78,6 +78,11 @@ impl Line {
     /// Whether the other end has closed, or has something to say.
     pub fn stirs(&self) -> bool {
         !self.reader.buffer().is_empty() || is_readable(&self.writer, Duration::ZERO)
+    }
+
+    /// Whether the other end has closed, whatever it had to say before.
+    pub fn hung_up(&self) -> bool {
+        is_closed(&self.writer)
     }
 
     /// What fails here fails the attempt, not the machine.

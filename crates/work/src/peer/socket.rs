@@ -74,8 +74,17 @@ pub fn readable(fd: &impl AsFd, until: &Until, what: &str) -> Result<(), Fault> 
 
 /// Whether there is something to read, or the other end has closed, within `wait`.
 pub fn is_readable(fd: &impl AsFd, wait: Duration) -> bool {
+    happens(fd, PollFlags::IN, wait)
+}
+
+/// Whether the other end of a stream has closed, also where there is still something to read.
+pub fn is_closed(fd: &impl AsFd) -> bool {
+    happens(fd, PollFlags::RDHUP, Duration::ZERO)
+}
+
+fn happens(fd: &impl AsFd, what: PollFlags, wait: Duration) -> bool {
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
-    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    let mut fds = [PollFd::new(fd, what)];
     poll(&mut fds, Some(&wait)).is_ok_and(|n| n > 0)
 }
 

@@ -143,19 +143,23 @@ pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
     until.within(Duration::from_secs_f64(seconds + GRACE))
 }
 
-/// Waits until somebody comes to `door`. A measuring end that has hung up, or has something else
-/// to say, will not come: others are to be served. Unless it has come already: one that sends
+/// Waits until the measuring end comes to `door`. One that has hung up instead, or has something
+/// else to say, will not come: others are to be served. Unless it has come already: one that sends
 /// little is through with it, and says so, before this end has opened the door.
 pub fn comes(door: &impl AsFd, line: &Line, until: &Until) -> Result<(), Fault> {
     loop {
         until.check("the measuring end to come")?;
-        // Looked at before the door is, so that who came before saying it is seen there.
+        // Looked at before the door is: who came before saying something is seen there.
         let stirs = line.stirs();
-        if is_readable(door, if stirs { Duration::ZERO } else { TICK }) {
-            return Ok(());
-        }
-        if stirs {
+        let somebody = is_readable(door, if stirs { Duration::ZERO } else { TICK });
+        // Looked at last: who is at the door of one that has hung up is another one.
+        if line.hung_up() {
             return Err(gone(line.peer()));
+        }
+        match (somebody, stirs) {
+            (true, _) => return Ok(()),
+            (false, true) => return Err(gone(line.peer())),
+            (false, false) => {}
         }
     }
 }
@@ -241,6 +245,8 @@ mod tests {
         let until = Until::new(Seconds(5.0), &never);
         let (door, here, there) = at_a_door(&until);
         drop(there);
+        assert_eq!(comes(&door, &here, &until), Err(gone(here.peer())));
+        let _another = data(door.local_addr().expect("has one"), 7, &until).expect("connects");
         assert_eq!(comes(&door, &here, &until), Err(gone(here.peer())));
     }
 
