@@ -20,6 +20,15 @@ pub fn allowed() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
+/// Processors or memory nodes as the kernel lists them: `0-1,4` as 0, 1, 4 (cpuset(7), "List format").
+pub fn listed(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.parse::<usize>().ok()?..=to.parse().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
 /// Lets the calling thread run on these CPUs only; threads that it starts later
 /// inherit that.
 ///
@@ -97,6 +106,14 @@ pub fn pin(cpu: usize) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_are_read_as_the_kernel_writes_them() {
+        assert_eq!(listed("0-1,4"), [0, 1, 4]);
+        assert_eq!(listed("0"), [0]);
+        assert_eq!(listed(""), [0_usize; 0]);
+        assert_eq!(listed("x-1,3"), [3]);
+    }
 
     #[test]
     fn a_pinned_thread_is_allowed_one_cpu() {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::marker::PhantomData;
 
+use crate::cpu::listed;
 use crate::errno::check;
 
 /// Numbers in memory of their own that nobody has touched yet, all zero: which node
@@ -91,7 +92,7 @@ impl Drop for Fresh {
 /// (Documentation/ABI/stable/sysfs-devices-node).
 pub fn memory_nodes() -> Vec<usize> {
     let told = fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_default();
-    let nodes = ranges(told.trim());
+    let nodes = listed(told.trim());
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
@@ -100,15 +101,6 @@ pub fn node_of(cpu: usize) -> Option<usize> {
     let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
     let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.find_map(|name| name.strip_prefix("node")?.parse().ok())
-}
-
-/// `0-1,4` as 0, 1, 4.
-fn ranges(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.parse::<usize>().ok()?..=to.parse().ok()?)
-    };
-    text.split(',').filter_map(range).flatten().collect()
 }
 
 /// The calling thread's new memory comes from one node only, until the drop
@@ -162,14 +154,6 @@ fn no_such(node: usize, why: Option<&io::Error>) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranges_are_read_as_the_kernel_writes_them() {
-        assert_eq!(ranges("0-1,4"), [0, 1, 4]);
-        assert_eq!(ranges("0"), [0]);
-        assert_eq!(ranges(""), [0_usize; 0]);
-        assert_eq!(ranges("x-1,3"), [3]);
-    }
 
     #[test]
     fn fresh_memory_is_zero_and_keeps_what_is_written() {

@@ -10,7 +10,7 @@ use crosstalk_core::units::Bytes;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::exec::{Asked, begin};
 use crosstalk_tenancy::group::reading::{cpu_time, pressure};
-use crosstalk_tenancy::group::{Made, Setting};
+use crosstalk_tenancy::group::{Group, Made, Setting};
 
 /// A ledger whose reaper leaves everything to its owner, which these tests do not kill.
 fn ledger() -> Ledger {
@@ -143,7 +143,8 @@ fn guests_go_back_to_where_they_were() {
     let mut child = spinner().spawn().expect("sh starts");
     let place = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("runs");
     let before = place(child.id());
-    match Made::for_guests("crosstalk-own-guests", child.id(), &ledger) {
+    let home = Group::of_process(child.id()).expect("is there");
+    match Made::for_guests("crosstalk-own-guests", &home, &ledger) {
         Ok(made) => {
             made.take_in(child.id()).expect("may be moved");
             assert!(place(child.id()).contains("crosstalk-own-guests-"));

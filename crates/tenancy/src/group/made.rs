@@ -39,15 +39,14 @@ impl Made {
         )
     }
 
-    /// Makes a group for processes that are there already, which go back to where they are now:
-    /// to the groups of `pid`. Trees in which it cannot be for them (memory, whose charges would
-    /// not follow) have none.
+    /// Makes a group for processes that are there already, in the trees in which they go back to
+    /// `home`. Memory, whose charges would not follow them, has none.
     ///
     /// # Errors
-    /// As [`Made::new`], and where there is no such process.
-    pub fn for_guests(name: &str, pid: u32, ledger: &Ledger) -> Result<Made, Fault> {
-        let home = Group::of_process(pid)?;
+    /// As [`Made::new`].
+    pub fn for_guests(name: &str, home: &Group, ledger: &Ledger) -> Result<Made, Fault> {
         let mut seat = Seat::find(&Hierarchy::here(), &may_write)?;
+        seat.v2 = seat.v2.filter(|_| home.dir("").is_some());
         for (names, _) in &mut seat.v1 {
             names.retain(|name| name != "memory" && home.dir(name).is_some());
         }
@@ -59,9 +58,8 @@ impl Made {
             |paths, controllers| {
                 let back: Option<Vec<PathBuf>> =
                     controllers.iter().map(|name| home.dir(name).map(Path::to_path_buf)).collect();
-                let back = back.ok_or_else(|| {
-                    Fault::environment(format!("process {pid} is in no group of a tree that it would leave"))
-                })?;
+                let back = back
+                    .ok_or_else(|| Fault::environment("it is in no group of a tree that it would leave"))?;
                 ledger.guests(paths, &back, &what)
             },
             ledger,

@@ -13,6 +13,7 @@ mod setting;
 pub use hierarchy::{Hierarchy, Kind, Tree};
 pub use made::Made;
 pub(crate) use made::may_write;
+pub(crate) use seat::anybodys;
 pub use seat::{Reach, Seat};
 pub use setting::Setting;
 
@@ -55,6 +56,19 @@ impl Group {
         Ok(Group { dirs })
     }
 
+    /// The groups called `name` that a process stands in, or below: one in each tree that has it there.
+    pub(crate) fn around(pid: u32, name: &str) -> Self {
+        let hierarchy = Hierarchy::of(&pid.to_string());
+        let there = |tree: &Tree| {
+            let here = tree.here.as_deref()?;
+            tree.path(here.ancestors().find(|group| group.file_name().is_some_and(|last| last == name))?)
+        };
+        let mut dirs = BTreeMap::new();
+        dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), there(tree)?))));
+        dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), there(tree)?))));
+        Group { dirs }
+    }
+
     /// The group of this name: below `/sys/fs/cgroup` in any tree, or a directory.
     ///
     /// # Errors
@@ -91,6 +105,27 @@ impl Group {
     pub fn in_trees_of(mut self, other: &Group) -> Self {
         self.dirs.retain(|controller, _| other.dirs.contains_key(controller));
         self
+    }
+
+    /// It in the trees that are meant, and what it has in the others; trees by their controller of v1,
+    /// or nothing for v2.
+    pub(crate) fn parted(self, meant: impl Fn(&str) -> bool) -> (Self, Self) {
+        let (meant, others) = self.dirs.into_iter().partition(|(controller, _)| meant(controller));
+        (Group { dirs: meant }, Group { dirs: others })
+    }
+
+    /// With what `other` has in trees in which it has nothing.
+    #[must_use]
+    pub(crate) fn with(mut self, other: &Group) -> Self {
+        for (controller, dir) in &other.dirs {
+            self.dirs.entry(controller.clone()).or_insert_with(|| dir.clone());
+        }
+        self
+    }
+
+    /// Whether it is in no tree.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        self.dirs.is_empty()
     }
 
     /// Its directories, each once.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 
+use super::below;
 use super::hierarchy::{Hierarchy, Tree};
 
 /// Where groups of ours stand, in each tree.
@@ -67,15 +68,37 @@ impl Seat {
     }
 }
 
+/// Where groups of ours may stand that were made by whoever: at the tops of the trees, beside the
+/// caller, and where systemd delegates to users.
+pub(crate) fn anybodys(hierarchy: &Hierarchy) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for tree in hierarchy.trees() {
+        places.push(tree.mount.clone());
+        places.extend(tree.here());
+    }
+    if let Some(tree) = &hierarchy.v2 {
+        places.extend(delegated(tree));
+        let users = tree.mount.join("user.slice");
+        let slices = below(&users).into_iter().map(|slice| users.join(slice));
+        places.extend(slices.flat_map(|slice| {
+            let managers = below(&slice).into_iter().map(|name| slice.join(name));
+            managers.filter(|group| is_manager(group)).collect::<Vec<_>>()
+        }));
+    }
+    places.sort();
+    places.dedup();
+    places
+}
+
 /// The group of the user's own service manager, if the process stands below it: what systemd
 /// delegates to a user (systemd's "Control Group APIs and Delegation"). It holds no process itself.
 fn delegated(tree: &Tree) -> Option<PathBuf> {
-    let here = tree.here.as_deref()?;
-    let is_manager = |group: &Path| {
-        let name = group.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("user@") && name.ends_with(".service")
-    };
-    tree.path(here.ancestors().find(|group| is_manager(group))?)
+    tree.path(tree.here.as_deref()?.ancestors().find(|group| is_manager(group))?)
+}
+
+fn is_manager(group: &Path) -> bool {
+    let name = group.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("user@") && name.ends_with(".service")
 }
 
 fn refused(trees: &[&Tree]) -> Fault {
@@ -119,6 +142,22 @@ mod tests {
         let fault =
             find(V2, "0::/user.slice/user-1000.slice/session-2.scope", &[manager]).expect_err("not below");
         assert!(fault.remedy.is_some_and(|said| said.contains("systemd-run --user --scope")));
+    }
+
+    #[test]
+    fn groups_of_every_user_are_looked_for_where_systemd_delegates() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for group in ["user.slice/user-7.slice/user@7.service", "user.slice/user-7.slice/session-2.scope"] {
+            let path = folder.path().join(group);
+            std::fs::create_dir_all(&path).expect("makes");
+            for group in path.ancestors().take_while(|group| *group != folder.path()) {
+                std::fs::write(group.join("cgroup.procs"), "").expect("writes");
+            }
+        }
+        let mounts = format!("35 24 0:30 / {} rw - cgroup2 cgroup2 rw", folder.path().display());
+        let places = anybodys(&Hierarchy::parse(&mounts, "0::/"));
+        let manager = folder.path().join("user.slice/user-7.slice/user@7.service");
+        assert_eq!(places, [folder.path().to_path_buf(), manager]);
     }
 
     #[test]

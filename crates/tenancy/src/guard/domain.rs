@@ -35,14 +35,19 @@ impl Domain {
         Steady::open(std::path::Path::new("/proc/meminfo")).map(Domain::Host)
     }
 
-    /// What all in it have, and what there is.
-    pub(super) fn look(&mut self) -> Option<(Bytes, Bytes)> {
+    /// What all in it have, what can be had without harm, and what there is.
+    pub(super) fn look(&mut self) -> Option<[Bytes; 3]> {
         match self {
-            Domain::Group(usage, limit) => Some((Bytes(usage.told(number)?), Bytes(limit.told(number)?))),
+            Domain::Group(usage, limit) => {
+                let (used, all) = (usage.told(number)?, limit.told(number)?);
+                Some([used, all.saturating_sub(used), all].map(Bytes))
+            }
             Domain::Host(meminfo) => meminfo.told(|text| {
                 let kib = |key: &str| keyed(text, key).map(|kib| kib << 10);
                 let (total, free) = (kib("MemTotal")?, kib("MemFree")?);
-                Some((Bytes(total.saturating_sub(free)), Bytes(total)))
+                // A host's memory is full of files that nobody needs any more.
+                let available = kib("MemAvailable").unwrap_or(free);
+                Some([total.saturating_sub(free), available, total].map(Bytes))
             }),
         }
     }
@@ -69,10 +74,10 @@ mod tests {
         write("outer/middle/inner", "500\n", "550\n");
         let group = Group::new(BTreeMap::from([(String::new(), inner)]));
         let mut domain = Domain::of(&group).expect("is there");
-        assert_eq!(domain.look(), Some((Bytes(700), Bytes(1000))));
+        assert_eq!(domain.look(), Some([700, 300, 1000].map(Bytes)));
         write("outer", "700\n", "max\n");
         let mut host = Domain::of(&group).expect("is there");
-        let (used, all) = host.look().expect("tells");
-        assert!(matches!(host, Domain::Host(_)) && used.0 > 0 && used <= all);
+        let [used, available, all] = host.look().expect("tells");
+        assert!(matches!(host, Domain::Host(_)) && used.0 > 0 && used <= all && available <= all);
     }
 }

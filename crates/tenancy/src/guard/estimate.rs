@@ -77,11 +77,6 @@ impl Pairs {
     pub fn len(&self) -> usize {
         self.logs.len()
     }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.logs.is_empty()
-    }
 }
 
 fn sorted<'a>(logs: impl Iterator<Item = &'a f64>) -> Vec<f64> {

@@ -16,7 +16,7 @@ use super::leash::Leash;
 use super::own::{AllCpu, OwnWaits};
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
-use super::sense::Sense;
+use super::sense::{Sense, Used};
 use super::steady::Steady;
 use super::targets::{Targets, alone};
 use super::tenant::{Memory, Tenant};
@@ -227,7 +227,7 @@ impl Machine {
             changed = true;
         }
         let groups = self.groups();
-        self.all.renew(&self.hierarchy);
+        self.all.renew();
         if changed {
             self.count();
             self.counted.slow_at = Duration::ZERO;
@@ -285,19 +285,23 @@ impl Machine {
     /// What was used since the look before, if that is long enough ago to tell.
     fn look_at_processors(&mut self) {
         let before = self.counted;
+        self.sense.used = Used::default();
         let passed = self.now().saturating_sub(before.at);
         if passed < self.all.resolution() {
             return;
         }
         self.count();
         let seconds = self.counted.at.saturating_sub(before.at).as_secs_f64();
-        let rate = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64() / seconds;
-        self.sense.cost = (self.counted.cost.saturating_sub(before.cost)) as f64 * 1e-9 / seconds;
+        let passed = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64();
+        let cost = self.counted.cost.saturating_sub(before.cost) as f64 * 1e-9;
+        let this = if self.all.has_this(&self.hierarchy) { cost } else { 0.0 };
+        let own = (passed(self.counted.own, before.own) - this).max(0.0);
+        let used = Used { own, external: passed(self.counted.external, before.external), cost };
         let cores = self.cores as f64;
-        self.sense.external_cpu = rate(self.counted.external, before.external).min(cores);
-        let this = if self.all.has_this(&self.hierarchy) { self.sense.cost } else { 0.0 };
-        let own = rate(self.counted.own, before.own) - this;
-        self.sense.own_cpu = own.clamp(0.0, cores);
+        self.sense.cost = used.cost / seconds;
+        self.sense.external_cpu = (used.external / seconds).min(cores);
+        self.sense.own_cpu = (used.own / seconds).min(cores);
+        self.sense.used = used;
     }
 
     /// What other machines take, which changes slowly, and costs more to read the more processors
@@ -351,10 +355,10 @@ impl Machine {
         }
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped_in = memory.swapped_in;
-        if let Some((used, all)) = self.domain.as_mut().and_then(Domain::look) {
+        if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
             self.sense.own_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);
-            self.sense.short_memory = (self.sense.free_memory as f64) < SHORT * all.0 as f64;
+            self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         let waited = self.waits.read();
         self.sense.own_wait = waited
@@ -427,10 +431,8 @@ impl World for Machine {
             let rest = grant.memory.map(|bytes| bytes.saturating_sub(floors) / count);
             let memory = rest.zip(tenant.floor()).map(|(rest, floor)| floor + rest);
             tenant.apply(&Grant { memory, ..*grant }, run);
-            if let Some(complaint) = tenant.complaint.take_if(|complaint| !complaint.is_empty()) {
-                self.notes.push(format!("{}: {complaint}", tenant.name));
-                tenant.complaint = Some(String::new());
-            }
+            let complaints = tenant.complaints().into_iter();
+            self.notes.extend(complaints.map(|complaint| format!("{}: {complaint}", tenant.name)));
         }
     }
 

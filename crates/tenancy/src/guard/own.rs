@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,12 +20,78 @@ pub(super) enum AllCpu {
     /// Of all groups together, exact.
     Total(Steady),
     /// Of the groups right below v2's root, which itself tells ticks only: each is exact. Besides,
-    /// in ticks, of what stands in the root itself. All of it so far comes last.
-    Groups(BTreeMap<PathBuf, (Steady, Duration)>, Rooted, Duration),
+    /// in ticks, of what stands in the root itself.
+    Groups(Groups),
     /// The host's, in ticks.
     Host(Steady),
     /// Nothing tells.
     Unknown,
+}
+
+/// The groups right below v2's root.
+#[derive(Debug)]
+pub(super) struct Groups {
+    root: PathBuf,
+    /// Where each is read, and what it had used when it was.
+    known: BTreeMap<PathBuf, (Steady, Duration)>,
+    rooted: Rooted,
+    /// The root's number of links when they were looked for: 2, and one for each (`simple_getattr` of
+    /// the kernel's `fs/libfs.c`).
+    links: u64,
+    /// All CPU time since they are read.
+    sum: Duration,
+}
+
+impl Groups {
+    fn new(root: &Path) -> Self {
+        let mut groups = Groups {
+            root: root.to_path_buf(),
+            known: BTreeMap::new(),
+            rooted: Rooted::default(),
+            links: 0,
+            sum: Duration::ZERO,
+        };
+        groups.look_for_new(true);
+        groups.renew();
+        groups
+    }
+
+    /// Looks for processes in the root that have come or gone.
+    fn renew(&mut self) {
+        self.sum += self.rooted.renew(&self.root);
+    }
+
+    /// Looks for groups that have come. What those used that were there at `first` is not of this
+    /// time; of those that have come since, all is.
+    fn look_for_new(&mut self, first: bool) {
+        let links = fs::metadata(&self.root).map_or(0, |root| root.nlink());
+        if links == self.links && links > 0 {
+            return;
+        }
+        self.links = links;
+        for path in below(&self.root).into_iter().map(|name| self.root.join(name)) {
+            if !self.known.contains_key(&path)
+                && let Some(mut file) = Steady::open(&path.join("cpu.stat"))
+            {
+                let used = if first { file.told(cpu_time).unwrap_or_default() } else { Duration::ZERO };
+                self.known.insert(path, (file, used));
+            }
+        }
+    }
+
+    fn read(&mut self) -> Duration {
+        self.look_for_new(false);
+        self.known.retain(|_, (file, before)| match file.told(cpu_time) {
+            Some(now) => {
+                self.sum += now.saturating_sub(*before);
+                *before = now;
+                true
+            }
+            None => false,
+        });
+        self.sum += self.rooted.used(&self.root);
+        self.sum
+    }
 }
 
 impl AllCpu {
@@ -37,27 +104,17 @@ impl AllCpu {
         if let Some(total) = total {
             return AllCpu::Total(total);
         }
-        let mut groups = AllCpu::Groups(BTreeMap::new(), Rooted::default(), Duration::ZERO);
-        groups.renew(hierarchy);
-        match groups {
-            AllCpu::Groups(groups, ..) if groups.is_empty() => {
-                Steady::open(Path::new("/proc/stat")).map_or(AllCpu::Unknown, AllCpu::Host)
-            }
-            found => found,
+        let groups = hierarchy.v2.as_ref().map(|tree| Groups::new(&tree.mount));
+        match groups.filter(|groups| !groups.known.is_empty()) {
+            Some(groups) => AllCpu::Groups(groups),
+            None => Steady::open(Path::new("/proc/stat")).map_or(AllCpu::Unknown, AllCpu::Host),
         }
     }
 
-    /// Looks for groups, and for processes in the root, that have come.
-    pub(super) fn renew(&mut self, hierarchy: &Hierarchy) {
-        let (AllCpu::Groups(known, rooted, sum), Some(tree)) = (self, &hierarchy.v2) else { return };
-        *sum += rooted.renew(&tree.mount);
-        for path in below(&tree.mount).into_iter().map(|name| tree.mount.join(name)) {
-            if !known.contains_key(&path)
-                && let Some(mut file) = Steady::open(&path.join("cpu.stat"))
-            {
-                let used = file.told(cpu_time).unwrap_or_default();
-                known.insert(path, (file, used));
-            }
+    /// Looks for what reading does not find.
+    pub(super) fn renew(&mut self) {
+        if let AllCpu::Groups(groups) = self {
+            groups.renew();
         }
     }
 
@@ -66,18 +123,7 @@ impl AllCpu {
         match self {
             AllCpu::Total(file) => file.told(cpu_time),
             AllCpu::Host(file) => file.told(|text| busy_time(text, TICK)),
-            AllCpu::Groups(groups, rooted, sum) => {
-                groups.retain(|_, (file, before)| match file.told(cpu_time) {
-                    Some(now) => {
-                        *sum += now.saturating_sub(*before);
-                        *before = now;
-                        true
-                    }
-                    None => false,
-                });
-                *sum += rooted.used();
-                Some(*sum)
-            }
+            AllCpu::Groups(groups) => Some(groups.read()),
             AllCpu::Unknown => None,
         }
     }
@@ -85,7 +131,7 @@ impl AllCpu {
     /// Whether it contains what this process uses: in v2's root group it is not counted.
     pub(super) fn has_this(&self, hierarchy: &Hierarchy) -> bool {
         match self {
-            AllCpu::Groups(..) => {
+            AllCpu::Groups(_) => {
                 let tree = hierarchy.v2.as_ref();
                 tree.is_some_and(|tree| tree.here().is_some_and(|here| here != tree.mount))
             }
@@ -98,7 +144,7 @@ impl AllCpu {
     pub(super) fn resolution(&self) -> Duration {
         let exact = match self {
             AllCpu::Total(_) => true,
-            AllCpu::Groups(_, rooted, _) => rooted.is_empty(),
+            AllCpu::Groups(groups) => groups.rooted.is_empty(),
             AllCpu::Host(_) | AllCpu::Unknown => false,
         };
         Duration::from_millis(if exact { 15 } else { 100 })
@@ -202,10 +248,8 @@ mod tests {
         let mut all = AllCpu::find(&hierarchy);
         assert_eq!(all.read(), Some(Duration::ZERO), "since it is read");
         write("user", 6_000_000);
-        write("late", 9_000_000);
-        all.renew(&hierarchy);
-        write("late", 9_500_000);
-        assert_eq!(all.read(), Some(Duration::from_millis(1500)));
+        write("late", 500_000);
+        assert_eq!(all.read(), Some(Duration::from_millis(1500)), "one that has come since is found");
         fs::write(folder.path().join("cgroup.type"), "domain\n").expect("writes");
         fs::write(folder.path().join("cpu.stat"), "usage_usec 42\n").expect("writes");
         assert_eq!(AllCpu::find(&hierarchy).read(), Some(Duration::from_micros(42)), "a container's own");

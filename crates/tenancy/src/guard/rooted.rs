@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::process::{TICK, parse_stat};
 
@@ -16,7 +16,12 @@ pub(super) struct Rooted {
     busy: BTreeSet<u32>,
     /// The kernel's threads, which stand there on every host.
     kernel: BTreeSet<u32>,
+    /// When it was looked for those that have come.
+    looked: Option<Instant>,
 }
+
+/// Between two looks for those that have come: the list is long, since the kernel's threads are in it.
+const NEW: Duration = Duration::from_millis(250);
 
 impl Rooted {
     /// Whether there is none.
@@ -27,13 +32,12 @@ impl Rooted {
     /// Looks at all that are there, without this process; what those known before have used since
     /// the last look.
     pub(super) fn renew(&mut self, root: &Path) -> Duration {
-        let told = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
-        let there: BTreeSet<u32> = told.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        let there = standing(root);
         self.ticks.retain(|pid, _| there.contains(pid));
         self.kernel.retain(|pid| there.contains(pid));
         self.busy.clear();
         let mut used = 0;
-        for pid in there.into_iter().filter(|pid| *pid != std::process::id()) {
+        for pid in there {
             if self.kernel.contains(&pid) {
                 continue;
             }
@@ -53,9 +57,20 @@ impl Rooted {
         time(used)
     }
 
-    /// What the busy ones have used since the last look.
-    pub(super) fn used(&mut self) -> Duration {
+    /// What the busy ones, and those that have come, have used since the last look.
+    pub(super) fn used(&mut self, root: &Path) -> Duration {
         let mut used = 0;
+        // Where a service manager has placed everybody, nobody comes.
+        if !self.is_empty() && self.looked.is_none_or(|at| at.elapsed() >= NEW) {
+            self.looked = Some(Instant::now());
+            for pid in standing(root) {
+                if !self.ticks.contains_key(&pid) && !self.kernel.contains(&pid) {
+                    // All that it has used is of this time.
+                    self.ticks.insert(pid, 0);
+                    self.busy.insert(pid);
+                }
+            }
+        }
         for pid in &self.busy {
             if let (Some(before), Some(now)) = (self.ticks.get_mut(pid), ticks(*pid)) {
                 used += now.saturating_sub(*before);
@@ -64,6 +79,13 @@ impl Rooted {
         }
         time(used)
     }
+}
+
+/// Who stands in the root, without this process.
+fn standing(root: &Path) -> BTreeSet<u32> {
+    let told = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
+    let numbers = told.lines().filter_map(|line| line.trim().parse().ok());
+    numbers.filter(|pid| *pid != std::process::id()).collect()
 }
 
 /// `None` where it has ended, or is a thread of the kernel.
@@ -79,7 +101,6 @@ fn time(ticks: u64) -> Duration {
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};
-    use std::time::Instant;
 
     #[test]
     fn who_computes_there_is_counted_and_this_process_is_not() {
@@ -100,7 +121,7 @@ mod tests {
         let (mut used, until) = (Duration::ZERO, Instant::now() + Duration::from_secs(20));
         while used < Duration::from_millis(50) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));
-            used += rooted.used();
+            used += rooted.used(folder.path());
         }
         child.kill().expect("is ours");
         child.wait().expect("is ours");

@@ -47,6 +47,13 @@ pub struct Rules {
     own: Vec<Rule>,
 }
 
+/// What a rule says that a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    External,
+    Own,
+}
+
 /// What a process must be to be meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,16 +108,33 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    /// Whether no rule says that anybody is external.
+    pub fn mean_nobody_external(&self) -> bool {
         self.external.is_empty()
     }
 
-    /// Whether the process is external.
+    /// Whether no rule says that anybody is own work.
+    pub fn mean_nobody_own(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Whether a rule says that the process is external.
     ///
     /// # Errors
     /// Where two rules contradict each other about it.
     pub fn external(&self, process: &Process) -> Result<bool, Fault> {
+        self.of(process).map(|work| work == Some(Work::External))
+    }
+
+    /// Whether a rule says that the process is own work, whoever has started it.
+    ///
+    /// # Errors
+    /// Where two rules contradict each other about it.
+    pub fn own(&self, process: &Process) -> Result<bool, Fault> {
+        self.of(process).map(|work| work == Some(Work::Own))
+    }
+
+    fn of(&self, process: &Process) -> Result<Option<Work>, Fault> {
         let strongest = |rules: &'_ [Rule]| -> Option<Rule> {
             rules.iter().filter(|rule| rule.means(process)).max_by_key(|rule| rule.strength()).cloned()
         };
@@ -118,8 +142,10 @@ impl Rules {
             (Some(external), Some(own)) if external.strength() == own.strength() => {
                 Err(contradiction(&external, &own, Some(process)))
             }
-            (Some(external), Some(own)) => Ok(external.strength() > own.strength()),
-            (external, _) => Ok(external.is_some()),
+            (Some(external), Some(own)) if external.strength() > own.strength() => Ok(Some(Work::External)),
+            (_, Some(_)) => Ok(Some(Work::Own)),
+            (Some(_), None) => Ok(Some(Work::External)),
+            (None, None) => Ok(None),
         }
     }
 }
@@ -239,6 +265,7 @@ mod tests {
         assert_eq!(rules.external(&process("ffmpeg-7", 1000)), Ok(true));
         assert_eq!(rules.external(&process("ffmpeg-7", 0)), Ok(false));
         assert_eq!(rules.external(&process("vi", 1000)), Ok(false));
+        assert_eq!(rules.own(&process("vi", 1000)), Ok(false), "no rule says so");
     }
 
     #[test]
@@ -247,6 +274,7 @@ mod tests {
             "[[external]]\nuser = 1000\n[[own]]\nuser = \"anna\"\ngroup = \"/a/*\"\n[[external]]\ncommand = \"a*\"\n[[own]]\ncommand = \"ab\"",
         );
         assert_eq!(rules.external(&process("x", 1000)), Ok(false));
+        assert_eq!(rules.own(&process("x", 1000)), Ok(true));
         assert_eq!(rules.external(&process("ac", 0)), Ok(true));
         assert_eq!(rules.external(&process("ab", 0)), Ok(false));
     }
@@ -269,7 +297,7 @@ mod tests {
         assert!(refused("[[external]]\nuser = \"ana\"").contains("did you mean `anna`?"));
         assert!(refused("[[external]]\ncomand = \"x\"").contains("comand"));
         assert!(refused("schema = \"crosstalk.guard/9\"").contains("crosstalk.guard/1"));
-        assert!(Rules::parse("", "").expect("an empty one").is_empty());
+        assert!(Rules::parse("", "").expect("an empty one").mean_nobody_external());
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Sense {
     pub lateness: f64,
     /// The guard's own cost, in processors.
     pub cost: f64,
+    /// What was used since this was last told: one look may be too short to tell it.
+    pub used: Used,
     /// What the probe took at the end of it, if it was asked for.
     pub probe: Option<Probe>,
 }
@@ -67,6 +69,7 @@ impl Sense {
             external_there: true,
             lateness: 0.0,
             cost: 0.0,
+            used: Used::default(),
             probe: None,
         }
     }
@@ -75,6 +78,17 @@ impl Sense {
     pub fn room(&self) -> f64 {
         (self.cores as f64 - self.own_cpu - self.cost - self.stolen).max(0.0)
     }
+}
+
+/// CPU time that was used, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Used {
+    /// By own work.
+    pub own: f64,
+    /// By external work.
+    pub external: f64,
+    /// By the guard itself.
+    pub cost: f64,
 }
 
 /// What a fixed piece of work of the guard's own took, in seconds, of three kinds.

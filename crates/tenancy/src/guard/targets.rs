@@ -1,6 +1,7 @@
 //! Which work is external: groups and processes that were named, those that a rule means, and all
 //! that `crosstalk exec --external` has started.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::{Fault, FaultKind};
@@ -10,7 +11,7 @@ use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
 use crate::exec::{EXTERNAL, GUESTS};
-use crate::group::{Group, Hierarchy, Made, below};
+use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
 
 /// One that was named.
@@ -52,12 +53,12 @@ impl Targets {
         let mut tenants: Vec<Tenant> = Vec::new();
         for target in self.named.clone() {
             let tenant = match target {
-                Target::Group(name) => named_group(&name, hierarchy, ledger)?,
-                Target::Process(pid) => process(pid, &format!("process {pid}"), hierarchy, ledger)?,
+                Target::Group(name) => self.named_group(&name, hierarchy, ledger)?,
+                Target::Process(pid) => self.process(pid, &format!("process {pid}"), hierarchy, ledger)?,
                 Target::Boinc(way) => {
                     let client = way.find()?;
                     self.client = Some(client.pid);
-                    match process(client.pid, NAME, hierarchy, ledger) {
+                    match self.process(client.pid, NAME, hierarchy, ledger) {
                         // It can still be asked.
                         Err(fault) if fault.kind == FaultKind::Environment => {
                             self.barred = Some((client, fault));
@@ -136,16 +137,18 @@ impl Targets {
             if known.iter().any(|known| known.paths().iter().any(|path| paths.contains(path))) {
                 continue;
             }
-            self.keep(&name, Tenant::new(&name, group, None, hierarchy, ledger), &mut tenants, &told, notes);
+            let tenant = self.whole(&name, group, hierarchy, ledger);
+            self.keep(&name, tenant, &mut tenants, &told, notes);
         }
         if self.client.is_none()
             && let Some(client) = self.way().and_then(|way| way.find().ok())
         {
             let before = tenants.len();
-            self.keep(NAME, process(client.pid, NAME, hierarchy, ledger), &mut tenants, &told, notes);
+            let tenant = self.process(client.pid, NAME, hierarchy, ledger);
+            self.keep(NAME, tenant, &mut tenants, &told, notes);
             self.client = (tenants.len() > before).then_some(client.pid);
         }
-        if self.rules.is_empty() {
+        if self.rules.mean_nobody_external() {
             return tenants;
         }
         let processes = all();
@@ -161,7 +164,7 @@ impl Targets {
                 continue;
             }
             let name = format!("{} ({})", process.name, process.pid);
-            let tenant = external.and_then(|_| self::process(process.pid, &name, hierarchy, ledger));
+            let tenant = external.and_then(|_| self.process(process.pid, &name, hierarchy, ledger));
             self.keep(&name, tenant, &mut tenants, &told, notes);
         }
         tenants
@@ -187,6 +190,94 @@ impl Targets {
         }
     }
 
+    /// A process and its descendants, but for those that rules say are own work: by the groups that
+    /// they have to themselves, and where they have none by one that is made for them.
+    fn process(&self, pid: u32, name: &str, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+        let processes = all();
+        let first = find(pid, &processes)?;
+        let tree = self.external_tree(pid, &processes);
+        if tree.contains(&std::process::id()) {
+            return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external")));
+        }
+        if tree.is_empty() {
+            return Err(Fault::usage(format!("process {pid} is own work by a rule")));
+        }
+        let (own, shared) =
+            Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
+        let (_, shared) = shared.parted(|controller| STAYS.contains(&controller));
+        if shared.is_nowhere() {
+            return Tenant::new(name, own, None, hierarchy, ledger);
+        }
+        let made = Made::for_guests(GUESTS, &shared, ledger)?;
+        // Who comes to be while others are moved is found by another look. Those that it has put into
+        // other groups stand there for a reason.
+        for _ in 0..LOOKS {
+            let processes = all();
+            let tree = self.external_tree(pid, &processes);
+            let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
+            for one in left {
+                made.take_in(one.pid)?;
+            }
+        }
+        let group = own.with(made.group());
+        Tenant::new(name, group, Some(made), hierarchy, ledger)
+    }
+
+    /// A process and its descendants, without those that rules say are own work, and theirs.
+    fn external_tree(&self, pid: u32, all: &[Process]) -> Vec<u32> {
+        let theirs = |process: &Process| self.rules.own(process).unwrap_or(true);
+        let left: Vec<Process> = all.iter().filter(|process| !theirs(process)).cloned().collect();
+        if left.iter().any(|process| process.pid == pid) { descendants(pid, &left) } else { Vec::new() }
+    }
+
+    /// A group with all that is in it.
+    fn whole(
+        &self,
+        name: &str,
+        group: Group,
+        hierarchy: &Hierarchy,
+        ledger: &Ledger,
+    ) -> Result<Tenant, Fault> {
+        let inside = group.processes();
+        if inside.contains(&std::process::id()) {
+            return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be external")));
+        }
+        // Most have no rules, and then nobody is to be looked at.
+        let own = if self.rules.mean_nobody_own() {
+            None
+        } else {
+            let there = inside.iter().filter_map(|pid| crate::process::one(*pid));
+            there.into_iter().find(|process| self.rules.own(process).unwrap_or(true))
+        };
+        if let Some(process) = own {
+            return Err(Fault::usage(format!(
+                "the group {name} holds {} (process {}), which is own work by a rule",
+                process.name, process.pid
+            ))
+            .remedy("move it to another group, or name the others by `--pid`"));
+        }
+        Tenant::new(name, group, None, hierarchy, ledger)
+    }
+
+    /// A group by its name, or by the name that `crosstalk exec --name` gave it.
+    fn named_group(&self, name: &Path, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+        let told = name.display().to_string();
+        let prefix = format!("{EXTERNAL}-{told}-");
+        let found = started(hierarchy).into_iter().find(|(whole, _)| {
+            whole
+                .strip_prefix(&prefix)
+                .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|b| b.is_ascii_hexdigit()))
+        });
+        let group = match found {
+            Some((_, group)) => group,
+            None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
+        };
+        self.whole(&told, group, hierarchy, ledger).map_err(|fault| match fault.place {
+            None => fault.at("--external"),
+            Some(_) => fault,
+        })
+    }
+
     /// Why a group's idle class does not protect everybody, and what would.
     pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
         format!(
@@ -197,34 +288,14 @@ impl Targets {
     }
 }
 
-/// A process and its descendants: by the group that they have to themselves, or in one that is made
-/// for them.
-fn process(pid: u32, name: &str, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
-    let processes = all();
-    let first = processes.iter().find(|process| process.pid == pid).ok_or_else(|| {
+/// Controllers of v1 in whose trees nobody is moved: memory's charges would not follow, and nothing is
+/// done to numbers of processes.
+const STAYS: [&str; 2] = ["memory", "pids"];
+
+fn find(pid: u32, processes: &[Process]) -> Result<&Process, Fault> {
+    processes.iter().find(|process| process.pid == pid).ok_or_else(|| {
         Fault::usage(format!("there is no process {pid}")).remedy("find its number: pgrep -l NAME")
-    })?;
-    let tree = descendants(pid, &processes);
-    if tree.contains(&std::process::id()) {
-        return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external")));
-    }
-    if has_group(first, &tree, &processes) {
-        return Tenant::new(name, Group::of_process(pid)?, None, hierarchy, ledger);
-    }
-    let made = Made::for_guests(GUESTS, pid, ledger)?;
-    made.take_in(pid)?;
-    // Who comes to be while others are moved is found by another look. Those that it has put into
-    // other groups stand there for a reason.
-    for _ in 0..LOOKS {
-        let processes = all();
-        let tree = descendants(pid, &processes);
-        let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
-        for one in left {
-            made.take_in(one.pid)?;
-        }
-    }
-    let group = made.group().clone();
-    Tenant::new(name, group, Some(made), hierarchy, ledger)
+    })
 }
 
 /// The group of a process that it and its descendants have to themselves.
@@ -233,10 +304,13 @@ fn process(pid: u32, name: &str, hierarchy: &Hierarchy, ledger: &Ledger) -> Resu
 /// Where it shares it with others, or is not there.
 pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
     let processes = all();
-    let first = processes.iter().find(|process| process.pid == pid);
-    let first = first.ok_or_else(|| Fault::usage(format!("there is no process {pid}")))?;
-    if has_group(first, &descendants(pid, &processes), &processes) {
-        return Group::of_process(pid);
+    let first = find(pid, &processes)?;
+    let tree = descendants(pid, &processes);
+    let (own, _) =
+        Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
+    // What it uses is told where processors are shared out.
+    if own.dir("cpu").is_some() || first.group("cpu").is_none() && own.dir("").is_some() {
+        return Ok(own);
     }
     Err(Fault::environment(format!(
         "process {pid} shares its control group with others: what it uses cannot be told from own work"
@@ -247,46 +321,32 @@ pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
 /// How often descendants are looked for: each time all that are there are moved.
 const LOOKS: usize = 3;
 
-/// What `crosstalk exec --external` has started: names and groups.
+/// What `crosstalk exec --external` has started, by whomever: names and groups.
 fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
-    let mut names: Vec<String> = Vec::new();
-    for tree in hierarchy.trees() {
-        let here = tree.here().into_iter().chain([tree.mount.clone()]);
-        names.extend(here.flat_map(|dir| below(&dir)).filter(|name| name.starts_with(EXTERNAL)));
+    let mut found = BTreeMap::new();
+    for place in anybodys(hierarchy) {
+        for name in below(&place).into_iter().filter(|name| name.starts_with(EXTERNAL)) {
+            found.entry(name.clone()).or_insert(place.join(name));
+        }
     }
-    names.sort();
-    names.dedup();
-    names
-        .into_iter()
-        .filter_map(|name| Some((name.clone(), Group::named(Path::new(&name), hierarchy).ok()?)))
-        .collect()
-}
-
-/// A group by its name, or by the name that `crosstalk exec --name` gave it.
-fn named_group(name: &Path, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
-    let told = name.display().to_string();
-    let prefix = format!("{EXTERNAL}-{told}-");
-    let found = started(hierarchy).into_iter().find(|(whole, _)| {
-        whole
-            .strip_prefix(&prefix)
-            .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|b| b.is_ascii_hexdigit()))
+    // In which trees it stands elsewhere, one that is in it tells; who has started an empty one is
+    // about to start what goes into it.
+    let groups = found.into_iter().filter_map(|(name, dir)| {
+        let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
+        let group = Group::around(*inside.first()?, &name);
+        Some((name, group))
     });
-    let group = match found {
-        Some((_, group)) => group,
-        None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
-    };
-    let own = std::process::id();
-    if group.processes().contains(&own) {
-        return Err(Fault::usage(format!("the group {told} holds this guard: it cannot be external"))
-            .at("--external"));
-    }
-    Tenant::new(&told, group, None, hierarchy, ledger)
+    groups.filter(|(_, group)| !group.is_nowhere()).collect()
 }
 
-/// Whether a process and its descendants have their group to themselves.
-fn has_group(first: &Process, tree: &[u32], all: &[Process]) -> bool {
-    let Some(group) = first.cpu_group().filter(|group| *group != "/") else { return false };
-    all.iter().filter(|process| process.cpu_group() == Some(group)).all(|process| tree.contains(&process.pid))
+/// Whether a process and its descendants have their group in a tree to themselves.
+fn is_alone(first: &Process, controller: &str, tree: &[u32], all: &[Process]) -> bool {
+    let Some(group) = first.group(controller).filter(|group| *group != "/") else { return false };
+    let inside = |other: &str| {
+        other.strip_prefix(group).is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    };
+    let there = all.iter().filter(|process| process.group(controller).is_some_and(inside));
+    there.into_iter().all(|process| tree.contains(&process.pid))
 }
 
 #[cfg(test)]
@@ -307,9 +367,28 @@ mod tests {
             process(9, 1, "0::/user.slice/session-1.scope"),
             process(10, 9, "0::/user.slice/session-1.scope"),
         ];
-        assert!(has_group(&all[1], &[7, 8], &all));
-        assert!(!has_group(&all[4], &[10], &all), "its shell is there, too");
-        assert!(!has_group(&process(7, 1, "0::/"), &[7], &all), "the top is everybody's");
+        assert!(is_alone(&all[1], "", &[7, 8], &all));
+        assert!(!is_alone(&all[4], "", &[10], &all), "its shell is there, too");
+        assert!(!is_alone(&process(7, 1, "0::/"), "", &[7], &all), "the top is everybody's");
+    }
+
+    #[test]
+    fn each_tree_is_looked_at_by_itself() {
+        let all = [process(7, 1, "2:memory:/\n1:cpu:/batch"), process(9, 1, "2:memory:/\n1:cpu:/batch2")];
+        assert!(is_alone(&all[0], "cpu", &[7], &all));
+        assert!(!is_alone(&all[0], "memory", &[7], &all), "the top is everybody's");
+        let below = [process(7, 1, "1:cpu:/batch"), process(9, 1, "1:cpu:/batch/other")];
+        assert!(!is_alone(&below[0], "cpu", &[7], &below), "another stands below it");
+    }
+
+    #[test]
+    fn who_is_own_by_a_rule_is_no_part_of_external_work() {
+        let rules = Rules::parse("[[own]]\ncommand = \"editor\"", "").expect("reads");
+        let named = |pid, parent, name: &str| Process { name: name.into(), ..process(pid, parent, "0::/") };
+        let all = [named(7, 1, "batch"), named(8, 7, "editor"), named(9, 8, "sh"), named(10, 7, "sh")];
+        let targets = Targets::new(Vec::new(), rules);
+        assert_eq!(targets.external_tree(7, &all), [7, 10]);
+        assert_eq!(targets.external_tree(8, &all), [0_u32; 0]);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_host::Ledger;
-use crosstalk_host::cpu::allowed;
+use crosstalk_host::cpu::{allowed, listed};
 
+use super::control::Control;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
 use crate::exec::{USAGE, processors};
@@ -24,24 +25,44 @@ pub(super) struct Tenant {
     pub(super) name: String,
     group: Group,
     idle_reaches: bool,
-    /// What could not be done, once.
-    pub(super) complaint: Option<String>,
-    state: Option<(Grant, bool)>,
+    /// What could not be done, each once.
+    complaints: Vec<String>,
     counted: Counted,
     usage: Option<Steady>,
     memory_usage: Option<Steady>,
     memory_stat: Option<Steady>,
     pressures: [Option<Steady>; 2],
-    freeze: Option<Dial>,
-    cores: Option<Dial>,
-    memory: Option<Dial>,
-    io: Option<Dial>,
+    rest: Option<Rest>,
+    cores: Option<Control<usize>>,
+    /// The processors that it has been given, in order.
+    may_have: Vec<usize>,
+    memory: Option<Control<u64>>,
+    io: Option<Control<()>>,
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Dial>,
     weight: Option<Dial>,
     // The group goes last, if it is ours.
     _made: Option<Made>,
     _lock: Option<File>,
+}
+
+/// How it is made to stand still.
+#[derive(Debug)]
+enum Rest {
+    /// At once, and for milliseconds.
+    Freezer(Control<()>),
+    /// Nearly, and within a tenth of a second: by the least quota.
+    Quota(Control<()>),
+}
+
+impl Rest {
+    fn set(&mut self, rests: bool) -> Result<(), Fault> {
+        let to = rests.then_some(());
+        match self {
+            Rest::Freezer(control) => control.set(to, |()| Setting::Frozen(true)),
+            Rest::Quota(control) => control.set(to, |()| Setting::Quota(Some(0.0))),
+        }
+    }
 }
 
 /// What it had come to when it was last looked at. It stays where the group is gone, until that is let
@@ -96,6 +117,12 @@ impl Tenant {
         may_be_set(&group)?;
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
+        let freezer = take(Setting::Frozen(true))?.map(|dial| Rest::Freezer(Control::new(dial)));
+        let rest = match freezer {
+            None => take(Setting::Quota(None))?.map(|dial| Rest::Quota(Control::new(dial))),
+            freezer => freezer,
+        };
+        let cores = take(Setting::Cores(String::new()))?.map(Control::new);
         let was_idle = group
             .place(&Setting::Idle(true))
             .is_some_and(|path| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1"));
@@ -110,17 +137,17 @@ impl Tenant {
         let tenant = Tenant {
             name: name.into(),
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
-            complaint: None,
-            state: None,
+            complaints: Vec::new(),
             counted: Counted::default(),
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: open(&group, &[("", "memory.current"), ("memory", "memory.usage_in_bytes")]),
             memory_stat: open(&group, &[("", "memory.stat"), ("memory", "memory.stat")]),
             pressures: [open(&group, &[("", "memory.pressure")]), open(&group, &[("", "io.pressure")])],
-            freeze: take(Setting::Frozen(true))?,
-            cores: take(Setting::Cores(String::new()))?,
-            memory: take(memory)?,
-            io: take(Setting::IoWeight(1))?,
+            rest,
+            may_have: cores.as_ref().map_or_else(Vec::new, |cores| may_have(cores.was())),
+            cores,
+            memory: take(memory)?.map(Control::new),
+            io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
             _made: made,
@@ -144,15 +171,15 @@ impl Tenant {
         Ok(Tenant {
             name: name.into(),
             idle_reaches: false,
-            complaint: None,
-            state: None,
+            complaints: Vec::new(),
             counted: Counted::default(),
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: None,
             memory_stat: None,
             pressures: [None, None],
-            freeze: None,
+            rest: None,
             cores: None,
+            may_have: Vec::new(),
             memory: None,
             io: None,
             idle: None,
@@ -167,8 +194,8 @@ impl Tenant {
     pub(super) fn offers(&self) -> Offers {
         Offers {
             idle: self.idle_reaches,
-            turns: self.freeze.is_some(),
-            still: self.freeze.is_some(),
+            turns: matches!(self.rest, Some(Rest::Freezer(_))),
+            still: self.rest.is_some(),
             cores: self.cores.is_some(),
             memory: self.memory.is_some(),
             io: self.io.is_some(),
@@ -180,58 +207,51 @@ impl Tenant {
         &self.group
     }
 
-    /// Does as granted. What is refused is said once.
+    /// Does as granted, and never gives it more than its owner did: where nothing holds it, all is as
+    /// it was found.
     pub(super) fn apply(&mut self, grant: &Grant, run: bool) {
-        let before = self.state.replace((*grant, run));
-        let changed = |of: fn(&Grant) -> (usize, Option<u64>, bool)| {
-            before.is_none_or(|(old, _)| of(&old) != of(grant))
-        };
-        let mut faults = Vec::new();
-        let ran = before.is_none_or(|(_, ran)| ran);
+        let mut done = Vec::new();
+        let memory = self.memory.as_ref().and_then(|memory| {
+            let had = memory.was().trim().parse().unwrap_or(u64::MAX);
+            grant.memory.filter(|bytes| *bytes < had)
+        });
+        let is = self.memory.as_ref().and_then(Control::at);
         // Memory that is taken from who goes on using it is had again at once.
-        let taken = before.map_or(u64::MAX, |(old, _)| old.memory.unwrap_or(u64::MAX));
-        let rests = !run || grant.memory.is_some_and(|bytes| bytes < taken);
+        let taken = memory.is_some_and(|bytes| is.is_none_or(|is| bytes < is));
         // Standing still comes first, going on last: what changes in between is changed at rest.
-        if let Some(freeze) = self.freeze.as_ref().filter(|_| rests && ran) {
-            faults.extend(freeze.set(&Setting::Frozen(true)).err());
+        if let Some(rest) = self.rest.as_mut().filter(|_| !run || taken) {
+            done.push(rest.set(true));
         }
-        if let Some(cores) = self.cores.as_ref().filter(|_| changed(|g| (g.cores, None, false))) {
-            faults.extend(self.choose(cores, grant.cores, before.is_some()).err());
+        if let Some(cores) = &mut self.cores {
+            let less = (grant.cores < self.may_have.len()).then_some(grant.cores);
+            // At least one, of those that it may have.
+            let chosen =
+                |count: usize| Setting::Cores(processors(count.max(1), &self.may_have).unwrap_or_default());
+            done.push(cores.set(less, chosen));
         }
-        // What has never been held needs not be let go.
-        let held = |now: bool| now || before.is_some();
-        if let Some(memory) =
-            self.memory.as_ref().filter(|_| changed(|g| (0, g.memory, false)) && held(grant.memory.is_some()))
-        {
-            let limit = grant.memory.map(Bytes);
-            let setting = if memory_is_soft(&self.group) {
-                Setting::MemoryHigh(limit)
-            } else {
-                Setting::MemoryMax(limit)
+        if let Some(control) = &mut self.memory {
+            let soft = memory_is_soft(&self.group);
+            let limit = |bytes| {
+                let bytes = Some(Bytes(bytes));
+                if soft { Setting::MemoryHigh(bytes) } else { Setting::MemoryMax(bytes) }
             };
-            // As before where nothing holds it: it may have had a limit of its own.
-            let set = if limit.is_none() { memory.reset() } else { memory.set(&setting) };
-            faults.extend(set.err());
+            done.push(control.set(memory, limit));
         }
-        if let Some(io) =
-            self.io.as_ref().filter(|_| changed(|g| (0, None, g.least_io)) && held(grant.least_io))
-        {
-            faults.extend(if grant.least_io { io.set(&Setting::IoWeight(1)) } else { io.reset() }.err());
+        if let Some(io) = &mut self.io {
+            done.push(io.set(grant.least_io.then_some(()), |()| Setting::IoWeight(1)));
         }
-        if let Some(freeze) = self.freeze.as_ref().filter(|_| run && (rests || !ran)) {
-            faults.extend(freeze.set(&Setting::Frozen(false)).err());
+        if let Some(rest) = self.rest.as_mut().filter(|_| run) {
+            done.push(rest.set(false));
         }
-        if let Some(fault) = faults.into_iter().find(|_| self.group.exists()) {
-            self.complaint.get_or_insert(fault.to_string());
+        let faults: Vec<Fault> = done.into_iter().filter_map(Result::err).collect();
+        if !faults.is_empty() && self.group.exists() {
+            self.complaints.extend(faults.iter().map(ToString::to_string));
         }
     }
 
-    fn choose(&self, dial: &Dial, count: usize, set_before: bool) -> Result<(), Fault> {
-        let all = allowed();
-        if count >= all.len() {
-            return if set_before { dial.reset() } else { Ok(()) };
-        }
-        dial.set(&Setting::Cores(processors(count, &all)?))
+    /// What could not be done since this was last asked.
+    pub(super) fn complaints(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.complaints)
     }
 
     /// CPU time that it has used.
@@ -276,6 +296,13 @@ impl Tenant {
     pub(super) fn gone(&self) -> bool {
         !self.group.exists()
     }
+}
+
+/// The processors that a group may have by its own list, in which nothing means all above it has.
+fn may_have(was: &str) -> Vec<usize> {
+    let (mut may, listed) = (allowed(), listed(was));
+    may.retain(|cpu| listed.is_empty() || listed.contains(cpu));
+    may
 }
 
 fn memory_is_soft(group: &Group) -> bool {

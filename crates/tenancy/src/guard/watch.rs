@@ -51,11 +51,11 @@ impl Sums {
         // Looks may cover the same time; each moment counts once.
         let passed = (now.as_secs_f64() - self.seconds).max(0.0);
         self.seconds = now.as_secs_f64();
-        self.own += passed * sense.own_cpu;
-        self.donated += passed * sense.external_cpu;
+        self.own += sense.used.own;
+        self.donated += sense.used.external;
         self.still += if ran { 0.0 } else { passed };
         self.busy += if decision.why.busy { passed } else { 0.0 };
-        self.cost += passed * sense.cost;
+        self.cost += sense.used.cost;
         self.looks += 1;
         self.highest = self.highest.max(Some(decision.grade));
     }

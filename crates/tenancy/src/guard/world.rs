@@ -33,7 +33,7 @@ pub trait World {
 #[cfg(test)]
 pub(super) mod mock {
     use super::*;
-    use crate::guard::sense::Probe;
+    use crate::guard::sense::{Probe, Used};
 
     /// A machine on which the truth is known: own work with a number of threads, which external
     /// work slows by a ratio while it runs.
@@ -117,10 +117,13 @@ pub(super) mod mock {
             let probe =
                 probe.then(|| Probe { compute: timed(1.0), latency: timed(ratio), bandwidth: timed(1.0) });
             let own_cpu = self.own_cpu();
+            let external_cpu = if run { (self.cores as f64 - own_cpu).min(grant.cores as f64) } else { 0.0 };
+            let used = Used { own: own_cpu * interval, external: external_cpu * interval, cost: 0.0 };
             let has = grant.memory.map_or(self.memory, |limit| limit.min(self.memory));
             Ok(Sense {
                 own_cpu,
-                external_cpu: if run { (self.cores as f64 - own_cpu).min(grant.cores as f64) } else { 0.0 },
+                external_cpu,
+                used,
                 refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
                 external_memory: has,
                 probe,
