@@ -287,6 +287,96 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     assert!(dirs("guarded").is_empty());
 }
 
+/// The files of this name in the groups that were made with that one, and what they say.
+fn told(name: &str, file: &str) -> Vec<(PathBuf, String)> {
+    let found = settings(name).into_iter().filter(|(path, _)| path.ends_with(file));
+    found.map(|(path, text)| (path, text.trim().to_string())).collect()
+}
+
+#[test]
+fn external_work_never_gets_more_than_its_owner_gave_it() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let script = "for n in 1 2; do sh -c 'while :; do :; done' & done; wait";
+    let mut starts = command(
+        Path::new("/"),
+        &["exec", "--external", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
+    );
+    let child = External(Some(starts.spawn().expect("starts")));
+    await_that("they spin", 20, || inside("held").len() > 2);
+    let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
+    if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
+        eprintln!("skipped: here are no groups that stand still or have processors of their own");
+        return;
+    }
+    // Its owner has it stand still.
+    let went = freezers();
+    for (path, text) in &went {
+        fs::write(path, if text == "THAWED" { "FROZEN" } else { "1" }).expect("may be set");
+    }
+    let is_frozen = || freezers().iter().all(|(_, text)| text == "FROZEN" || text == "1");
+    await_that("it stands still", 10, is_frozen);
+    let before = settings("held");
+    let processors = told("held", "cpuset.cpus");
+    // Own work that leaves room, and own work that leaves none, have the guard do something.
+    for spinners in [1, 8] {
+        let _own: Vec<Spinner> = (0..spinners).map(|_| Spinner::on("0-1023")).collect();
+        let mut guard = command(Path::new("/"), &["guard", "--external", "held", "--for", "3 s"])
+            .spawn()
+            .expect("starts");
+        while guard.try_wait().expect("is ours").is_none() {
+            assert!(is_frozen(), "its owner has it stand still");
+            assert_eq!(told("held", "cpuset.cpus"), processors);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(settings("held"), before);
+    }
+    // What stands still does not end.
+    went.iter().for_each(|(path, text)| fs::write(path, text).expect("may be set"));
+    child.end();
+}
+
+#[test]
+fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
+    let memory = Path::new("/sys/fs/cgroup/memory");
+    if lacks_groups() || !memory.join("cgroup.procs").exists() {
+        eprintln!("skipped: there is no tree of v1 in which groups stand below the caller's");
+        return;
+    }
+    let _alone = alone();
+    let above = memory.join(format!("crosstalk-test-{}", std::process::id()));
+    fs::create_dir(&above).expect("makes");
+    let words = format!("echo $$ > {}/cgroup.procs && exec \"$@\" && exit 1", above.display());
+    let program = command(Path::new("/"), &[]).get_program().to_os_string();
+    let mut starts = Command::new("sh");
+    starts.args(["-c", &words, "sh"]).arg(program);
+    starts.args(["exec", "--external", "--name", "elsewhere", "--", "sh", "-c"]);
+    starts
+        .arg("head -c 40m /dev/zero | tail -c 20m | sleep 100")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = External(Some(starts.spawn().expect("starts")));
+    let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above));
+    let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
+    let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+    await_that("it has its memory", 60, || used() > 10 << 20);
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("guard.prom");
+    let path = file.display().to_string();
+    let mut guard = command(Path::new("/"), &["guard", "--metrics", &path]).spawn().expect("starts");
+    await_that("its memory is seen", 20, || {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_external_memory_bytes "));
+        line.and_then(|bytes| bytes.parse::<f64>().ok()).is_some_and(|bytes| bytes > 1e7)
+    });
+    guard.kill().expect("is ours");
+    guard.wait().expect("is ours");
+    child.end();
+    await_that("its group goes", 10, || fs::remove_dir(&above).is_ok());
+}
+
 #[test]
 fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
     if lacks_groups() {
@@ -335,9 +425,9 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     let second: Output = crosstalk(dir.path(), &["guard", "--external", "told", "--for", "1 s"]);
     assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));
     assert!(stderr(&second).contains("another guard"), "{}", stderr(&second));
+    assert!(fs::read_to_string(&file).is_ok_and(|text| text.ends_with("# EOF\n")));
     let output = finish(first);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = fs::read_to_string(&file).expect("reads");
-    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert!(!file.exists(), "no numbers of a guard that has ended");
     child.end();
 }

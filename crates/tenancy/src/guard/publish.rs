@@ -1,9 +1,9 @@
 //! Where metrics are told: in a file that is replaced whole, or over HTTP to whoever asks.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,16 +27,24 @@ pub enum Publisher {
 }
 
 impl Publisher {
-    /// `HOST:PORT`, in numbers, is an address; everything else is a file.
+    /// `HOST:PORT` is an address, where the port is a number; everything else is a file.
     ///
     /// # Errors
     /// Where nobody can listen there, or the file cannot be written.
     pub fn new(place: &str) -> Result<Self, Fault> {
-        let Ok(address) = place.parse::<SocketAddr>() else {
+        let port =
+            place.rsplit_once(':').filter(|(host, port)| !host.contains('/') && port.parse::<u16>().is_ok());
+        if port.is_none() {
             let publisher = Publisher::File(place.into());
             publisher.publish("# EOF\n")?;
             return Ok(publisher);
-        };
+        }
+        let found = place.to_socket_addrs().map(|mut found| found.next());
+        let address = found.ok().flatten().ok_or_else(|| {
+            Fault::usage("there is no such address here")
+                .at(format!("--metrics {place}"))
+                .remedy("write it in numbers, as in 127.0.0.1:9273, or a file's path with a `/`")
+        })?;
         let refused = |e: std::io::Error| {
             Fault::environment(format!("cannot listen there: {e}"))
                 .at(format!("--metrics {place}"))
@@ -65,15 +73,34 @@ impl Publisher {
         match self {
             Publisher::Address(_, told) => *told.lock().unwrap_or_else(PoisonError::into_inner) = text.into(),
             Publisher::File(path) => {
-                let mut beside = path.clone().into_os_string();
-                beside.push(".new");
-                let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-                written.map_err(|e| {
+                replace(path, text).map_err(|e| {
                     Fault::environment(format!("cannot write metrics: {e}")).at(path.display().to_string())
                 })?;
             }
         }
         Ok(())
+    }
+}
+
+/// Whoever reads the file finds the old text or the new one. In a folder that others may write to, what
+/// they have put beside it is neither followed nor written to.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{}", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let created = || OpenOptions::new().write(true).create_new(true).open(&beside);
+    // One that a killed guard of the same number has left.
+    let mut file = created().or_else(|_| fs::remove_file(&beside).and_then(|()| created()))?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&beside, path));
+    written.inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        // Numbers of a guard that has ended would be taken for those of now.
+        if let Publisher::File(path) = self {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
@@ -126,7 +153,8 @@ mod tests {
     fn whoever_asks_is_told() {
         let publisher = Publisher::new("127.0.0.1:0").expect("listens");
         publisher.publish("a 1\n# EOF\n").expect("is kept");
-        let Publisher::Address(address, _) = publisher else { panic!("an address") };
+        let Publisher::Address(address, _) = &publisher else { panic!("an address") };
+        let address = *address;
         let told = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n# EOF\n"), "{told}");
         assert!(ask(address, b"GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
@@ -143,7 +171,13 @@ mod tests {
         publisher.publish("a 1\n# EOF\n").expect("writes");
         assert_eq!(fs::read_to_string(&path).expect("reads"), "a 1\n# EOF\n");
         assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 1);
+        drop(publisher);
+        assert!(!path.exists(), "no numbers of a guard that has ended");
         let fault = Publisher::new("/no/such/folder/x.prom").expect_err("no such folder");
         assert!(fault.to_string().contains("/no/such/folder/x.prom"));
+        let fault = Publisher::new("no-such-host.invalid:9273").expect_err("no such host");
+        assert!(fault.to_string().contains("no such address"), "{fault}");
+        let named = Publisher::new("localhost:0").expect("is this host");
+        assert!(matches!(&named, Publisher::Address(address, _) if address.ip().is_loopback()));
     }
 }
