@@ -1,45 +1,30 @@
-//! The machine that the guard stands on.
+//! The machine that the guard stands on: whom it guards there, and what it does to them. What it sees is
+//! told by its [`Senses`].
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
-use crosstalk_host::clock::thread_cpu_ns;
 use crosstalk_host::cpu::allowed;
 
-use super::activity::BUSY;
-use super::domain::Domain;
 use super::leash::Leash;
-use super::own::{AllCpu, OwnWaits};
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
-use super::sense::{Sense, Used};
-use super::steady::Steady;
+use super::sense::Sense;
+use super::senses::Senses;
 use super::targets::{Targets, alone};
-use super::tenant::{Memory, Tenant};
+use super::tenant::Tenant;
 use super::world::World;
 use crate::boinc::{Found, Led, NAME};
 use crate::donor::Donor;
-use crate::group::reading::{keyed, pages, pressure, stolen_time};
 use crate::group::{Group, Hierarchy};
-use crate::process::{self, TICK};
+use crate::process;
 use crate::resctrl::Partition;
 
-/// Between two looks at memory, pressure, devices and waiting, and where memory is short, which goes
-/// quickly.
-const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(50)];
-/// Memory is short where so small a share of it is free.
-const SHORT: f64 = 0.15;
 /// Between two looks for groups that have come or gone: most of what the guard costs.
 const RENEW: Duration = Duration::from_secs(5);
-/// Between two looks for who own work is, while it is at work.
-const CHOOSE: Duration = Duration::from_secs(3);
-/// Own work that uses so many processors more than when that was last looked for is somebody new.
-const MORE: f64 = 0.25;
-
 /// This machine, with the external work that is guarded.
 #[derive(Debug)]
 pub struct Machine {
@@ -53,43 +38,10 @@ pub struct Machine {
     partition: Option<Partition>,
     partitioned: BTreeSet<u32>,
     cores: usize,
-    all: AllCpu,
-    waits: OwnWaits,
-    files: Files,
-    domain: Option<Domain>,
-    counted: Counted,
-    sense: Sense,
+    senses: Senses,
     renewed: Duration,
-    /// When, and of own work that used how much, those were chosen who are watched for waiting.
-    chosen: (Duration, f64),
-    slow: Duration,
     slept_until: Duration,
     notes: Vec<String>,
-}
-
-/// What tells of the whole host.
-#[derive(Debug)]
-struct Files {
-    stat: Option<Steady>,
-    vmstat: Option<Steady>,
-    memory: Option<Steady>,
-    io: Option<Steady>,
-    meminfo: Option<Steady>,
-}
-
-/// What had been counted at the look before.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counted {
-    at: Duration,
-    own: Duration,
-    external: Duration,
-    cost: u64,
-    stolen: Option<(Duration, Duration)>,
-    slow_at: Duration,
-    waited: Option<Duration>,
-    refaults: u64,
-    swapped_in: u64,
-    stalls: [Duration; 2],
 }
 
 impl Machine {
@@ -99,26 +51,12 @@ impl Machine {
     /// Where none of it can be, or what was named is not there; nothing is changed then.
     pub fn new(targets: Targets, ledger: &Ledger) -> Result<Self, Fault> {
         let hierarchy = Hierarchy::here();
-        let open = |path: &str| Steady::open(Path::new(path));
         let cores = allowed().len().max(1);
         let mut machine = Machine {
             began: Instant::now(),
             ledger: ledger.clone(),
-            all: AllCpu::Unknown,
-            waits: OwnWaits::default(),
-            files: Files {
-                stat: open("/proc/stat"),
-                vmstat: open("/proc/vmstat"),
-                memory: open("/proc/pressure/memory"),
-                io: open("/proc/pressure/io"),
-                meminfo: open("/proc/meminfo"),
-            },
-            domain: None,
-            counted: Counted::default(),
-            sense: Sense::quiet(cores, 0.0),
+            senses: Senses::new(&hierarchy, cores),
             renewed: Duration::ZERO,
-            chosen: (Duration::ZERO, 0.0),
-            slow: Duration::ZERO,
             slept_until: Duration::ZERO,
             notes: Vec::new(),
             tenants: Vec::new(),
@@ -143,14 +81,13 @@ impl Machine {
             Err(fault) => machine.notes.push(format!("no cache partition: {}", fault.sentence())),
         }
         machine.renew()?;
-        if machine.files.memory.is_none() {
+        if !machine.senses.tell_pressure() {
             machine.notes.push(
                 "this kernel tells no pressure: own work's waiting for memory and devices is not seen (boot with psi=1)".into(),
             );
         }
-        machine.all = AllCpu::find(&machine.hierarchy);
         machine.prober = Some(Prober::new()?);
-        machine.count();
+        machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
         Ok(machine)
     }
 
@@ -197,7 +134,6 @@ impl Machine {
     /// Finds what has come, and lets go what has gone.
     fn renew(&mut self) -> Result<(), Fault> {
         self.renewed = self.now();
-        self.look_at_the_host();
         let mut changed = false;
         // A service that is started again has a new group at the old place.
         let client_ended = self.targets.client_has_ended();
@@ -226,36 +162,10 @@ impl Machine {
             self.tenants.push(tenant);
             changed = true;
         }
-        let groups = self.groups();
-        self.all.renew();
-        if changed {
-            self.count();
-            self.counted.slow_at = Duration::ZERO;
-        }
-        let external = processes(&groups);
-        self.sense.external_there = !external.is_empty();
-        self.set_apart(&external);
-        self.domain = self.tenants.first().and_then(|tenant| Domain::of(tenant.group()));
-        Ok(())
-    }
-
-    /// Chooses whom of own work to watch, if it is time.
-    fn choose(&mut self) {
-        let (now, (at, before)) = (self.now(), self.chosen);
-        let passed = now.saturating_sub(at);
-        let used = self.sense.own_cpu;
-        let new = used > before + MORE && passed >= SLOW[0];
-        if !self.sense.external_there || !(new || used >= BUSY && passed >= CHOOSE) {
-            return;
-        }
-        self.chosen = (now, used);
-        // As they are now: what external work has started since would wait as if it were own.
         let external = processes(&self.groups());
-        let mut own = process::all();
-        own.retain(|process| {
-            external.binary_search(&process.pid).is_err() && process.pid != std::process::id()
-        });
-        self.waits.choose(&own);
+        self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !external.is_empty());
+        self.set_apart(&external);
+        Ok(())
     }
 
     /// Gives external work its part of the cache. What its tasks start later is there by itself.
@@ -267,106 +177,6 @@ impl Machine {
             numbers.for_each(|task| partition.take_in(task));
         }
         self.partitioned = external.iter().copied().collect();
-    }
-
-    fn external_cpu(&mut self) -> Duration {
-        self.tenants.iter_mut().map(Tenant::cpu).sum()
-    }
-
-    /// Begins to count anew.
-    fn count(&mut self) {
-        let all = self.all.read().unwrap_or_default();
-        self.counted.external = self.external_cpu();
-        self.counted.own = all.saturating_sub(self.counted.external);
-        self.counted.cost = thread_cpu_ns();
-        self.counted.at = self.now();
-    }
-
-    /// What was used since the look before, if that is long enough ago to tell.
-    fn look_at_processors(&mut self) {
-        let before = self.counted;
-        self.sense.used = Used::default();
-        let passed = self.now().saturating_sub(before.at);
-        if passed < self.all.resolution() {
-            return;
-        }
-        self.count();
-        let seconds = self.counted.at.saturating_sub(before.at).as_secs_f64();
-        let passed = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64();
-        let cost = self.counted.cost.saturating_sub(before.cost) as f64 * 1e-9;
-        let this = if self.all.has_this(&self.hierarchy) { cost } else { 0.0 };
-        let own = (passed(self.counted.own, before.own) - this).max(0.0);
-        let used = Used { own, external: passed(self.counted.external, before.external), cost };
-        let cores = self.cores as f64;
-        self.sense.cost = used.cost / seconds;
-        self.sense.external_cpu = (used.external / seconds).min(cores);
-        self.sense.own_cpu = (used.own / seconds).min(cores);
-        self.sense.used = used;
-    }
-
-    /// What other machines take, which changes slowly, and costs more to read the more processors
-    /// there are.
-    fn look_at_the_host(&mut self) {
-        let stolen = self.files.stat.as_mut().and_then(|file| file.told(|text| stolen_time(text, TICK)));
-        let now = self.now();
-        if let (Some(stolen), Some((at, before))) = (stolen, self.counted.stolen) {
-            let passed = now.saturating_sub(at).as_secs_f64().max(1e-3);
-            self.sense.stolen = stolen.saturating_sub(before).as_secs_f64() / passed;
-        }
-        self.counted.stolen = stolen.map(|stolen| (now, stolen));
-    }
-
-    /// Memory, devices and waiting for processors, which are looked at more rarely.
-    fn look_at_the_rest(&mut self) {
-        let now = self.now();
-        let swap = self
-            .files
-            .meminfo
-            .as_mut()
-            .and_then(|file| file.told(|text| keyed(text, "SwapFree")))
-            .unwrap_or(0)
-            > 0;
-        let mut memory = Memory::default();
-        let mut theirs = [Duration::ZERO; 2];
-        for tenant in &mut self.tenants {
-            let one = tenant.memory(swap);
-            memory.has += one.has;
-            memory.floor += one.floor;
-            memory.refaults += one.refaults;
-            memory.swapped_in += one.swapped_in;
-            theirs.iter_mut().zip(tenant.stalls()).for_each(|(sum, stall)| *sum += stall);
-        }
-        let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
-        let told =
-            |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(pressure)).map(|p| p.some);
-        let all = [told(&mut self.files.memory), told(&mut self.files.io)].map(Option::unwrap_or_default);
-        // Somebody waited for at least as long as both did, less external work's part.
-        let own = [0, 1].map(|kind| all[kind].saturating_sub(theirs[kind]));
-        let own_refaults = host.unwrap_or(memory.refaults).saturating_sub(memory.refaults);
-        let seconds = now.saturating_sub(self.counted.slow_at).as_secs_f64();
-        if self.counted.slow_at > Duration::ZERO && seconds > 0.0 {
-            let share =
-                |kind: usize| own[kind].saturating_sub(self.counted.stalls[kind]).as_secs_f64() / seconds;
-            self.sense.memory_stall = share(0).min(1.0);
-            self.sense.io_stall = share(1).min(1.0);
-            self.sense.refaults = own_refaults.saturating_sub(self.counted.refaults) as f64 / seconds;
-            let swapped_in = memory.swapped_in.saturating_sub(self.counted.swapped_in);
-            self.sense.external_swapping = swapped_in as f64 / seconds;
-        }
-        (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
-        self.counted.swapped_in = memory.swapped_in;
-        if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
-            self.sense.own_memory = used.0.saturating_sub(memory.has);
-            self.sense.free_memory = all.0.saturating_sub(used.0);
-            self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
-        }
-        let waited = self.waits.read();
-        self.sense.own_wait = waited
-            .filter(|_| seconds > 0.0)
-            .map(|now| now.saturating_sub(self.counted.waited.unwrap_or(now)).as_secs_f64() / seconds);
-        self.counted.waited = waited;
-        (self.counted.slow_at, self.counted.refaults, self.counted.stalls) = (now, own_refaults, own);
-        self.slow = now;
     }
 }
 
@@ -399,23 +209,23 @@ impl World for Machine {
     }
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
-        self.sense.lateness = self.now().saturating_sub(self.slept_until).as_secs_f64();
-        self.sense.probe = match &mut self.prober {
-            Some(prober) if probe => Some(prober.take()),
-            _ => None,
-        };
+        let lateness = self.now().saturating_sub(self.slept_until);
+        let probe = self.prober.as_mut().filter(|_| probe).map(Prober::take);
         let now = self.now();
-        let before = self.counted.at;
-        self.look_at_processors();
-        self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
-        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory)] {
-            self.look_at_the_rest();
-        }
+        self.senses.look(now, &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
             self.renew()?;
         }
-        self.choose();
-        Ok(self.sense)
+        if self.senses.has_to_choose(self.now()) {
+            // As they are now: what external work has started since would wait as if it were own.
+            let external = processes(&self.groups());
+            let mut own = process::all();
+            own.retain(|process| {
+                external.binary_search(&process.pid).is_err() && process.pid != std::process::id()
+            });
+            self.senses.choose(&own);
+        }
+        Ok(Sense { lateness: lateness.as_secs_f64(), probe, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {

@@ -78,6 +78,7 @@ mod publish;
 mod rooted;
 mod rules;
 mod sense;
+mod senses;
 mod steady;
 mod targets;
 mod tenant;

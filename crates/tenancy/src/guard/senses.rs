@@ -1,0 +1,237 @@
+//! What the guard sees of the machine, look by look: processors at each, memory, devices and waiting
+//! more rarely.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crosstalk_host::clock::thread_cpu_ns;
+
+use super::activity::BUSY;
+use super::domain::Domain;
+use super::own::{AllCpu, OwnWaits};
+use super::sense::{Sense, Used};
+use super::steady::Steady;
+use super::tenant::{Memory, Tenant};
+use crate::group::Hierarchy;
+use crate::group::reading::{keyed, pages, pressure, stolen_time};
+use crate::process::{Process, TICK};
+
+/// Between two looks at memory, pressure, devices and waiting, and where memory is short, which goes
+/// quickly.
+const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(50)];
+/// Memory is short where so small a share of it is free.
+const SHORT: f64 = 0.15;
+/// Between two looks for who own work is, while it is at work.
+const CHOOSE: Duration = Duration::from_secs(3);
+/// Own work that uses so many processors more than when that was last looked for is somebody new.
+const MORE: f64 = 0.25;
+
+/// All that is looked at, and what it said before.
+#[derive(Debug)]
+pub(super) struct Senses {
+    all: AllCpu,
+    /// Whether the guard's own CPU time is in `all`.
+    counts_this: bool,
+    waits: OwnWaits,
+    files: Files,
+    domain: Option<Domain>,
+    counted: Counted,
+    sense: Sense,
+    /// When, and of own work that used how much, those were chosen who are watched for waiting.
+    chosen: (Duration, f64),
+    slow: Duration,
+}
+
+/// What tells of the whole host.
+#[derive(Debug)]
+struct Files {
+    stat: Option<Steady>,
+    vmstat: Option<Steady>,
+    memory: Option<Steady>,
+    io: Option<Steady>,
+    meminfo: Option<Steady>,
+}
+
+/// What had been counted at the look before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    at: Duration,
+    own: Duration,
+    external: Duration,
+    cost: u64,
+    stolen: Option<(Duration, Duration)>,
+    slow_at: Duration,
+    waited: Option<Duration>,
+    refaults: u64,
+    swapped_in: u64,
+    stalls: [Duration; 2],
+}
+
+impl Senses {
+    /// Nothing has been looked at yet.
+    pub(super) fn new(hierarchy: &Hierarchy, cores: usize) -> Self {
+        let open = |path: &str| Steady::open(Path::new(path));
+        let all = AllCpu::find(hierarchy);
+        Senses {
+            counts_this: all.has_this(hierarchy),
+            all,
+            waits: OwnWaits::default(),
+            files: Files {
+                stat: open("/proc/stat"),
+                vmstat: open("/proc/vmstat"),
+                memory: open("/proc/pressure/memory"),
+                io: open("/proc/pressure/io"),
+                meminfo: open("/proc/meminfo"),
+            },
+            domain: None,
+            counted: Counted::default(),
+            sense: Sense::quiet(cores, 0.0),
+            chosen: (Duration::ZERO, 0.0),
+            slow: Duration::ZERO,
+        }
+    }
+
+    /// Whether the kernel tells of waiting for memory and devices.
+    pub(super) fn tell_pressure(&self) -> bool {
+        self.files.memory.is_some()
+    }
+
+    /// What was seen last.
+    pub(super) fn sense(&self) -> Sense {
+        self.sense
+    }
+
+    /// Looks.
+    pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) {
+        let before = self.counted.at;
+        self.look_at_processors(now, tenants);
+        self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
+        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory)] {
+            self.look_at_the_rest(now, tenants);
+        }
+    }
+
+    /// Looks at what changes slowly. `changed` says that tenants have come or gone, `there` that there
+    /// is external work.
+    pub(super) fn renew(&mut self, now: Duration, tenants: &mut [Tenant], changed: bool, there: bool) {
+        self.look_at_the_host(now);
+        self.all.renew();
+        if changed {
+            self.count(now, tenants);
+            self.counted.slow_at = Duration::ZERO;
+        }
+        self.sense.external_there = there;
+        self.domain = tenants.first().and_then(|tenant| Domain::of(tenant.group()));
+    }
+
+    /// Whether it is time to choose whom of own work to watch for waiting.
+    pub(super) fn has_to_choose(&mut self, now: Duration) -> bool {
+        let (at, before) = self.chosen;
+        let passed = now.saturating_sub(at);
+        let used = self.sense.own_cpu;
+        let new = used > before + MORE && passed >= SLOW[0];
+        let due = self.sense.external_there && (new || used >= BUSY && passed >= CHOOSE);
+        if due {
+            self.chosen = (now, used);
+        }
+        due
+    }
+
+    /// Chooses of these.
+    pub(super) fn choose(&mut self, own: &[Process]) {
+        self.waits.choose(own);
+    }
+
+    /// Begins to count processors' time anew.
+    pub(super) fn count(&mut self, now: Duration, tenants: &mut [Tenant]) {
+        let all = self.all.read().unwrap_or_default();
+        self.counted.external = tenants.iter_mut().map(Tenant::cpu).sum();
+        self.counted.own = all.saturating_sub(self.counted.external);
+        self.counted.cost = thread_cpu_ns();
+        self.counted.at = now;
+    }
+
+    /// What was used since the look before, if that is long enough ago to tell.
+    fn look_at_processors(&mut self, now: Duration, tenants: &mut [Tenant]) {
+        let before = self.counted;
+        self.sense.used = Used::default();
+        if now.saturating_sub(before.at) < self.all.resolution() {
+            return;
+        }
+        self.count(now, tenants);
+        let seconds = self.counted.at.saturating_sub(before.at).as_secs_f64();
+        let passed = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64();
+        let cost = self.counted.cost.saturating_sub(before.cost) as f64 * 1e-9;
+        let this = if self.counts_this { cost } else { 0.0 };
+        let own = (passed(self.counted.own, before.own) - this).max(0.0);
+        let used = Used { own, external: passed(self.counted.external, before.external), cost };
+        let cores = self.sense.cores as f64;
+        self.sense.cost = used.cost / seconds;
+        self.sense.external_cpu = (used.external / seconds).min(cores);
+        self.sense.own_cpu = (used.own / seconds).min(cores);
+        self.sense.used = used;
+    }
+
+    /// What other machines take, which changes slowly, and costs more to read the more processors
+    /// there are.
+    fn look_at_the_host(&mut self, now: Duration) {
+        let stolen = self.files.stat.as_mut().and_then(|file| file.told(|text| stolen_time(text, TICK)));
+        if let (Some(stolen), Some((at, before))) = (stolen, self.counted.stolen) {
+            let passed = now.saturating_sub(at).as_secs_f64().max(1e-3);
+            self.sense.stolen = stolen.saturating_sub(before).as_secs_f64() / passed;
+        }
+        self.counted.stolen = stolen.map(|stolen| (now, stolen));
+    }
+
+    /// Memory, devices and waiting for processors, which are looked at more rarely.
+    fn look_at_the_rest(&mut self, now: Duration, tenants: &mut [Tenant]) {
+        let swap = self
+            .files
+            .meminfo
+            .as_mut()
+            .and_then(|file| file.told(|text| keyed(text, "SwapFree")))
+            .unwrap_or(0)
+            > 0;
+        let mut memory = Memory::default();
+        let mut theirs = [Duration::ZERO; 2];
+        for tenant in tenants {
+            let one = tenant.memory(swap);
+            memory.has += one.has;
+            memory.floor += one.floor;
+            memory.refaults += one.refaults;
+            memory.swapped_in += one.swapped_in;
+            theirs.iter_mut().zip(tenant.stalls()).for_each(|(sum, stall)| *sum += stall);
+        }
+        let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
+        let told =
+            |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(pressure)).map(|p| p.some);
+        let all = [told(&mut self.files.memory), told(&mut self.files.io)].map(Option::unwrap_or_default);
+        // Somebody waited for at least as long as both did, less external work's part.
+        let own = [0, 1].map(|kind| all[kind].saturating_sub(theirs[kind]));
+        let own_refaults = host.unwrap_or(memory.refaults).saturating_sub(memory.refaults);
+        let seconds = now.saturating_sub(self.counted.slow_at).as_secs_f64();
+        if self.counted.slow_at > Duration::ZERO && seconds > 0.0 {
+            let share =
+                |kind: usize| own[kind].saturating_sub(self.counted.stalls[kind]).as_secs_f64() / seconds;
+            self.sense.memory_stall = share(0).min(1.0);
+            self.sense.io_stall = share(1).min(1.0);
+            self.sense.refaults = own_refaults.saturating_sub(self.counted.refaults) as f64 / seconds;
+            let swapped_in = memory.swapped_in.saturating_sub(self.counted.swapped_in);
+            self.sense.external_swapping = swapped_in as f64 / seconds;
+        }
+        (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
+        self.counted.swapped_in = memory.swapped_in;
+        if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
+            self.sense.own_memory = used.0.saturating_sub(memory.has);
+            self.sense.free_memory = all.0.saturating_sub(used.0);
+            self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
+        }
+        let waited = self.waits.read();
+        self.sense.own_wait = waited
+            .filter(|_| seconds > 0.0)
+            .map(|now| now.saturating_sub(self.counted.waited.unwrap_or(now)).as_secs_f64() / seconds);
+        self.counted.waited = waited;
+        (self.counted.slow_at, self.counted.refaults, self.counted.stalls) = (now, own_refaults, own);
+        self.slow = now;
+    }
+}
