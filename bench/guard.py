@@ -27,12 +27,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from lib import ours
 from lib.figures import Figures
-from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begun, cpu_time, directories, external, knobs, running, until
+from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begun, cpu_time, directories, external, foreign, knobs
+from lib.loads import placed, running, until
 from lib.pairs import interleaved
+from lib.signed_rank import quantile
 from lib.wire import Server, output, run_quietly
 
 #: Until external work runs and the guard knows what it does, in seconds.
@@ -41,6 +44,8 @@ SETTLE = 2.5
 LONG_PAIRS = 20
 #: Own threads, by name.
 OWN = {"one thread": 1, "all processors": CORES, "twice the processors": 2 * CORES}
+#: How often the guard's own cost is measured.
+COSTS = 6
 #: Beyond the cache of any machine.
 BEYOND = 512 * MIB
 #: What a group has in which memory is short, and own work's part of it.
@@ -297,25 +302,35 @@ def reaction(figures, bed, options):
         return done
 
     pairs = interleaved(beside, own, options.starts, options.seed)
-    shares = sorted(ours / theirs for ours, theirs in pairs)
     told = "own work's first second, of what it does alone: 95 % of the starts reach"
-    figures.add("first second", shares[len(shares) // 20], "share", n=len(shares), what=told)
+    starts = [ours / theirs for ours, theirs in pairs]
+    figures.add("first second", *reached(starts), n=len(starts), what=told)
     alone = [theirs for _, theirs in pairs]
-    chance = sorted(one / next_ for one, next_ in zip(alone, alone[1:]))
+    chance = [one / next_ for one, next_ in zip(alone, alone[1:])]
     told = "the same of own work alone, of what it does alone the next time: what chance makes of it"
-    figures.add("first second, by chance", chance[len(chance) // 20], "share", n=len(chance), what=told)
+    figures.add("first second, by chance", *reached(chance), n=len(chance), what=told)
     figures.pairs("alone", "first second, median", pairs)
     told = "from own work's end until external work has 80 % of its rate again, slowest"
     figures.add("external work is back", max(back), "s", n=len(back), what=told)
     for name in ("quiet", "at work"):
-        with guarded(command, "1%", settle=0) as guard:
-            if name == "quiet":
-                time.sleep(30)
-            else:
-                bed.rate("compute", 30)
-        sums = guard.sums
-        told = f"the guard's CPU time, of one processor, own work {name}"
-        figures.add(f"own cost, {name}", sums["cpu"] / sums["seconds"], "share", what=told, told=sums["cost"] / sums["seconds"])
+        costs, itself = [], []
+        for _ in range(COSTS):
+            with guarded(command, "1%", settle=0) as guard:
+                if name == "quiet":
+                    time.sleep(20)
+                else:
+                    bed.rate("compute", 20)
+            costs.append(guard.sums["cpu"] / guard.sums["seconds"])
+            itself.append(guard.sums["cost"] / guard.sums["seconds"])
+        told = f"the guard's CPU time, of one processor, own work {name}, median"
+        point, low, high = quantile(costs, 0.5)
+        figures.add(f"own cost, {name}", point, "share", low, high, COSTS, told, itself=statistics.median(itself))
+
+
+def reached(shares):
+    """What 95 % of these reach, with its unit and interval."""
+    point, low, high = quantile(shares, 0.05)
+    return point, "share", low, high
 
 
 def returned(counter, usual):
@@ -330,24 +345,42 @@ def returned(counter, usual):
 
 
 def kills(figures, bed, options):
-    """Own work uses all processors, so that external work is frozen and thawed again and again."""
-    order, undone = random.Random(options.seed), []
-    others = external("bench", bed.load("compute", t=CORES))
-    with running(others), running(bed.load("compute", t=CORES)):
-        folders = begun("bench")
-        before = knobs(folders)
-        for _ in range(options.kills):
-            guard = Guard("bench", "1%").start()
+    """External work in a group of ours, in one that somebody else has made, and without a group, by
+    turns. Own work uses all processors, so that it is frozen and thawed again and again."""
+    load = bed.load("compute", t=CORES)
+    with ExitStack() as over:
+        over.enter_context(running(external("bench", load)))
+        ours_, theirs = begun("bench"), over.enter_context(foreign(f"crosstalk-bench-{os.getpid()}"))
+        over.enter_context(running(placed(theirs, load)))
+        lone = over.enter_context(running(load)).pid
+        over.enter_context(running(load))
+        kinds = [
+            ("bench", lambda: knobs(ours_)),
+            (theirs[0].name, lambda: knobs(theirs)),
+            (lone, lambda: (Path(f"/proc/{lone}/cgroup").read_text(), guests())),
+        ]
+        order, found, undone = random.Random(options.seed), 0, []
+        for number in range(options.kills):
+            target, state = kinds[number % len(kinds)]
+            before = state()
+            guard = Guard(target, "1%").start()
             time.sleep(order.uniform(0, 3))
+            found += state() != before
             guard.kill()
-            undone.append(until(lambda: knobs(folders) == before, 10))
+            undone.append(until(lambda: state() == before, 10))
     changed = undone.count(None)
     figures.add("kills", options.kills, "count", what="kills of the guard at random moments")
+    figures.add("kills that mattered", found, "count", what="of these, at which something was changed")
     told = "kills of the guard after which a knob is changed or something frozen 10 s later"
     figures.add("changed after kill -9", changed, "count", n=options.kills, what=told)
     if changed < options.kills:
         slowest = max(time_ for time_ in undone if time_ is not None)
         figures.add("undone after kill -9", slowest, "s", n=options.kills - changed, what="until all is as before, slowest")
+
+
+def guests():
+    """The groups in which a guard has processes that had none."""
+    return sorted(str(path) for path in GROUPS.glob("*/crosstalk-guests-*"))
 
 
 PARTS = {

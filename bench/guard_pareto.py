@@ -6,9 +6,11 @@ the guard with several slowdowns agreed on.
 In each block all of them come once, in random order, and own work alone. Own work has a thread for
 every second processor, external work two for each. Speed is own work's time alone over its
 time beside; donated is external work's rate over that which it has alone on the machine (BOINC's: its
-tasks' CPU time over all processors'). An alternative is compared with the guard at the same donated
-throughput: between the guard's points of the same block, in a straight line; where the guard donates
-less at any slowdown, there is no such point, and the figure says so.
+tasks' CPU time over all processors'; they compute, so that they are in that mix alone). An alternative
+is compared with the guard at the same donated throughput: between the guard's points of the same
+block, in a straight line. One that donates more than the guard at any slowdown is compared with the
+guard where that donates most, and the figure tells in how many blocks that was so, and how much both
+donated: it is worse than the guard if it is slower than that, and else neither replaces the other.
 """
 
 import argparse
@@ -161,19 +163,18 @@ class Mix:
             told = f"{self.name}, {name}: own work's speed, of that alone, median"
             figures.add(f"{self.name}, {name}: speed", speed, "share", n=len(points), what=told, donated=donated)
         for name in (name for name in ways if not name.startswith("guard ")):
-            pairs = []
+            pairs, most = [], []
             for block in points:
                 donated, speed = block[name]
-                guarded = between([block[f"guard {slowdown}"] for slowdown in GUARDS], donated)
-                if guarded is not None:
-                    pairs.append((guarded, speed))
-            metric = f"{self.name}: guard / {name}"
-            if len(pairs) < 6:
-                figures.missing(metric, f"the guard donates as much in {len(pairs)} of {len(points)} blocks only")
-                continue
+                guarded = [block[f"guard {slowdown}"] for slowdown in GUARDS]
+                pairs.append((between(guarded, donated), speed))
+                most.append((donated, max(guarded)[0]))
             point, low, high = ratio(pairs)
             told = f"{self.name}: own work's speed with the guard / with {name}, as much donated"
-            figures.add(metric, point, "ratio", low, high, len(pairs), told)
+            beyond = sum(theirs > ours for theirs, ours in most)
+            theirs, ours = (middle(sorted(side)) for side in zip(*most))
+            more = {"blocks_beyond": beyond, "donated": theirs, "donated_by_guard_at_most": ours}
+            figures.add(f"{self.name}: guard / {name}", point, "ratio", low, high, len(pairs), told, **more)
 
     def point(self, name, block):
         """Donated share and own work's speed, of those alone."""
@@ -182,15 +183,15 @@ class Mix:
 
 
 def between(points, donated):
-    """The speed at so much donated, on straight lines between points, and that of the least of them for
-    less than that; none for more than any."""
+    """The speed at so much donated, on straight lines between points, and that of the first or last of
+    them beyond these."""
     points = sorted(points)
     if donated <= points[0][0]:
         return points[0][1]
     for (less, speed), (more, then) in zip(points, points[1:]):
         if donated <= more:
             return speed + (then - speed) * (donated - less) / (more - less)
-    return None
+    return points[-1][1]
 
 
 @contextmanager

@@ -107,11 +107,12 @@ class Counter:
 
 @contextlib.contextmanager
 def running(command):
-    """A program that runs while the block does. It is asked to end (SIGTERM), and then made to."""
+    """A program that runs while the block does, its process given. It is asked to end (SIGTERM), and
+    then made to."""
     words = ["setpriv", "--pdeathsig", "TERM", *map(str, command)]
     process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         try:
@@ -127,11 +128,12 @@ def external(name, command):
 
 
 class Guard:
-    """`crosstalk guard` while the block runs; `sums` when it has ended: what it says itself, and
-    `cpu`, the CPU time that the kernel says it took."""
+    """`crosstalk guard` of a group or a process while the block runs; `sums` when it has ended: what
+    it says itself, and `cpu`, the CPU time that the kernel says it took."""
 
-    def __init__(self, name, slowdown, before=()):
-        self.command = [*before, CROSSTALK, "--json", "guard", "--external", name, "--slowdown", slowdown]
+    def __init__(self, target, slowdown, before=()):
+        words = ["--pid", str(target)] if isinstance(target, int) else ["--external", target]
+        self.command = [*before, CROSSTALK, "--json", "guard", *words, "--slowdown", slowdown]
 
     def start(self):
         words = ["setpriv", "--pdeathsig", "TERM", *map(str, self.command)]
@@ -180,6 +182,35 @@ def begun(name):
     if until(inside, 30) is None:
         sys.exit("the external work does not begin")
     return directories(name)
+
+
+@contextlib.contextmanager
+def foreign(name):
+    """A group that is nobody's of ours while the block runs, in every tree; its directories."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    trees = [Path(at) for _, at, kind, *_ in mounts if kind in ("cgroup", "cgroup2")]
+    folders = []
+    try:
+        for tree in trees:
+            folder = tree / name
+            with contextlib.suppress(OSError):
+                folder.mkdir()
+                folders.append(folder)
+                # v1's new groups have no processors and no memory, and take nobody without.
+                for file in ("cpuset.cpus", "cpuset.mems"):
+                    if (folder / file).exists() and (text := (tree / file).read_text().strip()):
+                        (folder / file).write_text(text)
+        yield folders
+    finally:
+        for folder in folders:
+            until(lambda: not (folder / "cgroup.procs").read_text(), 10)
+            folder.rmdir()
+
+
+def placed(folders, command):
+    """The command, which begins in these groups."""
+    enters = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in folders)
+    return ["sh", "-c", f'{enters}; exec "$@"', "sh", *command]
 
 
 def cpu_time(folders):

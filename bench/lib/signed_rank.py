@@ -1,4 +1,4 @@
-"""Ratios with their 95 % bounds, as the `stats` room has them: the interval
+"""Ratios and quantiles with their 95 % bounds, the ratios as the `stats` room has them: the interval
 inverts Wilcoxon's signed-rank test (Hodges and Lehmann 1963) on the logarithms
 of ours over theirs, one datum a pair or block.
 """
@@ -29,6 +29,21 @@ def ratio(pairs, error=0.05):
     if cut == 0:
         return math.exp(middle(walsh)), 0.0, math.inf
     return tuple(math.exp(v) for v in (middle(walsh), walsh[cut - 1], walsh[-cut]))
+
+
+def quantile(values, share, error=0.05):
+    """What so large a share of the values lies below: point, lower and upper end at `error` on both
+    sides together, by order statistics (Conover 1999, 3.2). The ends are of the values themselves,
+    and where there are too few for one, the extreme."""
+    ordered, n = sorted(values), len(values)
+    below, cumulated = 0.0, []
+    for count in range(n + 1):
+        below += math.comb(n, count) * share**count * (1 - share) ** (n - count)
+        cumulated.append(below)
+    low = max((k for k in range(n) if cumulated[k] <= error / 2), default=0)
+    high = next((k for k in range(n) if cumulated[k] >= 1 - error / 2), n - 1)
+    point = middle(ordered) if share == 0.5 else ordered[min(n - 1, int(n * share))]
+    return point, ordered[low], ordered[high]
 
 
 def middle(ordered):
