@@ -11,12 +11,12 @@
 //!    place in the tree does not offer that: the least *weight*.
 //! 2. **Fewer processors**: only those that own work leaves, where there is no idle class; and where
 //!    fewer of them donate more within the budget (below).
-//! 3. **Less memory**, where own work fetches pages again that were pushed out ([`pages`]).
+//! 3. **Less memory**, where own work fetches pages again that were pushed out (`pages.rs`).
 //! 4. **The least weight at devices**, where own work waits for them.
 //! 5. **Turns**: it runs for a share of the time.
-//! 6. **Standing still**, where own work uses all processors: an idle class costs own work about 1 %
-//!    there (it still gets a little), and brings external work nothing.
-//!    Where its threads sleep and wake up often it costs more, which is found out by a trial
+//! 6. **Standing still**, where own work uses all processors: an idle class costs own work something
+//!    there (it still gets a little), and brings external work nothing. Where nothing can be frozen,
+//!    by the least quota. Where own work's threads sleep and wake up often it costs more, which is found out by a trial
 //!    (`demand.rs`).
 //!
 //! # The controller of turns
@@ -30,8 +30,8 @@
 //!
 //! The model: own work takes `r` times as long while external work runs, and as long as alone while
 //! it does not. Running for a share `d` of the time slows own work to `1/(1 − d (1 − 1/r)) − 1`, and
-//! the largest `d` within the budget is a closed form ([`duty`]). `r` is the largest over the kinds
-//! of probe, of each the median of the last pairs once it is shown to be above 1 ([`estimate`]);
+//! the largest `d` within the budget is a closed form (`duty.rs`). `r` is the largest over the kinds
+//! of probe, of each the median of the last pairs once it is shown to be above 1 (`estimate.rs`);
 //! nothing is integrated, so nothing winds up or swings: the share follows from what was measured.
 //! Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
 //! 5 s, so that a share is known at the moment when own work begins; that moment is seen within
@@ -42,9 +42,11 @@
 //!   for as sensitive as the worst kind of probe. Own work that only computes beside external work
 //!   that only copies loses nothing, and external work gets less than it could.
 //! - Contention for a cache that own work would fit into, by external work that does not load memory
-//!   much, is seen only in part: the probe goes over more memory than any cache has.
-//! - Own work that slows down when it is quiet for less than 25 ms between bursts is protected by
-//!   the idle class alone in the first of them.
+//!   much, is seen only in part: the probe goes over more memory than most caches have. One that is
+//!   larger holds all of it where nobody else needs it, and own work's larger memory is contended
+//!   for more than the probe's.
+//! - Own work that comes in bursts is protected by the idle class alone at the beginning of each,
+//!   until the next look: 25 ms, and a quarter of a second where it stands in v2's root group itself.
 //! - Four fifths of the budget leave one for the turns themselves: caches that must be filled again
 //!   are not in `r`.
 //!

@@ -1,7 +1,7 @@
 //! The guard's own probe: a fixed piece of work, a few tens of microseconds long, whose time tells
 //! what a neighbour does to computing, to loads from memory, and to reading it in order.
 //!
-//! Loads follow a ring through memory that no cache holds, in an order that cannot be foreseen; each
+//! Loads follow a ring through more memory than most caches have (the last-level cache twice, up to 64 MiB), in an order that cannot be foreseen; each
 //! probe goes on where the one before ended. Of several batches the two in the middle count.
 
 use std::fs;
