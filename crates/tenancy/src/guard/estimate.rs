@@ -62,6 +62,11 @@ impl Pairs {
         shown.max(0.0).exp()
     }
 
+    /// Whether the last pair says that there is much more than is shown: once may be by chance.
+    fn is_doubted(&self) -> bool {
+        self.logs.back().is_some_and(|last| *last > self.ratio().ln() + LARGE)
+    }
+
     /// The order statistic below which the median lies in at most 1 % of cases (sign test, normal
     /// approximation); nothing is shown by fewer than 8 pairs.
     fn lower_bound(&self) -> f64 {
@@ -123,6 +128,11 @@ impl Contention {
     pub fn pairs(&self) -> usize {
         self.kinds[0].len()
     }
+
+    /// Whether the next pairs should come soon: the last one says that there is much more than is shown.
+    pub fn is_doubted(&self) -> bool {
+        self.kinds.iter().any(Pairs::is_doubted)
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +153,13 @@ mod tests {
         assert_eq!(of(&[1.03; 7]).ratio(), 1.0, "too few for a small one");
         assert!((of(&[1.5; 3]).ratio() - 1.5).abs() < 1e-12, "enough for a large one");
         assert_eq!(of(&[0.9; 20]).ratio(), 1.0, "faster is not slower");
+    }
+
+    #[test]
+    fn a_pair_that_says_much_more_is_doubted_until_others_have_decided() {
+        assert!(!of(&[1.0; 20]).is_doubted() && of(&[1.0, 1.0, 1.2]).is_doubted());
+        assert!(!of(&[1.0, 1.0, 1.2, 1.0]).is_doubted(), "it was by chance");
+        assert!(!of(&[1.0, 1.0, 1.2, 1.21]).is_doubted(), "it was not");
     }
 
     #[test]

@@ -114,8 +114,8 @@ const PLANNED: f64 = 0.8;
 /// there is no external work.
 const LOOK: [Duration; 3] =
     [Duration::from_millis(25), Duration::from_millis(50), Duration::from_millis(250)];
-/// Between two pairs where external work always runs: while little is known, while own work is at
-/// work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
+/// Between two pairs where external work always runs: while little is known or the last pair says much
+/// more than that, while own work is at work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
 const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
 /// So many pairs make that known.
 const KNOWN: usize = 8;
@@ -337,7 +337,8 @@ impl Policy {
 
     fn survey(&self) -> Duration {
         let menu = if self.own.busy() { &self.menu } else { &self.guess };
-        match (menu.contention().pairs() < KNOWN, self.own.busy()) {
+        let open = menu.contention().pairs() < KNOWN || menu.contention().is_doubted();
+        match (open, self.own.busy()) {
             (true, _) => SURVEY[0],
             (false, true) => SURVEY[1],
             (false, false) => SURVEY[2],

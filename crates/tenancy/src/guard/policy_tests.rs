@@ -59,6 +59,22 @@ fn memory_bound_own_work_is_slowed_by_no_more_than_agreed_and_the_budget_is_used
 }
 
 #[test]
+fn contention_that_begins_is_held_back_within_a_second_and_a_half() {
+    for seed in 1..20 {
+        let mut machine = machine(2, 1.0, 1.0);
+        machine.ratio = Box::new(|time, _| if time < 30.0 { 1.0 } else { 2.0 });
+        (machine.noise, machine.seed) = (0.02, seed);
+        let mut policy = Policy::new(CONTRACT, ALL, 2);
+        run(&mut policy, &mut machine, 30.0, |_, _| {});
+        let mut held = None;
+        run(&mut policy, &mut machine, 5.0, |at, decision| {
+            held = held.or((decision.grant.share < 0.1).then_some(at));
+        });
+        assert!(held.is_some_and(|at| at < 31.5), "{seed}: {held:?}");
+    }
+}
+
+#[test]
 fn where_own_work_uses_everything_external_work_stands_still() {
     let mut machine = machine(2, 4.0, 1.5);
     let mut policy = Policy::new(CONTRACT, ALL, 2);
@@ -175,7 +191,10 @@ fn any_sense() -> impl Strategy<Value = Sense> {
 /// Less or equal in every respect; turns give and take by themselves.
 fn no_more(less: &Grant, than: &Grant) -> bool {
     let memory = |grant: &Grant| grant.memory.unwrap_or(u64::MAX);
-    less.share <= than.share + 1e-12 && memory(less) <= memory(than) && less.least_io >= than.least_io
+    less.share <= than.share + 1e-12
+        && less.cores <= than.cores
+        && memory(less) <= memory(than)
+        && less.least_io >= than.least_io
 }
 
 proptest! {
