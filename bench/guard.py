@@ -30,10 +30,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from lib import ours
-from lib.figures import Figures
-from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begun, cpu_time, directories, external, foreign, knobs
-from lib.loads import placed, running, until
+from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begin, begun, cpu_time, directories, external
+from lib.loads import foreign, knobs, placed, running, until
 from lib.pairs import interleaved
 from lib.signed_rank import quantile
 from lib.wire import Server, output, run_quietly
@@ -54,14 +52,7 @@ PARENT, OWN_PAGES = 1 << 30, 600 * MIB
 
 def main():
     options = arguments()
-    if os.geteuid() != 0:
-        sys.exit("groups at the top of the tree are root's")
-    ours.build()
-    wanted = options.only.split(",") if options.only else list(PARTS)
-    if unknown := set(wanted) - set(PARTS):
-        sys.exit(f"no such part: {', '.join(unknown)}; there are: {', '.join(PARTS)}")
-    load = round(os.getloadavg()[0], 1)
-    figures = Figures("guard", part=bool(options.only), processors=CORES, machine_load=load)
+    wanted, figures = begin("guard", options.only, PARTS, "part")
     bed = Bed()
     for part in wanted:
         PARTS[part](figures, bed, options)

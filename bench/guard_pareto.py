@@ -26,8 +26,7 @@ from pathlib import Path
 
 from lib import ours
 from lib.boinc import Client
-from lib.figures import Figures
-from lib.loads import CORES, MIB, Bed, Counter, Guard, begun, external, running, until
+from lib.loads import CORES, MIB, Bed, Counter, Guard, begin, begun, external, running, until
 from lib.signed_rank import middle, ratio
 
 #: Mix -> own work and external work, each a kind of load and what it takes.
@@ -47,14 +46,7 @@ SETTLE = 3.0
 
 def main():
     options = arguments()
-    if os.geteuid() != 0:
-        sys.exit("groups at the top of the tree are root's")
-    ours.build()
-    wanted = options.only.split(",") if options.only else list(MIXES)
-    if unknown := set(wanted) - set(MIXES):
-        sys.exit(f"no such mix: {', '.join(unknown)}; there are: {', '.join(MIXES)}")
-    load = round(os.getloadavg()[0], 1)
-    figures = Figures("guard_pareto", part=bool(options.only), processors=CORES, machine_load=load)
+    wanted, figures = begin("guard_pareto", options.only, MIXES, "mix")
     bed = Bed()
     for name in wanted:
         Mix(bed, name, options).measure(figures)

@@ -19,7 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib.ours import CROSSTALK
+from lib.figures import Figures
+from lib.ours import CROSSTALK, build
 from lib.wire import ROOT, output
 
 CORES = len(os.sched_getaffinity(0))
@@ -31,6 +32,19 @@ KNOBS = [
     "memory.max", "memory.limit_in_bytes", "io.weight", "blkio.bfq.weight", "cgroup.freeze", "freezer.state",
 ]
 numbers = itertools.count()
+
+
+def begin(bench, only, there, what):
+    """The parts of a bench that were asked for (`only`, with commas; all of `there` without), and where
+    their figures go. Such a bench makes groups at the top of the tree."""
+    if os.geteuid() != 0:
+        sys.exit("groups at the top of the tree are root's")
+    build()
+    wanted = only.split(",") if only else list(there)
+    if unknown := set(wanted) - set(there):
+        sys.exit(f"no such {what}: {', '.join(unknown)}; there are: {', '.join(there)}")
+    load = round(os.getloadavg()[0], 1)
+    return wanted, Figures(bench, part=bool(only), processors=CORES, machine_load=load)
 
 
 class Bed:
