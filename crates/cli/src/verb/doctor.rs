@@ -53,7 +53,10 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
             match &need.state {
                 NeedState::Found { detail } => out.say(&format!("  ok   {}: {detail}", need.what)),
                 NeedState::Missing { consequence, remedy } => {
-                    out.say(&format!("  miss {}: {consequence}\n       try: {remedy}", need.what));
+                    out.say(&format!("  miss {}: {consequence}", need.what));
+                    if let Some(remedy) = remedy {
+                        out.say(&format!("       try: {remedy}"));
+                    }
                 }
             }
         }
