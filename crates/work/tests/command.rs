@@ -301,7 +301,8 @@ fn telling(script: &str) -> Params {
 
 #[test]
 fn a_metric_of_the_program_s_own_is_read_from_what_node_0_writes_last() {
-    let script = "if [ $CROSSTALK_NODE = 0 ]; then echo '7 requests/s'; echo '12.5 requests/s'; fi; sleep 0.1";
+    let script =
+        "if [ $CROSSTALK_NODE = 0 ]; then echo '7 requests/s'; echo '12.5 requests/s'; fi; sleep 0.1";
     let readings = scene::finished(play(&telling(script), 2, 20.0));
     assert_eq!(scene::value(&readings, "requests"), 12.5);
     assert!(scene::value(&readings, "run_time") > 0.0, "beside the run time");
