@@ -23,6 +23,8 @@ const LOOK: Duration = Duration::from_millis(400);
 const COMPUTES: u64 = 2;
 /// How long the scheduler has to get used to the threads, which is not counted.
 const SETTLE: Duration = Duration::from_millis(200);
+/// A part of a processor that somebody else must take to be told of.
+const WORTH_A_WORD: f64 = 0.05;
 /// How long is counted.
 const SPAN: Duration = Duration::from_secs(1);
 
@@ -60,11 +62,21 @@ impl Cost {
     /// In a sentence.
     pub fn told(&self) -> String {
         match self {
-            Cost::Measured { share, external, processors, seconds, .. } => format!(
-                "own work gets {:.0} % of a processor beside it (measured now for {seconds:.0} s: a thread of own work on \
-                 each of {processors}, of which it took {external:.2})",
-                share * 100.0
-            ),
+            Cost::Measured { share, external, processors, seconds, .. } => {
+                let theirs = external / *processors as f64;
+                let rest = 1.0 - share - theirs;
+                let others = if rest > WORTH_A_WORD {
+                    format!(", and what else runs here {:.0} %", rest * 100.0)
+                } else {
+                    String::new()
+                };
+                format!(
+                    "own work gets {:.0} % of a processor beside it; it takes {:.0} %{others} (measured now for {seconds:.0} s, \
+                     a thread of own work on each of {processors})",
+                    share * 100.0,
+                    theirs * 100.0
+                )
+            }
             Cost::Quiet { used } => format!(
                 "it does not compute now, so that nothing could be measured; so far it has used {} of CPU time",
                 long(*used)
@@ -247,12 +259,13 @@ mod tests {
         let Cost::Measured { share, waited, external, processors, .. } = cost else { panic!("{cost:?}") };
         assert!((share - 0.55).abs() < 1e-9 && waited.is_some_and(|waited| (waited - 0.45).abs() < 1e-9));
         assert!((external - 0.9).abs() < 1e-9 && processors == 2);
-        let cost = watched(true, &[0, 1]).cost(&all, 90, 1.0);
+        let told = |ticks: u64| watched(true, &[0, 1]).cost(&all, ticks, 1.0).told();
         assert_eq!(
-            cost.told(),
-            "own work gets 55 % of a processor beside it (measured now for 1 s: a thread of own work on each of 2, of \
-             which it took 0.90)"
+            told(88),
+            "own work gets 55 % of a processor beside it; it takes 44 % (measured now for 1 s, a thread of own work on \
+             each of 2)"
         );
+        assert!(told(60).contains("it takes 30 %, and what else runs here 15 % (measured"), "{}", told(60));
     }
 
     #[test]
