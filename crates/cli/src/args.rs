@@ -108,8 +108,15 @@ that comes. docs/guard.md tells what it does, how it decides, and what it cannot
     #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
     Report(ReportArgs),
     /// Tell what this host can do, what is missing, and the command that mends it.
-    #[command(after_help = "Example:\n  crosstalk doctor")]
-    Doctor,
+    #[command(after_help = "Examples:
+  crosstalk doctor
+  crosstalk doctor --no-load       on a machine that others are using
+
+It tries for a few seconds what links between virtual nodes hold. Where external work (BOINC's client,
+or what is nice) competes with own work and computes at the moment, it measures what that costs: a
+thread on each of the processors where that work runs, for little more than a second. Nothing else
+loads this machine, and no setting is changed.")]
+    Doctor(DoctorArgs),
     /// Undo what earlier runs have left behind.
     #[command(after_help = "Example:\n  crosstalk clean")]
     Clean,
@@ -361,6 +368,13 @@ pub struct ExecArgs {
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD", required = true)]
     pub command: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// Only look: measure nothing that would load this machine.
+    #[arg(long)]
+    pub no_load: bool,
 }
 
 #[derive(Args)]

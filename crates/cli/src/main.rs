@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Verb::Exec(args) => verb::exec::main(&args, &out),
         Verb::Guard(args) => verb::guard::main(&args, &out),
         Verb::Report(args) => verb::report::main(&args, &out),
-        Verb::Doctor => verb::doctor::main(&out),
+        Verb::Doctor(args) => verb::doctor::main(&args, &out),
         Verb::Clean => verb::clean::main(&out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),

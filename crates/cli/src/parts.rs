@@ -93,7 +93,8 @@ fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Resu
 fn missing_fault(need: &Need) -> Fault {
     match &need.state {
         NeedState::Missing { consequence, remedy } => {
-            Fault::environment(format!("{} is missing: {consequence}", need.what)).remedy(remedy)
+            let fault = Fault::environment(format!("{} is missing: {consequence}", need.what));
+            Fault { remedy: remedy.clone(), ..fault }
         }
         NeedState::Found { detail } => Fault::environment(format!("{}: {detail}", need.what)),
     }

@@ -185,6 +185,29 @@ fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
 }
 
 #[test]
+fn doctor_can_be_told_to_load_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let looked = crosstalk(dir.path(), &["doctor", "--no-load", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(stdout(&looked).trim()).expect("JSON");
+    assert!(told["links"].is_null(), "{told}");
+    for found in told["external"].as_array().expect("a list") {
+        assert!(found["measured"].is_null() && found["competes"].is_boolean(), "{found}");
+    }
+    let help = stdout(&crosstalk(dir.path(), &["doctor", "--help"]));
+    assert!(help.contains("--no-load") && help.contains("little more than a second"), "{help}");
+}
+
+#[test]
+fn every_remedy_that_doctor_tells_is_something_to_do() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let text = stdout(&crosstalk(dir.path(), &["doctor", "--no-load"]));
+    let tries = text.lines().filter_map(|line| line.trim().strip_prefix("try:"));
+    for remedy in tries {
+        assert!(!remedy.trim().is_empty() && !remedy.trim().starts_with("none"), "{remedy}");
+    }
+}
+
+#[test]
 fn what_show_prints_of_a_study_is_a_study() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["show", "kosmos"]);

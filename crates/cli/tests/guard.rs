@@ -180,10 +180,124 @@ fn what_cannot_be_is_said() {
     assert!(said(&["guard", "--pid", &std::process::id().to_string()]).contains("has started this guard"));
     let dir = tempfile::tempdir().expect("a directory");
     let rules = dir.path().join("rules.toml");
-    fs::write(&rules, "[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"\n").expect("writes");
     let path = rules.display().to_string();
+    let text = "[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"\n";
+    fs::write(&rules, text).expect("writes");
+    let told = said(&["guard", "--rules", &path]);
+    assert!(told.contains("schema = \"crosstalk.guard/1\"") && told.contains(&path), "{told}");
+    fs::write(&rules, format!("schema = \"crosstalk.guard/1\"\n{text}")).expect("writes");
     let told = said(&["guard", "--rules", &path]);
     assert!(told.contains("contradict") && told.contains(&path), "{told}");
+}
+
+/// What a shell says that has mounts of its own, in which `$CROSSTALK` is the program; none where that
+/// takes rights that are missing.
+fn apart(script: &str) -> Option<Output> {
+    if !Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: no mounts of one's own here (unshare -m)");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).env("CROSSTALK", env!("CARGO_BIN_EXE_crosstalk"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Some(finish(command.spawn().expect("unshare starts")))
+}
+
+/// Has all control groups be there for reading only.
+const READ_ONLY: &str = "for at in $(grep -E ' (cgroup|cgroup2) ' /proc/self/mounts | cut -d' ' -f2); do \
+                         mount -o remount,bind,ro $at || exit 99; done;";
+
+/// Notes of a guard that speaks JSON which say this.
+fn notes(output: &Output, says: &str) -> usize {
+    stdout(output).lines().filter(|line| line.contains("\"event\":\"note\"") && line.contains(says)).count()
+}
+
+#[test]
+fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
+    if lacks_groups() {
+        return;
+    }
+    let child = external("kept", "sleep 300");
+    await_that("it begins", 20, || !inside("kept").is_empty());
+    let before = settings("kept");
+    let dir = tempfile::tempdir().expect("a directory");
+    let ran = dir.path().join("ran");
+    let start = format!("exec $CROSSTALK exec --external --name never -- touch {}", ran.display());
+    for (script, says) in [
+        (start.as_str(), "mount -o remount,rw /sys/fs/cgroup"),
+        ("sleep 9 & $CROSSTALK guard --pid $!; code=$?; kill $!; exit $code", "mount -o remount,rw"),
+        ("exec $CROSSTALK guard --external kept --for '9 s'", "Read-only file system"),
+    ] {
+        let Some(output) = apart(&format!("{READ_ONLY} {script}")) else { return };
+        assert_eq!(output.status.code(), Some(4), "{script}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says) && stderr(&output).contains("try:"), "{}", stderr(&output));
+    }
+    assert!(!ran.exists() && dirs("never").is_empty(), "nothing was started");
+    assert_eq!(settings("kept"), before);
+    child.end();
+}
+
+#[test]
+fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
+    if lacks_groups() {
+        return;
+    }
+    let child = external("unseen", "sleep 300");
+    await_that("it begins", 20, || !inside("unseen").is_empty());
+    let script = "mount -t tmpfs none /proc/pressure || exit 99; \
+                  exec $CROSSTALK guard --external unseen --for '2 s' --json";
+    if let Some(output) = apart(script) {
+        if output.status.code() == Some(99) {
+            eprintln!("skipped: this kernel has no pressure to hide");
+            return;
+        }
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(notes(&output, "this kernel tells no pressure"), 1, "{}", stdout(&output));
+        assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
+    }
+    child.end();
+}
+
+#[test]
+fn a_group_that_goes_while_it_is_guarded_is_told_once() {
+    if lacks_groups() {
+        return;
+    }
+    let child = external("going", "sleep 300");
+    await_that("it begins", 20, || !inside("going").is_empty());
+    let guard = command(Path::new("/"), &["guard", "--external", "going", "--for", "8 s", "--json"]);
+    let guard = { guard }.spawn().expect("starts");
+    std::thread::sleep(Duration::from_secs(1));
+    child.end();
+    assert!(dirs("going").is_empty(), "its group is gone while the guard runs");
+    let output = finish(guard);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(notes(&output, "going has ended"), 1, "{}", stdout(&output));
+}
+
+#[test]
+fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_back() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let child = external("stuck", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
+    await_that("they spin", 20, || inside("stuck").len() > 2);
+    let before = settings("stuck");
+    // Enough own work that the guard has something to do.
+    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let script =
+        format!("$CROSSTALK guard --external stuck --for '5 s' --json & sleep 3; {READ_ONLY} wait $!");
+    if let Some(output) = apart(&script) {
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
+        // What could not be written then stands in the ledger.
+        let output = crosstalk(Path::new("/"), &["clean"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(settings("stuck"), before);
+    }
+    child.end();
+    assert!(dirs("stuck").is_empty());
 }
 
 #[test]

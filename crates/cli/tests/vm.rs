@@ -282,3 +282,35 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
 }
+
+#[test]
+fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_goes() {
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        crosstalk exec --external --name going -- sleep 1000 &
+        owner=$!
+        for turn in $(seq 100); do
+            [ -d /sys/fs/cgroup/crosstalk-external-going-* ] && break
+            sleep 0.1
+        done
+        vanish() { for name in cpu cpuset memory io; do echo "-$name" > /sys/fs/cgroup/cgroup.subtree_control; done; }
+        (sleep 2; vanish; sleep 1; ls -d /sys/fs/cgroup/crosstalk-external-going-*/cpu.weight >/left; kill $owner) &
+        echo "== pressure"
+        ls /proc/pressure 2>/dev/null
+        echo "== guarded"
+        crosstalk --json guard --external going --for 8s
+        echo "== code $?"
+        echo "== left"
+        cat /left
+        exit 0
+    "#;
+    let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all psi=0"], script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    assert!(part("pressure").iter().all(|line| line.is_empty()), "{parts:#?}");
+    part("code 0");
+    assert!(part("left").is_empty(), "its controllers have vanished: {parts:#?}");
+    let notes = |says: &str| part("guarded").iter().filter(|line| line.contains(says)).count();
+    assert_eq!((notes("this kernel tells no pressure"), notes("going has ended")), (1, 1), "{parts:#?}");
+    assert!(told(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
+}

@@ -25,8 +25,9 @@ pub enum NeedState {
     Missing {
         /// What cannot be done without it.
         consequence: String,
-        /// The command or setting that mends it.
-        remedy: String,
+        /// The command or setting that mends it; nothing where nothing does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remedy: Option<String>,
     },
 }
 
@@ -36,7 +37,7 @@ impl Need {
         Need { what: what.into(), state: NeedState::Found { detail: detail.into() } }
     }
 
-    /// It is missing.
+    /// It is missing, and this mends it.
     pub fn missing(
         what: impl Into<String>,
         consequence: impl Into<String>,
@@ -44,12 +45,34 @@ impl Need {
     ) -> Self {
         Need {
             what: what.into(),
-            state: NeedState::Missing { consequence: consequence.into(), remedy: remedy.into() },
+            state: NeedState::Missing { consequence: consequence.into(), remedy: Some(remedy.into()) },
+        }
+    }
+
+    /// It is missing, and nothing mends that: another machine would have to be had.
+    pub fn lacking(what: impl Into<String>, consequence: impl Into<String>) -> Self {
+        Need {
+            what: what.into(),
+            state: NeedState::Missing { consequence: consequence.into(), remedy: None },
         }
     }
 
     /// Whether it is there.
     pub fn is_found(&self) -> bool {
         matches!(self.state, NeedState::Found { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nothing_mends_has_no_remedy_and_reads_back() {
+        let need = Need::lacking("a part", "less is seen");
+        let text = serde_json::to_string(&need).expect("writes");
+        assert_eq!(text, r#"{"what":"a part","state":"missing","consequence":"less is seen"}"#);
+        assert_eq!(serde_json::from_str::<Need>(&text).expect("reads"), need);
+        assert!(!need.is_found());
     }
 }

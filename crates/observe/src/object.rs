@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_is_missing_has_a_remedy() {
         if let NeedState::Missing { consequence, remedy } = need().state {
-            assert!(!consequence.is_empty() && !remedy.is_empty());
+            assert!(!consequence.is_empty() && remedy.is_some_and(|remedy| !remedy.is_empty()));
         }
     }
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::Need;
+use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::units::Bytes;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
@@ -196,11 +196,10 @@ pub(crate) fn groups(hierarchy: &Hierarchy) -> Need {
                 format!("{:?}; those made here {reach}", hierarchy.kind()).to_lowercase(),
             )
         }
-        Err(fault) => Need::missing(
-            "control groups",
-            format!("external work cannot be kept apart: {}", fault.message),
-            fault.remedy.unwrap_or_default(),
-        ),
+        Err(Fault { message, remedy, .. }) => {
+            let consequence = format!("external work cannot be kept apart: {message}");
+            Need { what: "control groups".into(), state: NeedState::Missing { consequence, remedy } }
+        }
     }
 }
 

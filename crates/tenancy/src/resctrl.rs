@@ -20,7 +20,7 @@ const BANDWIDTH: u64 = 10;
 /// Whether this host has it.
 pub fn need() -> Need {
     let what = "cache partitions";
-    let consequence = "external work shares the cache: the guard lets it run for less of the time instead";
+    let shared = "external work shares the cache: the guard lets it run for less of the time instead";
     if Path::new(MOUNT).join("schemata").exists() {
         return Need::found(what, MOUNT);
     }
@@ -30,13 +30,10 @@ pub fn need() -> Need {
         .find(|line| line.starts_with("flags"))
         .is_some_and(|line| line.split_whitespace().any(|flag| matches!(flag, "cat_l3" | "cat_l2" | "mba")));
     if able {
-        Need::missing(what, consequence, "as root: mount -t resctrl resctrl /sys/fs/resctrl")
+        Need::missing(what, shared, "sudo mount -t resctrl resctrl /sys/fs/resctrl")
     } else {
-        Need::missing(
-            what,
-            consequence,
-            "none: this processor has no such partitions, or the hypervisor keeps them",
-        )
+        let why = "this processor has no such partitions, or the hypervisor keeps them";
+        Need::lacking(what, format!("{shared} ({why})"))
     }
 }
 

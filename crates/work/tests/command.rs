@@ -290,6 +290,35 @@ fn what_it_wrote_is_kept_where_that_is_asked_for() {
     assert_eq!(read("node-1.out").trim(), "to 1");
 }
 
+/// The program tells a rate.
+fn telling(script: &str) -> Params {
+    shell(script)
+        .with("metric", "requests")
+        .with("unit", "/s")
+        .with("better", "higher")
+        .with("pattern", "([0-9.]+) requests/s")
+}
+
+#[test]
+fn a_metric_of_the_program_s_own_is_read_from_what_node_0_writes_last() {
+    let script =
+        "if [ $CROSSTALK_NODE = 0 ]; then echo '7 requests/s'; echo '12.5 requests/s'; fi; sleep 0.1";
+    let readings = scene::finished(play(&telling(script), 2, 20.0));
+    assert_eq!(scene::value(&readings, "requests"), 12.5);
+    assert!(scene::value(&readings, "run_time") > 0.0, "beside the run time");
+    let metrics = Command.deploy(&telling("true")).expect("deploys").metrics;
+    assert_eq!((metrics[0].name.as_str(), metrics[1].name.as_str()), ("requests", "run_time"));
+}
+
+#[test]
+fn a_program_that_does_not_tell_its_metric_fails_the_attempt() {
+    let fault = fault_of_node_0(&telling("echo none"), 5.0);
+    assert_eq!(fault.kind, FaultKind::Attempt);
+    assert!(fault.message.contains("metric `requests` is not in") && fault.remedy.is_some(), "{fault}");
+    let fault = fault_of_node_0(&telling("exit 3"), 5.0);
+    assert!(fault.message.contains("exit code 3"), "how it ended comes first: {fault}");
+}
+
 #[test]
 fn a_flood_of_output_neither_blocks_nor_stays() {
     let readings =

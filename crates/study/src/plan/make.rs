@@ -247,7 +247,8 @@ fn missing(
         needs.into_iter().filter_map(move |need| match need.state {
             NeedState::Found { .. } => None,
             NeedState::Missing { consequence, remedy } => {
-                Some(format!("`{part}` needs {}: {consequence} (try: {remedy})", need.what))
+                let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
+                Some(format!("`{part}` needs {}: {consequence}{remedy}", need.what))
             }
         })
     };

@@ -94,7 +94,7 @@ pub use leash::Leash;
 pub use machine::Machine;
 pub use policy::{Decision, Grade, Grant, Offers, Policy, Why};
 pub use publish::Publisher;
-pub use rules::Rules;
+pub use rules::{Rules, rules_schema};
 pub use sense::{Probe, Sense, Used};
 pub use targets::{Target, Targets};
 pub use watch::{Report, Sums, watch};

@@ -21,6 +21,7 @@ use std::fs;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::process::Process;
@@ -29,20 +30,23 @@ use crate::process::Process;
 const SCHEMA: &str = "crosstalk.guard/1";
 
 /// A rules file.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// The version of the file.
+    /// `crosstalk.guard/1`.
     #[serde(default)]
+    #[schemars(required)]
     schema: Option<String>,
-    /// The slowdown agreed on, as `--slowdown` takes it.
+    /// The slowdown agreed on, as `--slowdown` takes it: `1 %`.
     #[serde(default)]
     pub slowdown: Option<String>,
     /// Processors from which own work counts as at work.
     #[serde(default)]
     pub busy: Option<f64>,
+    /// What is external work.
     #[serde(default)]
     external: Vec<Rule>,
+    /// What is own work in any case.
     #[serde(default)]
     own: Vec<Rule>,
 }
@@ -54,26 +58,32 @@ enum Work {
     Own,
 }
 
-/// What a process must be to be meant.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// What a process must be to be meant: all that is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    /// The program's name, of which the kernel keeps 15 bytes.
+    /// The program's name, of which the kernel keeps 15 bytes; `*` stands for anything.
     command: Option<String>,
     /// The user's name or number.
     #[serde(default)]
     user: Option<Word>,
     /// The session's number.
     session: Option<u32>,
-    /// The control group in the tree that shares the CPU out, from the tree's root.
+    /// The control group in the tree that shares the CPU out, from the tree's root; `*` stands for
+    /// anything.
     group: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Word {
     Number(u32),
     Text(String),
+}
+
+/// The schema of a rules file, as it is published in `docs/schema/`.
+pub fn rules_schema() -> serde_json::Value {
+    schemars::schema_for!(Rules).to_value()
 }
 
 impl Rules {
@@ -95,9 +105,10 @@ impl Rules {
     /// As [`Rules::read`].
     pub fn parse(text: &str, users: &str) -> Result<Self, Fault> {
         let mut rules: Rules = toml::from_str(text).map_err(|e| Fault::usage(e.to_string().trim_end()))?;
-        if rules.schema.as_deref().is_some_and(|schema| schema != SCHEMA) {
-            return Err(Fault::usage("this is no rules file that this version reads")
-                .remedy(format!("write: schema = \"{SCHEMA}\"")));
+        if rules.schema.as_deref() != Some(SCHEMA) {
+            let found = rules.schema.map_or("nothing".into(), |schema| format!("`{schema}`"));
+            return Err(Fault::usage(format!("expected the schema `{SCHEMA}`, found {found}"))
+                .remedy(format!("write on the first line: schema = \"{SCHEMA}\"")));
         }
         for rule in rules.external.iter_mut().chain(&mut rules.own) {
             rule.settle(users)?;
@@ -255,8 +266,13 @@ mod tests {
         }
     }
 
+    /// With the line that every file begins with.
+    fn parse(text: &str) -> Result<Rules, Fault> {
+        Rules::parse(&format!("schema = \"{SCHEMA}\"\n{text}"), USERS)
+    }
+
     fn rules(text: &str) -> Rules {
-        Rules::parse(text, USERS).expect("reads")
+        parse(text).expect("reads")
     }
 
     #[test]
@@ -281,8 +297,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_errors_with_both_rules() {
-        let fault = Rules::parse("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"", "")
-            .expect_err("contradict");
+        let fault = parse("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"").expect_err("contradict");
         assert!(fault.message.contains("contradict") && fault.message.contains("command = \"a\""), "{fault}");
         let rules = rules("[[external]]\ncommand = \"a\"\n[[own]]\nsession = 5");
         let fault = rules.external(&process("a", 0)).expect_err("contradict");
@@ -292,12 +307,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let refused = |text: &str| Rules::parse(text, USERS).expect_err("refused").to_string();
+        let refused = |text: &str| parse(text).expect_err("refused").to_string();
         assert!(refused("[[external]]\n").contains("says nothing"));
         assert!(refused("[[external]]\nuser = \"ana\"").contains("did you mean `anna`?"));
         assert!(refused("[[external]]\ncomand = \"x\"").contains("comand"));
-        assert!(refused("schema = \"crosstalk.guard/9\"").contains("crosstalk.guard/1"));
-        assert!(Rules::parse("", "").expect("an empty one").mean_nobody_external());
+        assert!(rules("").mean_nobody_external());
+        for text in ["schema = \"crosstalk.guard/9\"", "[[external]]\ncommand = \"a\""] {
+            let fault = Rules::parse(text, USERS).expect_err("refused");
+            assert!(fault.remedy.is_some_and(|said| said.contains("crosstalk.guard/1")), "{text}");
+        }
     }
 
     #[test]
@@ -316,7 +334,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC{0,60}", pattern in "[a*é]{0,8}", name in "[aé]{0,8}") {
             let _ = Rules::parse(&text, &text);
-            let _ = Rules::parse(&format!("[[external]]\ncommand = \"{pattern}\"\nuser = \"{name}\""), &text);
+            let _ = parse(&format!("[[external]]\ncommand = \"{pattern}\"\nuser = \"{name}\""));
             fits(&pattern, &name);
         }
     }

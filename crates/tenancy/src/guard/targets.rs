@@ -383,7 +383,8 @@ mod tests {
 
     #[test]
     fn who_is_own_by_a_rule_is_no_part_of_external_work() {
-        let rules = Rules::parse("[[own]]\ncommand = \"editor\"", "").expect("reads");
+        let rules =
+            Rules::parse("schema = \"crosstalk.guard/1\"\n[[own]]\ncommand = \"editor\"", "").expect("reads");
         let named = |pid, parent, name: &str| Process { name: name.into(), ..process(pid, parent, "0::/") };
         let all = [named(7, 1, "batch"), named(8, 7, "editor"), named(9, 8, "sh"), named(10, 7, "sh")];
         let targets = Targets::new(Vec::new(), rules);

@@ -186,9 +186,14 @@ impl Program {
         if said.is_empty() { self.stdout.last_lines() } else { said }
     }
 
+    /// The last it wrote to its standard output.
+    pub fn written(&self) -> Vec<u8> {
+        self.stdout.kept()
+    }
+
     /// The last it wrote: to its standard output, to its standard error.
     pub fn output(&self) -> [(&'static str, Vec<u8>); 2] {
-        [("out", self.stdout.kept()), ("err", self.stderr.kept())]
+        [("out", self.written()), ("err", self.stderr.kept())]
     }
 
     /// How long it runs, or ran.

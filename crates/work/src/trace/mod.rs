@@ -92,7 +92,9 @@ pub fn needs() -> Vec<Need> {
 pub fn check() -> Result<(), Fault> {
     match need().state {
         NeedState::Found { .. } => Ok(()),
-        NeedState::Missing { consequence, remedy } => Err(Fault::environment(consequence).remedy(remedy)),
+        NeedState::Missing { consequence, remedy } => {
+            Err(Fault { remedy, ..Fault::environment(consequence) })
+        }
     }
 }
 

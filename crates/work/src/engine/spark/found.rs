@@ -34,7 +34,7 @@ pub struct Found {
 pub fn find() -> Result<Found, Fault> {
     let missing = |need: Need| match need.state {
         NeedState::Missing { consequence, remedy } => {
-            Fault::environment(format!("{} is missing: {consequence}", need.what)).remedy(remedy)
+            Fault { remedy, ..Fault::environment(format!("{} is missing: {consequence}", need.what)) }
         }
         NeedState::Found { detail } => Fault::environment(detail),
     };
@@ -136,8 +136,8 @@ mod tests {
     fn an_environment_without_pyspark_says_how_to_make_one() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(pyspark(folder.path()), None);
-        let NeedState::Missing { remedy, .. } = no_pyspark(folder.path()).state else {
-            panic!("is missing");
+        let NeedState::Missing { remedy: Some(remedy), .. } = no_pyspark(folder.path()).state else {
+            panic!("is missing, and can be had");
         };
         assert!(remedy.contains("-m venv") && remedy.contains("pip install pyspark=="), "{remedy}");
     }

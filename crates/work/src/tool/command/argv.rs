@@ -15,6 +15,14 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("nodes", "1", "on how many nodes it runs at once"),
     Parameter::new("env", "none", "pairs of a variable's name and its value"),
     Parameter::new("log", "none", "a directory for what each node's program writes"),
+    Parameter::new("metric", "none", "the name of a metric of the program's own, on which the study decides"),
+    Parameter::new(
+        "pattern",
+        "",
+        "a regular expression with that metric's number in its only parentheses; of what it finds in the last 64 KiB of node 0's standard output, the last counts",
+    ),
+    Parameter::new("better", "", "which way that metric is better: higher, lower or neither"),
+    Parameter::new("unit", "none", "that metric's unit, such as s, B or /s"),
 ]]);
 
 /// The parameter `argv`: the program and its arguments. A text is a program

@@ -10,6 +10,9 @@
 //! of each stream are kept, quoted where the program fails, and written to
 //! `node-N.out` and `node-N.err` in the directory `log` where that is given.
 //!
+//! A program may tell a metric of its own: `metric` names it, and `pattern` finds its number in the
+//! last 64 KiB of node 0's standard output. The study then decides on that one.
+//!
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `run_time` | s | node 0's program, from before its start to its end |
@@ -28,6 +31,7 @@
 //! interrupts belongs to nobody's processor time and so counts as waiting.
 
 mod argv;
+mod own;
 mod part;
 
 use crosstalk_core::Fault;
@@ -39,8 +43,18 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
 
 use argv::{PARAMETERS, argv, env};
+use own::Own;
 
 pub(in crate::tool) use argv::find;
+
+/// What every command tells: name, unit, which way is better.
+const METRICS: [(&str, &str, Better); 5] = [
+    ("run_time", "s", Better::Lower),
+    ("time_compute", "s", Better::Lower),
+    ("time_wait", "s", Better::Lower),
+    ("time_queue", "s", Better::Neither),
+    ("own_overhead", "s", Better::Neither),
+];
 
 /// Whether this machine has the program that the parameters name.
 ///
@@ -78,13 +92,9 @@ impl Workload for Command {
         env(params)?;
         params.text("log", "")?;
         let nodes = params.count("nodes", 1, 1)? as usize;
-        let metrics = vec![
-            Metric::new("run_time", "s", Better::Lower),
-            Metric::new("time_compute", "s", Better::Lower),
-            Metric::new("time_wait", "s", Better::Lower),
-            Metric::new("time_queue", "s", Better::Neither),
-            Metric::new("own_overhead", "s", Better::Neither),
-        ];
+        let own = Own::read(params)?.map(|own| own.metric);
+        let common = METRICS.map(|(name, unit, better)| Metric::new(name, unit, better));
+        let metrics = own.into_iter().chain(common).collect();
         // Nothing is known of a foreign program: the first attempt will tell.
         Ok(Deployment { nodes, timing: Timing::Real, metrics, effort: Effort::waiting(1.0) })
     }

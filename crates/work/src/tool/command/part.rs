@@ -15,6 +15,7 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::{Fault, FaultKind};
 
 use super::argv::{argv, env, find};
+use super::own::Own;
 use crate::peer::gathering::{gather, join};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
@@ -44,6 +45,7 @@ struct Ready {
     env: Vec<(String, String)>,
     path: PathBuf,
     log: Option<PathBuf>,
+    own: Option<Own>,
     listener: Option<TcpListener>,
 }
 
@@ -52,6 +54,7 @@ pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let argv = argv(&part.params)?;
     let env = env(&part.params)?;
     let path = find(&argv[0])?;
+    let own = Own::read(&part.params)?;
     let log = part.params.text("log", "")?;
     let log = (!log.is_empty()).then(|| PathBuf::from(log));
     let listener = match (part.node, part.addresses.first()) {
@@ -59,7 +62,7 @@ pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         (0, None) => return Err(Fault::attempt("node 0 has no address")),
         _ => None,
     };
-    Ok(Box::new(Ready { part: part.clone(), argv, env, path, log, listener }))
+    Ok(Box::new(Ready { part: part.clone(), argv, env, path, log, own, listener }))
 }
 
 impl Prepared for Ready {
@@ -76,17 +79,20 @@ impl Prepared for Ready {
         let until = Until::new(self.part.deadline, cancelled);
         let outcome = match &self.listener {
             Some(listener) => self.lead(listener, &until),
-            None => self.follow(endpoints, &until),
+            None => self.follow(endpoints, &until).map(|account| (account, None)),
         };
-        let account = until.blame(outcome).map_err(|f| f.at(format!("node {}", self.part.node)))?;
+        let (account, own) = until.blame(outcome).map_err(|f| f.at(format!("node {}", self.part.node)))?;
         self.report(&account, out)?;
+        if let Some(own) = own {
+            out.take(own, 1)?;
+        }
         Ok(None)
     }
 }
 
 impl Ready {
-    /// Node 0: when its program ends, all end.
-    fn lead(&self, listener: &TcpListener, until: &Until) -> Result<Account, Fault> {
+    /// Node 0: when its program ends, all end. What it used, and its own metric where it has one.
+    fn lead(&self, listener: &TcpListener, until: &Until) -> Result<(Account, Option<Reading>), Fault> {
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
         if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
@@ -101,7 +107,12 @@ impl Ready {
             let _ = line.say(&Word::End { ran: program.wall().as_secs_f64() });
         }
         let account = self.end(&mut program)?;
-        judge(&self.argv[0], account.status, || program.last_words()).map(|()| account)
+        judge(&self.argv[0], account.status, || program.last_words())?;
+        let own = self.own.as_ref().map(|own| {
+            let value = own.value(&program.written())?;
+            Ok(Reading::value(&own.metric.name, value, Origin::Measured))
+        });
+        Ok((account, own.transpose()?))
     }
 
     /// Any other node: its program may end before node 0's, but not badly.

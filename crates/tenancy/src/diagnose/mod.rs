@@ -1,0 +1,144 @@
+//! The diagnosis that nobody tells: work that was made nice so that it disturbs nobody, but stands in
+//! a group of its own, where nice does nothing.
+//!
+//! A nice value shares the CPU out among the processes of one group. Between groups only the groups'
+//! weights count (sched-design-CFS.rst), so that a service of nice 19 has as much as all of a user's
+//! programs together; measured with one spinner on each side: 50 to 50. It is mended where the two
+//! trees meet: the group there must be idle, or of little weight. What it costs is measured
+//! ([`costs`]), since that hangs on how many threads each side has, and where they run.
+
+mod cost;
+mod remedy;
+mod snapshot;
+
+pub use cost::{Cost, costs};
+pub use snapshot::{Manager, Share, Snapshot};
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crosstalk_core::need::Need;
+
+use crate::boinc::is_client;
+use crate::process::Process;
+
+/// A nice value from which work is meant to give way.
+const NICE: i32 = 10;
+/// Work that has used less CPU time than this is not worth a word: 10 s, in ticks.
+const HEAVY: u64 = 1000;
+
+/// External work in one group, and how it stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Which it is.
+    pub what: String,
+    /// Its group in the tree that shares the CPU out.
+    pub group: String,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// How external work stands beside own work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It gives way, and by what.
+    GivesWay(String),
+    /// It competes with own work.
+    Competes {
+        /// Why.
+        why: String,
+        /// The line that mends it.
+        remedy: String,
+        /// Its processes.
+        pids: Vec<u32>,
+    },
+}
+
+impl Diagnosis {
+    /// As `doctor` tells it, with what it costs where that was asked.
+    pub fn need(&self, cost: Option<&Cost>) -> Need {
+        match &self.standing {
+            Standing::GivesWay(how) => Need::found(&self.what, how),
+            Standing::Competes { why, remedy, .. } => {
+                let cost = cost.map(|cost| format!("; {}", cost.told())).unwrap_or_default();
+                Need::missing(&self.what, format!("{why}{cost}"), remedy)
+            }
+        }
+    }
+
+    /// The processes whose cost can be asked for; none where it gives way.
+    pub fn competing(&self) -> Option<&[u32]> {
+        match &self.standing {
+            Standing::GivesWay(_) => None,
+            Standing::Competes { pids, .. } => Some(pids),
+        }
+    }
+}
+
+/// What is wrong, and the line that mends it; what is right, where there is external work; nothing
+/// where there is none.
+pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
+    // By group: what stands in one is in the same position.
+    let mut groups: BTreeMap<&str, Vec<&Process>> = BTreeMap::new();
+    for process in snapshot.processes.iter().filter(|process| is_meant(process)) {
+        if let Some(group) = process.cpu_group() {
+            groups.entry(group).or_default().push(process);
+        }
+    }
+    groups.into_iter().filter_map(|(group, members)| judge(snapshot, group, &members)).collect()
+}
+
+/// Whether it is meant to give way.
+fn is_meant(process: &Process) -> bool {
+    is_client(process) || (process.ticks >= HEAVY && (process.nice >= NICE || process.idle_class))
+}
+
+fn judge(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Option<Diagnosis> {
+    let boinc = members.iter().find(|process| is_client(process));
+    let first = boinc.or_else(|| members.iter().max_by_key(|process| process.ticks))?;
+    let name =
+        if boinc.is_some() { "BOINC".to_string() } else { format!("{} (process {})", first.name, first.pid) };
+    let nice = if first.idle_class { "idle class".into() } else { first.nice.to_string() };
+    let standing = standing(snapshot, group, members, &nice);
+    Some(Diagnosis { what: format!("external work {name}"), group: group.into(), standing })
+}
+
+/// From the top down: at the first level where own work stands beside it, its group gives way there
+/// or competes. What stands beside it further down, in a group that gives way, does so, too.
+fn standing(snapshot: &Snapshot, group: &str, members: &[&Process], nice: &str) -> Standing {
+    let mut above = "/";
+    for level in snapshot::line(group) {
+        let Some(share) = snapshot.shares.get(level) else { continue };
+        if share.gives_way() {
+            return Standing::GivesWay(format!(
+                "gives way: its group {level} is idle, or of the least weight"
+            ));
+        }
+        if stands_beside(snapshot, above, level) {
+            let why = format!(
+                "it is nice ({nice}), but that counts within its group only. It stands in {group}, and {level} has as \
+                 much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
+                 one of yours"
+            );
+            let pids = members.iter().map(|process| process.pid).collect();
+            return Standing::Competes { why, remedy: remedy::remedy(snapshot, group, level, members), pids };
+        }
+        above = level;
+    }
+    // Beside everybody's programs nice does what it should.
+    Standing::GivesWay(if above == "/" {
+        "shares its group with own work, where its nice value counts".into()
+    } else {
+        format!("stands in one group with all others ({above}), where its nice value counts")
+    })
+}
+
+/// Whether own work stands in a group or below it, but outside of `level`.
+fn stands_beside(snapshot: &Snapshot, group: &str, level: &str) -> bool {
+    snapshot.processes.iter().filter(|process| !is_meant(process)).any(|process| {
+        process.cpu_group().map(Path::new).is_some_and(|of| of.starts_with(group) && !of.starts_with(level))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! Mocked hosts: what is told of each, and what mends it.
+
+use super::*;
+use crosstalk_core::need::NeedState;
+use proptest::prelude::*;
+
+fn process(pid: u32, name: &str, nice: i32, group: &str) -> Process {
+    Process { pid, name: name.into(), nice, ticks: 5000, groups: format!("0::{group}"), ..Process::default() }
+}
+
+/// A host with v2's tree, in which every group has a share like any other's.
+fn host(manager: Manager, processes: Vec<Process>) -> Snapshot {
+    let groups: Vec<&str> = processes.iter().filter_map(Process::cpu_group).collect();
+    let share = |group: &str| Share {
+        at: Path::new("/sys/fs/cgroup").join(group.trim_start_matches('/')),
+        weight: 100,
+        idle: Some(false),
+    };
+    let lines = groups.into_iter().flat_map(snapshot::line);
+    let shares = lines.map(|group| (group.to_string(), share(group))).collect();
+    Snapshot { processes, shares, v2: true, manager }
+}
+
+const DEBIAN: Manager = Manager::Systemd(252);
+
+/// Debian's service, as it is packaged, beside a login and another service.
+fn packaged(manager: Manager) -> Snapshot {
+    host(
+        manager,
+        vec![
+            process(1, "systemd", 0, "/init.scope"),
+            process(7, "boinc", 10, "/system.slice/boinc-client.service"),
+            process(8, "setiathome", 19, "/system.slice/boinc-client.service"),
+            process(9, "mariadbd", 0, "/system.slice/mariadb.service"),
+            process(10, "bash", 0, "/user.slice/user-1000.slice/session-2.scope"),
+        ],
+    )
+}
+
+fn idle(snapshot: &mut Snapshot, group: &str) {
+    snapshot.shares.get_mut(group).expect("is a group").idle = Some(true);
+}
+
+/// The one that is found.
+fn only(snapshot: &Snapshot) -> Diagnosis {
+    let mut found = diagnose(snapshot);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+fn remedy_of(snapshot: &Snapshot) -> String {
+    match only(snapshot).standing {
+        Standing::Competes { remedy, .. } => remedy,
+        Standing::GivesWay(how) => panic!("{how}"),
+    }
+}
+
+fn gives_way(snapshot: &Snapshot) -> String {
+    match only(snapshot).standing {
+        Standing::GivesWay(how) => how,
+        Standing::Competes { why, .. } => panic!("{why}"),
+    }
+}
+
+#[test]
+fn the_packaged_service_is_found_where_nice_does_nothing() {
+    let found = only(&packaged(DEBIAN));
+    assert_eq!((found.what.as_str(), found.competing()), ("external work BOINC", Some(&[7, 8][..])));
+    let Standing::Competes { why, remedy, .. } = &found.standing else { panic!("{found:?}") };
+    assert!(why.contains("within its group only") && why.contains("/system.slice has as much"), "{why}");
+    assert!(remedy.contains("boinc-client.service.d") && remedy.contains("CPUWeight=idle"), "{remedy}");
+    assert!(!remedy.contains('\n'), "{remedy}");
+}
+
+#[test]
+fn what_it_costs_is_told_with_it_where_that_was_measured() {
+    let found = only(&packaged(DEBIAN));
+    let told = |cost: Option<&Cost>| match found.need(cost).state {
+        NeedState::Missing { consequence, remedy } => (consequence, remedy.is_some()),
+        NeedState::Found { detail } => panic!("{detail}"),
+    };
+    let cost = Cost::Measured { share: 0.51, waited: None, external: 1.96, processors: 4, seconds: 1.0 };
+    let (measured, mended) = told(Some(&cost));
+    assert!(
+        measured.contains("of yours; own work gets 51 % of a processor beside it") && mended,
+        "{measured}"
+    );
+    assert!(told(Some(&Cost::Quiet { used: 7200.0 })).0.contains("it has used 2 h of CPU time"));
+    assert!(told(None).0.ends_with("from one of yours"));
+}
+
+#[test]
+fn once_it_is_mended_nothing_is_wrong() {
+    let mut snapshot = packaged(DEBIAN);
+    for process in &mut snapshot.processes[1..3] {
+        process.groups = "0::/external.slice/boinc-client.service".into();
+    }
+    let mut snapshot = host(DEBIAN, snapshot.processes);
+    idle(&mut snapshot, "/external.slice");
+    assert!(
+        only(&snapshot).need(None).is_found() && gives_way(&snapshot).contains("/external.slice is idle")
+    );
+}
+
+#[test]
+fn an_idle_service_in_a_slice_with_others_still_competes() {
+    let mut snapshot = packaged(DEBIAN);
+    idle(&mut snapshot, "/system.slice/boinc-client.service");
+    assert!(only(&snapshot).competing().is_some(), "its slice has all of its weight");
+}
+
+#[test]
+fn below_one_group_for_all_each_level_is_judged() {
+    let container = |own: &str| {
+        host(Manager::Other, vec![process(7, "boinc", 19, "/docker/x/boinc"), process(10, "bash", 0, own)])
+    };
+    let mut snapshot = container("/docker/x/own");
+    let Standing::Competes { why, remedy, .. } = only(&snapshot).standing else { panic!("it competes") };
+    assert!(why.contains("/docker/x/boinc has as much"), "{why}");
+    assert_eq!(remedy, "echo 1 | sudo tee /sys/fs/cgroup/docker/x/boinc/cpu.idle");
+    idle(&mut snapshot, "/docker/x/boinc");
+    assert!(gives_way(&snapshot).contains("/docker/x/boinc is idle"));
+    // With own work in its own group, and with that below it, nice counts among them.
+    for own in ["/docker/x/boinc", "/docker/x/boinc/own"] {
+        assert!(gives_way(&container(own)).contains("one group with all others (/docker/x/boinc)"), "{own}");
+    }
+    // Own work right in the group above stands beside it, too.
+    assert!(only(&container("/docker/x")).competing().is_some());
+}
+
+#[test]
+fn what_stands_in_a_group_that_gives_way_is_external_all_of_it() {
+    let mut snapshot = host(
+        Manager::Other,
+        vec![
+            process(7, "boinc", 19, "/external/boinc"),
+            process(8, "render", 0, "/external/render"),
+            process(10, "bash", 0, "/own"),
+        ],
+    );
+    idle(&mut snapshot, "/external");
+    assert!(gives_way(&snapshot).contains("/external is idle"));
+}
+
+#[test]
+fn where_v2_s_controller_is_not_enabled_nice_counts_among_groups() {
+    let mut snapshot = packaged(DEBIAN);
+    snapshot
+        .processes
+        .retain(|process| process.cpu_group().is_some_and(|group| group.starts_with("/system")));
+    assert_eq!(
+        remedy_of(&snapshot),
+        "sudo systemctl set-property boinc-client.service CPUWeight=idle",
+        "below one slice for all it is the service that competes"
+    );
+    snapshot.shares.retain(|group, _| group == "/system.slice");
+    assert!(gives_way(&snapshot).contains("one group with all others (/system.slice)"));
+    snapshot.shares.clear();
+    assert!(gives_way(&snapshot).contains("shares its group with own work"));
+}
+
+#[test]
+fn systemd_is_asked_for_an_idle_weight_only_where_it_has_one() {
+    for (manager, v2) in [(Manager::Systemd(249), true), (Manager::Systemd(0), true), (DEBIAN, false)] {
+        let snapshot = Snapshot { v2, ..packaged(manager) };
+        assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard boinc", "{manager:?}, v2: {v2}");
+    }
+    let mut alone = packaged(DEBIAN);
+    alone.processes[1].groups = "0::/batch.slice".into();
+    alone.processes[2].groups = "0::/batch.slice".into();
+    let alone = host(DEBIAN, alone.processes);
+    assert_eq!(remedy_of(&alone), "sudo systemctl set-property batch.slice CPUWeight=idle");
+    let old = Snapshot { manager: Manager::Systemd(249), ..alone };
+    assert_eq!(remedy_of(&old), "sudo crosstalk guard boinc", "the group is systemd's to set");
+}
+
+#[test]
+fn a_group_that_it_has_to_itself_is_made_idle() {
+    let with = |v2: bool, idle: Option<bool>, manager: Manager| {
+        let mut snapshot = packaged(DEBIAN);
+        snapshot.processes[1].groups = "3:cpu,cpuacct:/batch\n".into();
+        snapshot.processes[2].groups = "3:cpu,cpuacct:/batch\n".into();
+        let mut snapshot = Snapshot { v2, ..host(manager, snapshot.processes) };
+        snapshot.shares.get_mut("/batch").expect("is a group").idle = idle;
+        remedy_of(&snapshot)
+    };
+    for manager in [Manager::Other, Manager::Systemd(249)] {
+        let idle = with(false, Some(false), manager);
+        assert_eq!(idle, "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle", "nobody else sets it");
+    }
+    // Before Linux 5.15 there is the least weight.
+    assert_eq!(with(true, None, Manager::Other), "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.weight");
+    assert_eq!(with(false, None, Manager::Other), "echo 2 | sudo tee /sys/fs/cgroup/batch/cpu.shares");
+}
+
+#[test]
+fn any_nice_work_in_a_group_with_others_can_be_guarded() {
+    let mut snapshot = packaged(DEBIAN);
+    snapshot.processes.drain(1..3);
+    snapshot.processes.push(process(20, "make", 19, "/user.slice/user-1000.slice/session-2.scope"));
+    assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard --pid 20");
+    assert_eq!(only(&snapshot).what, "external work make (process 20)");
+}
+
+#[test]
+fn beside_everybody_nice_counts_and_light_work_is_not_told() {
+    let beside = host(DEBIAN, vec![process(7, "boinc", 10, "/"), process(10, "bash", 0, "/")]);
+    assert!(only(&beside).need(None).is_found());
+    let light = vec![Process { ticks: 5, ..process(7, "backup", 19, "/a") }, process(10, "bash", 0, "/")];
+    assert_eq!(diagnose(&host(DEBIAN, light)), []);
+    assert_eq!(diagnose(&Snapshot::default()), []);
+}
+
+proptest! {
+    #[test]
+    fn no_host_panics(groups in prop::collection::vec("(/[ab]{1,2}){0,3}|\\PC{0,6}", 0..8), version in 0..300_u32) {
+        let processes = groups.iter().enumerate();
+        let processes = processes.map(|(pid, group)| process(pid as u32, "boinc", (pid % 2) as i32 * 19, group));
+        diagnose(&host(Manager::Systemd(version), processes.collect()));
+    }
+}
