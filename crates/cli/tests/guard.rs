@@ -226,7 +226,7 @@ fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
     for (script, says) in [
         (start.as_str(), "mount -o remount,rw /sys/fs/cgroup"),
         ("sleep 9 & $CROSSTALK guard --pid $!; code=$?; kill $!; exit $code", "mount -o remount,rw"),
-        ("exec $CROSSTALK guard --external kept --for '9 s'", "Read-only file system"),
+        ("exec $CROSSTALK guard --external kept --for '9 s'", "mount -o remount,rw"),
     ] {
         let Some(output) = apart(&format!("{READ_ONLY} {script}")) else { return };
         assert_eq!(output.status.code(), Some(4), "{script}: {}", stderr(&output));

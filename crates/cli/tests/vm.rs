@@ -231,6 +231,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         echo "== given"
         settings given "cpu.idle memory.max cpuset.cpus cpu.max"
         crosstalk exec --own --name mine -- sh -c "$spin" &
+        mine=$!
         awaits mine cpu.idle 0
         # Its shells begin while the others have the processors.
         sleep 1
@@ -254,6 +255,17 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         sleep 0.5
         echo "== killed"
         settings spin "$knobs"
+        # External work has used much before own work begins.
+        kill $mine
+        wait $mine
+        sleep 2
+        crosstalk --json guard --external spin --for 6s >/late &
+        guard=$!
+        sleep 2
+        crosstalk exec --own --name late -- sh -c "$spin" &
+        wait $guard
+        echo "== late"
+        cat /late
         exit 0
     "#;
     let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all"], script) else { return };
@@ -281,6 +293,8 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     assert!(sums["still"].as_f64() > Some(0.5) && sums["own"].as_f64() > Some(1.0), "{sums}");
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
+    let late = &told(part("late"))["sums"];
+    assert!(late["own"].as_f64() > Some(2.0), "two processors for four seconds: {late}");
 }
 
 #[test]
@@ -294,11 +308,11 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
             sleep 0.1
         done
         vanish() { for name in cpu cpuset memory io; do echo "-$name" > /sys/fs/cgroup/cgroup.subtree_control; done; }
-        (sleep 2; vanish; sleep 1; ls -d /sys/fs/cgroup/crosstalk-external-going-*/cpu.weight >/left; kill $owner) &
+        (sleep 2; vanish; sleep 6; ls -d /sys/fs/cgroup/crosstalk-external-going-*/cpu.weight >/left; kill $owner) &
         echo "== pressure"
         ls /proc/pressure 2>/dev/null
         echo "== guarded"
-        crosstalk --json guard --external going --for 8s
+        crosstalk --json guard --external going --for 15s
         echo "== code $?"
         echo "== left"
         cat /left
@@ -311,6 +325,7 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
     part("code 0");
     assert!(part("left").is_empty(), "its controllers have vanished: {parts:#?}");
     let notes = |says: &str| part("guarded").iter().filter(|line| line.contains(says)).count();
-    assert_eq!((notes("this kernel tells no pressure"), notes("going has ended")), (1, 1), "{parts:#?}");
+    let told_once = ["this kernel tells no pressure", "the cpu controller was taken", "going has ended"];
+    assert_eq!(told_once.map(notes), [1, 1, 1], "{parts:#?}");
     assert!(told(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
 }

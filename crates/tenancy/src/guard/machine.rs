@@ -162,10 +162,19 @@ impl Machine {
             self.tenants.push(tenant);
             changed = true;
         }
+        self.tenants.iter_mut().for_each(|tenant| tenant.renew(&self.hierarchy));
+        self.tell_complaints();
         let external = processes(&self.groups());
         self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !external.is_empty());
         self.set_apart(&external);
         Ok(())
+    }
+
+    fn tell_complaints(&mut self) {
+        for tenant in &mut self.tenants {
+            let complaints = tenant.complaints().into_iter();
+            self.notes.extend(complaints.map(|complaint| format!("{}: {complaint}", tenant.name)));
+        }
     }
 
     /// Gives external work its part of the cache. What its tasks start later is there by itself.
@@ -241,9 +250,8 @@ impl World for Machine {
             let rest = grant.memory.map(|bytes| bytes.saturating_sub(floors) / count);
             let memory = rest.zip(tenant.floor()).map(|(rest, floor)| floor + rest);
             tenant.apply(&Grant { memory, ..*grant }, run);
-            let complaints = tenant.complaints().into_iter();
-            self.notes.extend(complaints.map(|complaint| format!("{}: {complaint}", tenant.name)));
         }
+        self.tell_complaints();
     }
 
     fn notes(&mut self) -> Vec<String> {

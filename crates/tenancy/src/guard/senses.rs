@@ -56,15 +56,35 @@ struct Files {
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     at: Duration,
-    own: Duration,
-    external: Duration,
+    cpu: Both<Duration>,
     cost: u64,
     stolen: Option<(Duration, Duration)>,
     slow_at: Duration,
     waited: Option<Duration>,
-    refaults: u64,
+    refaults: Both<u64>,
     swapped_in: u64,
-    stalls: [Duration; 2],
+    stalls: [Both<Duration>; 2],
+}
+
+/// What all have, and external work's part of that. One may be counted from longer ago than the other.
+#[derive(Debug, Clone, Copy, Default)]
+struct Both<T> {
+    all: T,
+    external: T,
+}
+
+impl Both<u64> {
+    /// Own work's part of what has come since.
+    fn own_since(self, before: Self) -> u64 {
+        self.all.saturating_sub(before.all).saturating_sub(self.external.saturating_sub(before.external))
+    }
+}
+
+impl Both<Duration> {
+    /// The same.
+    fn own_since(self, before: Self) -> Duration {
+        self.all.saturating_sub(before.all).saturating_sub(self.external.saturating_sub(before.external))
+    }
 }
 
 impl Senses {
@@ -144,9 +164,8 @@ impl Senses {
 
     /// Begins to count processors' time anew.
     pub(super) fn count(&mut self, now: Duration, tenants: &mut [Tenant]) {
-        let all = self.all.read().unwrap_or_default();
-        self.counted.external = tenants.iter_mut().map(Tenant::cpu).sum();
-        self.counted.own = all.saturating_sub(self.counted.external);
+        let external = tenants.iter_mut().map(Tenant::cpu).sum();
+        self.counted.cpu = Both { all: self.all.read().unwrap_or_default(), external };
         self.counted.cost = thread_cpu_ns();
         self.counted.at = now;
     }
@@ -160,11 +179,11 @@ impl Senses {
         }
         self.count(now, tenants);
         let seconds = self.counted.at.saturating_sub(before.at).as_secs_f64();
-        let passed = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64();
         let cost = self.counted.cost.saturating_sub(before.cost) as f64 * 1e-9;
         let this = if self.counts_this { cost } else { 0.0 };
-        let own = (passed(self.counted.own, before.own) - this).max(0.0);
-        let used = Used { own, external: passed(self.counted.external, before.external), cost };
+        let external = self.counted.cpu.external.saturating_sub(before.cpu.external).as_secs_f64();
+        let own = (self.counted.cpu.own_since(before.cpu).as_secs_f64() - this).max(0.0);
+        let used = Used { own, external, cost };
         let cores = self.sense.cores as f64;
         self.sense.cost = used.cost / seconds;
         self.sense.external_cpu = (used.external / seconds).min(cores);
@@ -207,15 +226,15 @@ impl Senses {
             |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(pressure)).map(|p| p.some);
         let all = [told(&mut self.files.memory), told(&mut self.files.io)].map(Option::unwrap_or_default);
         // Somebody waited for at least as long as both did, less external work's part.
-        let own = [0, 1].map(|kind| all[kind].saturating_sub(theirs[kind]));
-        let own_refaults = host.unwrap_or(memory.refaults).saturating_sub(memory.refaults);
+        let stalls = [0, 1].map(|kind| Both { all: all[kind], external: theirs[kind] });
+        let refaults = Both { all: host.unwrap_or(memory.refaults), external: memory.refaults };
         let seconds = now.saturating_sub(self.counted.slow_at).as_secs_f64();
         if self.counted.slow_at > Duration::ZERO && seconds > 0.0 {
             let share =
-                |kind: usize| own[kind].saturating_sub(self.counted.stalls[kind]).as_secs_f64() / seconds;
+                |kind: usize| stalls[kind].own_since(self.counted.stalls[kind]).as_secs_f64() / seconds;
             self.sense.memory_stall = share(0).min(1.0);
             self.sense.io_stall = share(1).min(1.0);
-            self.sense.refaults = own_refaults.saturating_sub(self.counted.refaults) as f64 / seconds;
+            self.sense.refaults = refaults.own_since(self.counted.refaults) as f64 / seconds;
             let swapped_in = memory.swapped_in.saturating_sub(self.counted.swapped_in);
             self.sense.external_swapping = swapped_in as f64 / seconds;
         }
@@ -231,7 +250,21 @@ impl Senses {
             .filter(|_| seconds > 0.0)
             .map(|now| now.saturating_sub(self.counted.waited.unwrap_or(now)).as_secs_f64() / seconds);
         self.counted.waited = waited;
-        (self.counted.slow_at, self.counted.refaults, self.counted.stalls) = (now, own_refaults, own);
+        (self.counted.slow_at, self.counted.refaults, self.counted.stalls) = (now, refaults, stalls);
         self.slow = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_work_is_seen_whatever_external_work_had_used_before() {
+        let before = Both { all: Duration::ZERO, external: Duration::from_secs(86_400) };
+        let now = Both { all: Duration::from_secs(5), external: Duration::from_secs(86_402) };
+        assert_eq!(now.own_since(before), Duration::from_secs(3));
+        let read_later = Both { all: Duration::from_secs(1), external: Duration::from_secs(86_402) };
+        assert_eq!(read_later.own_since(before), Duration::ZERO);
     }
 }

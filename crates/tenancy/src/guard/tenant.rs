@@ -1,6 +1,7 @@
 //! One group of external work: its knobs, taken from the undo ledger, and what it uses.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +28,10 @@ pub(super) struct Tenant {
     idle_reaches: bool,
     /// What could not be done, each once.
     complaints: Vec<String>,
+    /// Whether its idle class was gone when it was last looked for, with the controller's.
+    lost: bool,
+    /// How many of its directories are there.
+    there: usize,
     counted: Counted,
     usage: Option<Steady>,
     memory_usage: Option<Steady>,
@@ -138,6 +143,8 @@ impl Tenant {
             name: name.into(),
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
             complaints: Vec::new(),
+            lost: false,
+            there: group.paths().len(),
             counted: Counted::default(),
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: open(&group, &[("", "memory.current"), ("memory", "memory.usage_in_bytes")]),
@@ -172,6 +179,8 @@ impl Tenant {
             name: name.into(),
             idle_reaches: false,
             complaints: Vec::new(),
+            lost: false,
+            there: group.paths().len(),
             counted: Counted::default(),
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: None,
@@ -188,6 +197,28 @@ impl Tenant {
             _lock: lock,
             group,
         })
+    }
+
+    /// Looks whether what always holds still does: controllers come and go, and take with them what
+    /// was set.
+    pub(super) fn renew(&mut self, hierarchy: &Hierarchy) {
+        let there = self.group.paths().iter().filter(|path| path.exists()).count();
+        if there < self.there && there > 0 {
+            self.complaints.push("a part of its group is gone, and what was held by it with that".into());
+        }
+        self.there = there;
+        let Some(idle) = &self.idle else { return };
+        let offered = self.group.place(&Setting::Idle(true)).is_some();
+        if !offered && !self.lost && there > 0 {
+            self.complaints.push(
+                "the cpu controller was taken from its group: it gives way no more by the idle class".into(),
+            );
+        }
+        if offered && self.lost {
+            self.complaints.extend(idle.set(&Setting::Idle(true)).err().map(|fault| fault.to_string()));
+        }
+        self.lost = !offered;
+        self.idle_reaches = offered && reaches(&self.group, hierarchy);
     }
 
     /// What can be done to it.
@@ -320,7 +351,11 @@ fn may_be_set(group: &Group) -> Result<(), Fault> {
     for path in places.iter().filter_map(|setting| group.place(setting)) {
         // Opening for writing changes nothing.
         OpenOptions::new().write(true).open(&path).map_err(|e| {
-            Fault::environment(e.to_string()).at(path.display().to_string()).remedy("guard as root")
+            let remedy = match e.kind() {
+                ErrorKind::ReadOnlyFilesystem => "as root: mount -o remount,rw /sys/fs/cgroup",
+                _ => "guard as root",
+            };
+            Fault::environment(e.to_string()).at(path.display().to_string()).remedy(remedy)
         })?;
     }
     Ok(())
