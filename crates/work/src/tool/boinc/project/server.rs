@@ -114,7 +114,8 @@ impl Server {
         }
         load.requests.fetch_add(1, Ordering::SeqCst);
         let (desk, leaves) = (Arc::clone(&self.desk), Leaves(Arc::clone(load)));
-        thread::spawn(move || serve(&desk, &stream, &leaves.0));
+        // Where no thread is to be had, it is turned away, too: what it took goes with the closure.
+        let _ = thread::Builder::new().spawn(move || serve(&desk, &stream, &leaves.0));
     }
 }
 
