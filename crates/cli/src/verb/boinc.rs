@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::ledger::allowed;
 use crosstalk_tenancy::boinc::give_back;
 use crosstalk_work::tool::boinc::app::run;
 use crosstalk_work::tool::boinc::collatz::pace;
@@ -59,7 +60,7 @@ pub fn app() -> Result<ExitCode, Fault> {
 
 /// What the undo ledger runs for a client that was led.
 pub fn cores(args: &Words) -> Result<ExitCode, Fault> {
-    give_back(&args.words).map(|()| ExitCode::SUCCESS)
+    give_back(&args.words, allowed()).map(|()| ExitCode::SUCCESS)
 }
 
 fn settings(args: &BoincProjectArgs) -> Result<Settings, Fault> {
