@@ -36,12 +36,12 @@ pub(super) fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>,
     let mut undone = Vec::new();
     let mut fault = None;
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_none_or(|e| e != "ndjson") {
+        if path.extension().is_none_or(|e| e != "ndjson") || !is_stale(&path) {
             continue;
         }
         let changes = match Turn::take_if_left(&path, TURN) {
-            Ok(Some(turn)) if is_stale(&path) => undo(&path, patience, &turn),
-            Ok(_) => continue,
+            Ok(Some(turn)) => undo(&path, patience, &turn),
+            Ok(None) => continue,
             Err(file::Busy) => Err(busy(&path)),
         };
         match changes {
@@ -52,9 +52,8 @@ pub(super) fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>,
     fault.map_or(Ok(undone), Err)
 }
 
-/// Whether the ledger's owner is gone: no process has its number, nor does it hold the ledger, whose
-/// turn was taken. One without its first line is judged by its name, which begins with the owner's
-/// number.
+/// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
+/// holds the ledger. One without its first line is judged by its name, which begins with the number.
 fn is_stale(path: &Path) -> bool {
     match file::read(path) {
         Ok(contents) => match contents.owner {
