@@ -341,7 +341,7 @@ mod tests {
             let told = |path: &Path| path.display().to_string();
             [address.clone(), told(&path(PASSWORD)), told(folder.path()), NAMED.into(), number.to_string()]
         };
-        let give_back = |words: &[String]| super::give_back(words, PATIENCE);
+        let give_back = |words: &[String]| give_back(words, PATIENCE);
         give_back(&words("4")).expect("there is no file");
         fs::write(path("cc_config.xml"), "root:x:0").expect("writes");
         give_back(&words("4")).expect("it is another's");
