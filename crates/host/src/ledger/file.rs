@@ -215,17 +215,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (path, owner) = name(folder.path()).expect("this process has a stat file");
         let ledger = File::create(path.clone(), owner).expect("is made");
-        let turn = |patience| Turn::take_if_left(&path, Duration::from_millis(patience));
-        assert!(turn(1000).expect("nobody finishes it").is_none(), "its writer lives");
+        let soon = Duration::from_secs(1);
+        let left = Turn::take_if_left(&path, soon);
+        assert!(left.expect("nobody finishes it").is_none(), "its writer lives");
         drop(ledger);
-        let first = turn(0).expect("nobody has it");
+        // What other tests start has all files open for a moment.
+        let turn = |patience| Turn::take(&path, patience);
+        let first = turn(soon).expect("nobody has it");
         assert!(first.is_some());
         let began = Instant::now();
-        assert_eq!(turn(50).expect_err("another has it"), Busy);
-        assert!(began.elapsed() >= Duration::from_millis(50));
-        assert!(Turn::take(&path, Duration::ZERO).is_err());
+        let short = Duration::from_millis(50);
+        assert_eq!(Turn::take_if_left(&path, short).expect_err("another has it"), Busy);
+        assert_eq!(turn(short).expect_err("another has it"), Busy);
+        assert!(began.elapsed() >= 2 * short);
         drop(first);
-        assert!(turn(0).expect("nobody has it any more").is_some());
+        assert!(turn(soon).expect("nobody has it any more").is_some());
         let none = Turn::take(&folder.path().join("none"), Duration::ZERO);
         assert!(none.expect("nobody has it").is_none());
     }
