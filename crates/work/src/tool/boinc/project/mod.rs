@@ -28,6 +28,8 @@ mod reply;
 mod request;
 mod server;
 mod settings;
+#[cfg(test)]
+mod spoilt;
 mod upload;
 mod url;
 mod wanted;
