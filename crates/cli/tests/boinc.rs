@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{command, crosstalk, finish, kill, stderr, stdout};
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use crosstalk_core::units::Seconds;
 use crosstalk_tenancy::boinc::{Client, PASSWORD, Status, Way};
 use crosstalk_work::Until;
@@ -221,9 +221,11 @@ fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
     let told = attach(dir.path());
     let allow = |threads: &str| {
         let pid = project.0.id().to_string();
-        Command::new("prlimit").args(["--pid", &pid, &format!("--nproc={threads}")]).status()
+        // The same user may lower what holds of its own, and raise it again as far as it was.
+        let mut prlimit = Command::new("prlimit");
+        prlimit.args(["--pid", &pid, &format!("--nproc={threads}:")]).uid(54_321).gid(54_321).status()
     };
-    if !allow("1:4096").is_ok_and(|status| status.success()) {
+    if !allow("1").is_ok_and(|status| status.success()) {
         eprintln!("skipped: no prlimit here");
         return;
     }
@@ -236,7 +238,7 @@ fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
         let _ = stream.read_to_string(&mut reply);
         assert_eq!(reply, "");
     }
-    assert!(allow("4096:4096").expect("runs").success());
+    assert!(allow("64").expect("runs").success());
     assert_eq!(counts(&told.url)["done"], false, "it goes on");
 }
 
@@ -313,4 +315,47 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     let asked = stdout(&output).matches("is asked to give way").count();
     assert_eq!(asked, 1, "{}", stdout(&output));
     assert!(is_free(client), "{:?}", client.status());
+}
+
+#[test]
+fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
+    if lacks_groups() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let apart = |words: &[String]| {
+        let mut own = command(dir.path(), &["exec", "--own", "--"]);
+        own.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        own
+    };
+    let launch = |client: &Path| apart(&[client.display().to_string()]);
+    let Some(mut host) = client_by(launch, &dir.path().join("c")) else { return };
+    let address = host.client().address();
+    let way = Way { address: Some(address), password: None };
+    let pid = way.find().expect("runs").pid;
+    let told = dir.path().join("told");
+    let says = |what: &str| fs::read_to_string(&told).expect("reads").matches(what).count();
+    let mut guard = command(dir.path(), &["guard", "boinc", "--boinc-address", &address.to_string()]);
+    let file = fs::File::create(&told).expect("makes");
+    let mut guard = Running(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
+    until("it guards", Duration::from_secs(30), || says("") > 1);
+
+    let line = fs::read(format!("/proc/{pid}/cmdline")).expect("runs");
+    let words = String::from_utf8(line).expect("is text");
+    let words: Vec<String> = words.trim_end_matches('\0').split('\0').map(String::from).collect();
+    kill("-KILL", pid);
+    until("its end is told", Duration::from_secs(30), || says("BOINC has ended") > 0);
+    let _again = Running(apart(&words).spawn().expect("starts"));
+    until("it is guarded", Duration::from_secs(30), || says("BOINC is guarded from now on") > 0);
+    // Time enough to say it again.
+    thread::sleep(Duration::from_secs(2));
+    kill("-INT", guard.0.id());
+    assert_eq!(
+        guard.0.wait().expect("ends").code(),
+        Some(0),
+        "{}",
+        fs::read_to_string(&told).expect("reads")
+    );
+    assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1));
+    until("the new one answers", Duration::from_secs(10), || host.client().version().is_ok());
 }
