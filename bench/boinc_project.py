@@ -2,10 +2,13 @@
 """1,000 work units through random kills of real BOINC clients and of the project that serves them.
 
 The project and the clients are killed (SIGKILL) in random order at random moments and started again; the
-application's processes are killed with the client or left behind, at random. What was lost or counted
-twice is read from the project's journal, line by line, by this script and not by the project: every work
-unit must have exactly one result that was reported with an answer and is the first of its quorum, every
-result be reported once at most, and no answer of a work unit differ from another.
+application's processes are killed with the client or left behind, at random.
+
+The project's own book is held against what the clients wrote down themselves, who know nothing of it: which
+results they computed, with what processor time (their logs of jobs), and which reports they heard were taken
+(their logs of messages). Every work unit must be credited once, to a result that a client computed; whatever
+a client heard was taken must be in the book, and all that is in the book must have been computed and heard of;
+the book's sums must be those of the clients, who reported some results more than once because of the kills.
 """
 
 import argparse
@@ -42,9 +45,10 @@ def main():
         bench = Bench(Path(folder), options)
         try:
             bench.run()
+            bench.settle()
+            report(figures, bench)
         finally:
             bench.end()
-        report(figures, bench)
     figures.finish()
 
 
@@ -147,42 +151,68 @@ class Bench:
                 crash(process)
         clear(f"{MARK}={self.mark}")
 
-    def lines(self):
+    def settle(self):
+        """Until no client has a result any more: the last acknowledgement is heard."""
+        def idle():
+            for client in self.clients:
+                client.urge(self.url)
+            time.sleep(2)
+            return not any(client.has_tasks() for client in self.clients)
+        if until(idle, 180) is None:
+            sys.exit("the clients do not get rid of their results")
+
+    def book(self):
+        """What the project itself says: its sums, and unit -> the result that has its answer."""
+        with urllib.request.urlopen(self.url + "status", timeout=10) as reply:
+            counts = json.load(reply)["counts"]
+        with urllib.request.urlopen(self.url + "answers", timeout=10) as reply:
+            answers = [line.split()[:2] for line in reply.read().decode().splitlines()]
+        return counts, answers
+
+    def reported(self):
+        """Result -> its line in the journal, of those that were reported."""
         journal = self.folder / "project" / "journal.ndjson"
-        return [json.loads(line) for line in journal.read_text().splitlines()]
+        lines = map(json.loads, journal.read_text().splitlines())
+        return {f"c_{line['unit']}_{line['instance']}": line for line in lines if line["line"] == "reported"}
 
 
 def report(figures, bench):
-    """What the journal says, counted by this script."""
-    valid, reported, sent = collections.defaultdict(list), collections.Counter(), set()
-    lost = failed = 0
-    for line in bench.lines():
-        result = (line.get("unit"), line.get("instance"))
-        match line["line"]:
-            case "sent":
-                sent.add(result)
-            case "lost":
-                lost += 1
-            case "reported":
-                reported[result] += 1
-                if line["outcome"] == "valid":
-                    valid[result[0]].append(line["answer"])
-                else:
-                    failed += 1
-    units = range(bench.options.units)
-    without = sum(1 for unit in units if unit not in valid)
-    twice = sum(count - 1 for count in reported.values()) + sum(1 for unit in valid if unit not in units)
-    differing = sum(1 for answers in valid.values() if len(set(answers)) > 1)
-    strange = sum(1 for result in reported if result not in sent)
-    add = lambda metric, value, unit="count": figures.add(metric, value, unit, n=bench.options.units)
-    add("lost", without)
-    add("counted twice", twice + strange)
-    add("answers that differ", differing)
+    """The book, held against the clients' own records by this script."""
+    units = bench.options.units
+    counts, answers = bench.book()
+    reported = bench.reported()
+    heard, computed = collections.Counter(), {}
+    for client in bench.clients:
+        heard += client.acknowledged()
+        computed |= client.computed()
+    credited = collections.Counter(int(unit) for unit, _ in answers)
+    valid = {name: line for name, line in reported.items() if line["outcome"] == "valid"}
+    differing = collections.defaultdict(set)
+    for line in valid.values():
+        differing[line["unit"]].add(line["answer"])
+
+    without = [unit for unit in range(units) if not credited[unit]]
+    forgotten = [name for name in heard if name not in reported]
+    twice = sum(count - 1 for count in credited.values()) + sum(unit >= units for unit in credited)
+    # One that was computed and heard of once must stand once in every sum.
+    twice += abs(counts["valid"] - len([name for name in valid if name in heard]))
+    strange = [name for name in valid if name not in computed or abs(computed[name] - valid[name]["cpu"]) > 1e-3]
+    own = sum(computed.get(name, 0.0) for name in valid)
+    told = counts["cpu"] - sum(line["cpu"] for name, line in reported.items() if name not in valid)
+    for what, names in [("without an answer", without), ("taken and forgotten", forgotten), ("strange", strange)]:
+        if names:
+            print(f"{what}: {names[:20]}")
+    add = lambda metric, value, unit="count": figures.add(metric, value, unit, n=units)
+    add("lost", len(without) + len(forgotten))
+    add("counted twice", twice + len(strange))
+    add("answers that differ", sum(len(answers) > 1 for answers in differing.values()))
     add("kills", bench.kills["client"] + bench.kills["project"])
+    figures.add("processor time credited", told / own, "ratio", n=len(valid), what="processor time in the book / in the clients' own logs of jobs")
+    figures.add("reported again", sum(client.reports() for client in bench.clients) - len(reported), "count", what="reports of results that were reported before")
     figures.add("kills of the client", bench.kills["client"], "count", what="of these, the client's")
-    figures.add("given again", len(sent) - bench.options.units, "count", what="results beyond the first of a work unit")
-    figures.add("late", lost, "count", what="results not reported in time")
-    figures.add("failed", failed, "count", what="results without an answer")
+    figures.add("given again", counts["sent"] - units, "count", what="results beyond the first of a work unit")
+    figures.add("late", counts["lost"], "count", what="results not reported in time")
+    figures.add("failed", counts["failed"], "count", what="results without an answer")
     figures.add("time", bench.seconds, "s", what="from attaching to the last answer")
     figures.failed |= not bench.done
 

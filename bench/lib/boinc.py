@@ -1,6 +1,8 @@
 """A real BOINC client in a directory of its own."""
 
+import collections
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -23,6 +25,12 @@ PREFERENCES = {
 }
 
 
+#: What a client writes down when it hears that a report was taken.
+ACKNOWLEDGED = re.compile(r"got ack for task (\S+)$", re.MULTILINE)
+#: What it writes down when it reports.
+REPORTED = re.compile(r"Reporting (\d+) completed tasks", re.MULTILINE)
+
+
 class Client:
     #: Marks its processes, the application's too.
     MARK, PASSWORD = "CROSSTALK_BENCH_BOINC_CLIENT", "bench"
@@ -36,7 +44,8 @@ class Client:
         elements = lambda pairs: "".join(f"<{name}>{value}</{name}>\n" for name, value in pairs.items())
         options = elements({"ncpus": ncpus, **OPTIONS})
         preferences = elements({**PREFERENCES, **preferences})
-        write("cc_config.xml", f"<cc_config>\n<options>\n{options}</options>\n</cc_config>\n")
+        flags = elements({"sched_op_debug": 1})
+        write("cc_config.xml", f"<cc_config>\n<log_flags>\n{flags}</log_flags>\n<options>\n{options}</options>\n</cc_config>\n")
         write("global_prefs_override.xml", f"<global_preferences>\n{preferences}</global_preferences>\n")
         write("gui_rpc_auth.cfg", self.PASSWORD)
 
@@ -71,6 +80,36 @@ class Client:
                 return exchange(stream, operation)
         except (OSError, ValueError, IndexError):
             return None
+
+    def log(self):
+        return self.folder.with_suffix(".log").read_text(errors="replace")
+
+    def acknowledged(self):
+        """Result -> how often this client heard that its report was taken."""
+        return collections.Counter(ACKNOWLEDGED.findall(self.log()))
+
+    def reports(self):
+        """How many results this client reported, those that it reported again counted again."""
+        return sum(map(int, REPORTED.findall(self.log())))
+
+    def computed(self):
+        """Result -> the processor seconds that this client itself noted for it when it had ended well.
+
+        Its log of jobs: pairs of a word and a value behind each job's moment."""
+        jobs = {}
+        for log in self.folder.glob("job_log_*.txt"):
+            for line in log.read_text().splitlines():
+                words = line.split()
+                told = dict(zip(words[1::2], words[2::2]))
+                # A line that was being written when the client was killed ends early.
+                if told.get("es") == "0":
+                    jobs[told["nm"]] = float(told["ct"])
+        return jobs
+
+    def has_tasks(self):
+        """Whether it has results still; also where it does not answer."""
+        told = self.rpc("<get_results>\n<active_only>0</active_only>\n</get_results>")
+        return told is None or "<result>" in told
 
     def processes(self):
         """Of the client and all that it has started."""

@@ -3,16 +3,22 @@
 
 mod common;
 
-use common::{command, crosstalk, finish, kill, stderr, stdout};
-use crosstalk_tenancy::boinc::{Client, Preferences, Status};
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+use crosstalk_core::units::Seconds;
+use crosstalk_tenancy::boinc::{Client, PASSWORD, Status, Way};
+use crosstalk_work::Until;
+use crosstalk_work::tool::boinc::project::Attach;
+use crosstalk_work::tool::boinc::{Host, find};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,11 +58,8 @@ fn until(what: &str, patience: Duration, mut so: impl FnMut() -> bool) {
     }
 }
 
-fn attach(dir: &Path) -> (String, String) {
-    let told: Value =
-        serde_json::from_slice(&fs::read(dir.join("p/attach.json")).expect("reads")).expect("JSON");
-    let text = |name: &str| told[name].as_str().expect("is text").to_string();
-    (text("url"), text("key"))
+fn attach(dir: &Path) -> Attach {
+    Attach::read(&dir.join("p")).expect("is told")
 }
 
 fn get(url: &str, page: &str) -> String {
@@ -95,7 +98,7 @@ fn a_killed_project_goes_on_at_the_same_address_and_stays_what_it_was() {
     let dir = tempfile::tempdir().expect("a directory");
     let first = project(dir.path(), &["--listen", "127.0.0.1:0", "--units", "7", "--task", "50 ms"]);
     let told = attach(dir.path());
-    let status = counts(&told.0);
+    let status = counts(&told.url);
     assert_eq!((&status["done"], &status["settings"]["units"]), (&Value::Bool(false), &Value::from(7)));
     let second = crosstalk(dir.path(), &["boinc-project", "p"]);
     assert_eq!(second.status.code(), Some(4));
@@ -106,7 +109,7 @@ fn a_killed_project_goes_on_at_the_same_address_and_stays_what_it_was() {
     assert!(stderr(&output).contains("--units"), "{}", stderr(&output));
     let again = project(dir.path(), &[]);
     assert_eq!(attach(dir.path()), told);
-    assert_eq!(counts(&told.0), status);
+    assert_eq!(counts(&told.url), status);
     again.kill();
 }
 
@@ -132,70 +135,99 @@ fn an_application_without_a_task_says_what_is_missing() {
     assert!(stderr(&output).contains("in: cannot read it"), "{}", stderr(&output));
 }
 
-/// A real client, in a group of its own where it stands `apart`; `None` where there is none on this
-/// machine.
-fn client(dir: &Path, cores: u32, apart: bool) -> Option<(Running, Client)> {
-    let path = std::env::var_os("PATH")?;
-    let Some(binary) =
-        std::env::split_paths(&path).map(|path| path.join("boinc")).find(|path| path.is_file())
-    else {
+/// A real client with its data in `folder`; `None` where there is none on this machine.
+fn client(folder: &Path) -> Option<Host> {
+    client_by(|client| Command::new(client), folder)
+}
+
+/// The same where another command starts it.
+fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Host> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    if find().is_none() {
         eprintln!("skipped: no BOINC client here");
         return None;
-    };
-    let port =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr()).expect("listens").port();
-    let options = "<no_info_fetch>1</no_info_fetch><dont_contact_ref_site>1</dont_contact_ref_site>\
-        <max_file_xfers>50</max_file_xfers><max_file_xfers_per_project>50</max_file_xfers_per_project>";
-    let config = format!("<cc_config><options><ncpus>{cores}</ncpus>{options}</options></cc_config>");
-    fs::create_dir(dir.join("c")).expect("makes");
-    fs::write(dir.join("c/cc_config.xml"), config).expect("writes");
-    fs::write(dir.join("c/global_prefs_override.xml"), Preferences::default().to_file()).expect("writes");
-    fs::write(dir.join("c/gui_rpc_auth.cfg"), "secret").expect("writes");
-    let mut command = if apart {
-        let mut own = command(dir, &["exec", "--own", "--name", "boinc", "--"]);
-        own.arg(&binary);
-        own
-    } else {
-        Command::new(&binary)
-    };
-    command.args([
-        "--dir",
-        "c",
-        "--gui_rpc_port",
-        &port.to_string(),
-        "--allow_multiple_clients",
-        "--no_gpus",
-    ]);
-    command.args(["--skip_cpu_benchmarks", "--pers_retry_delay_min", "1", "--sched_retry_delay_min", "1"]);
-    command.args(["--pers_retry_delay_max", "3", "--sched_retry_delay_max", "3"]).current_dir(dir);
-    let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
-    let mut client = Client::local(&dir.join("c"), port).expect("reads").within(Duration::from_secs(5));
-    until("it answers", Duration::from_secs(30), || client.version().is_ok());
-    Some((running, client))
+    }
+    Some(Host::start_by(launch, folder, 2, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
+}
+
+/// Urges the clients until the project is done: else each waits out its back-off.
+fn finished(url: &str, clients: &mut [&mut Host]) -> Value {
+    let began = Instant::now();
+    while counts(url)["done"] != true {
+        assert!(began.elapsed() < Duration::from_secs(120), "{}", counts(url));
+        for client in &mut *clients {
+            client.client().retry_transfers().expect("retries");
+            client.client().update(url).expect("asks");
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+    counts(url)["counts"].clone()
 }
 
 #[test]
-fn a_real_client_does_all_work_units_while_the_project_is_killed() {
+fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     let dir = tempfile::tempdir().expect("a directory");
-    let first = project(dir.path(), &["--listen", "127.0.0.1:0", "--units", "6", "--task", "300 ms"]);
-    let (url, key) = attach(dir.path());
-    let Some((_running, mut client)) = client(dir.path(), 2, false) else { return };
-    client.attach(&url, &key, "Crosstalk").expect("attaches");
-    until("it gets work", Duration::from_secs(90), || counts(&url)["counts"]["sent"].as_u64() > Some(0));
-    first.kill();
-    let again = project(dir.path(), &["--units", "6"]);
-    let began = Instant::now();
-    while counts(&url)["done"] != true {
-        assert!(began.elapsed() < Duration::from_secs(180), "{}\n{:?}", counts(&url), client.tasks());
-        client.retry_transfers().expect("retries");
-        client.update(&url).expect("asks");
-        thread::sleep(Duration::from_secs(2));
-    }
-    let told = counts(&url);
-    assert_eq!((&told["counts"]["answered"], &told["counts"]["failed"]), (&6.into(), &0.into()), "{told}");
-    assert!(told["counts"]["cpu"].as_f64() > Some(0.0), "{told}");
-    client.quit().expect("quits");
+    let args = ["--listen", "127.0.0.1:0", "--units", "4", "--task", "300 ms", "--quorum", "2"];
+    let killed = project(dir.path(), &args);
+    let Some(mut first) = client(&dir.path().join("c")) else { return };
+    let mut second = client(&dir.path().join("d")).expect("there is one");
+    let told = attach(dir.path());
+    first.attach(&told).expect("attaches");
+    second.attach(&told).expect("attaches");
+    until("it gets work", Duration::from_secs(90), || counts(&told.url)["counts"]["sent"].as_u64() > Some(0));
+    killed.kill();
+    let again = project(dir.path(), &["--units", "4"]);
+    let counts = finished(&told.url, &mut [&mut first, &mut second]);
+    assert_eq!((&counts["answered"], &counts["failed"]), (&4.into(), &0.into()), "{counts}");
+    assert_eq!((&counts["hosts"], &counts["valid"]), (&2.into(), &8.into()), "{counts}");
+    assert!(counts["cpu"].as_f64() > Some(0.0), "{counts}");
     again.kill();
+    // Of each work unit a result from either, with the same answer.
+    let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
+    let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    for unit in 0..4 {
+        let of = |kind: &str, what: &str| -> BTreeSet<String> {
+            let of_it = lines.iter().filter(|line| line["line"] == kind && line["unit"] == unit);
+            of_it.map(|line| line[what].to_string()).collect()
+        };
+        assert_eq!((of("sent", "host").len(), of("reported", "answer").len()), (2, 1), "{journal}");
+    }
+}
+
+#[test]
+fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("is ours");
+    let mut other = command(dir.path(), &["boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "1 s"]);
+    // A user that nobody else is: the limit counts all that a user runs.
+    other.uid(54_321).gid(54_321).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(project) = other.spawn().map(Running) else {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    };
+    until("it listens", Duration::from_secs(60), || dir.path().join("p/attach.json").exists());
+    let told = attach(dir.path());
+    let allow = |threads: &str| {
+        let pid = project.0.id().to_string();
+        // The same user may lower what holds of its own, and raise it again as far as it was.
+        let mut prlimit = Command::new("prlimit");
+        prlimit.args(["--pid", &pid, &format!("--nproc={threads}:")]).uid(54_321).gid(54_321).status()
+    };
+    if !allow("1").is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no prlimit here");
+        return;
+    }
+    for _ in 0..3 {
+        let address = told.url.trim_start_matches("http://").split('/').next().expect("has one");
+        let mut stream = TcpStream::connect(address).expect("listens");
+        let mut reply = String::new();
+        // Turned away: nothing is answered. It may be by a reset.
+        let _ = stream.write_all(b"GET /project/status HTTP/1.1\r\n\r\n");
+        let _ = stream.read_to_string(&mut reply);
+        assert_eq!(reply, "");
+    }
+    assert!(allow("64").expect("runs").success());
+    assert_eq!(counts(&told.url)["done"], false, "it goes on");
 }
 
 /// A program that computes without end.
@@ -223,9 +255,16 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("is ours");
     };
     may(dir.path(), 0o755);
-    let Some((running, mut client)) = client(dir.path(), 2, true) else { return };
+    // In a group of its own, so that there is somebody to give way to.
+    let apart = |client: &Path| {
+        let mut own = command(dir.path(), &["exec", "--own", "--name", "boinc", "--"]);
+        own.arg(client);
+        own
+    };
+    let Some(mut host) = client_by(apart, &dir.path().join("c")) else { return };
+    let client = host.client();
     let secret = dir.path().join("secret");
-    fs::write(&secret, "secret\n").expect("writes");
+    fs::copy(dir.path().join("c").join(PASSWORD), &secret).expect("copies");
     may(&secret, 0o644);
     let wrong = dir.path().join("wrong");
     fs::write(&wrong, "guess\n").expect("writes");
@@ -245,20 +284,66 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     let refused = finish(refused);
     assert_eq!(refused.status.code(), Some(4), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("refuses the password"), "{}", stderr(&refused));
-    assert!(is_free(&mut client));
+    assert!(is_free(client));
 
     let _own: Vec<Running> = (0..2 * all).map(|_| spinner()).collect();
     let mut killed = guard(&secret, &[]);
     let killed = Running(killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     until("it has one processor", Duration::from_secs(30), || client.cores() == Ok(Some(1)));
+    // It answers nobody for longer than one try takes.
+    let pid = (Way { address: Some(client.address()), password: None }).find().expect("runs").pid;
+    kill("-STOP", pid);
     killed.kill();
-    until("it is free", Duration::from_secs(20), || is_free(&mut client));
+    thread::sleep(Duration::from_secs(3));
+    kill("-CONT", pid);
+    until("it is free", Duration::from_secs(20), || is_free(client));
 
     let output = finish(guard(&secret, &["--for", "6 s"]).spawn().expect("starts"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let asked = stdout(&output).matches("is asked to give way").count();
     assert_eq!(asked, 1, "{}", stdout(&output));
-    assert!(is_free(&mut client), "{:?}", client.status());
-    client.quit().expect("quits");
-    drop(running);
+    assert!(is_free(client), "{:?}", client.status());
+}
+
+#[test]
+fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
+    if lacks_groups() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let apart = |words: &[String]| {
+        let mut own = command(dir.path(), &["exec", "--own", "--"]);
+        own.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        own
+    };
+    let launch = |client: &Path| apart(&[client.display().to_string()]);
+    let Some(mut host) = client_by(launch, &dir.path().join("c")) else { return };
+    let address = host.client().address();
+    let way = Way { address: Some(address), password: None };
+    let pid = way.find().expect("runs").pid;
+    let told = dir.path().join("told");
+    let says = |what: &str| fs::read_to_string(&told).expect("reads").matches(what).count();
+    let mut guard = command(dir.path(), &["guard", "boinc", "--boinc-address", &address.to_string()]);
+    let file = fs::File::create(&told).expect("makes");
+    let mut guard = Running(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
+    until("it guards", Duration::from_secs(30), || says("") > 1);
+
+    let line = fs::read(format!("/proc/{pid}/cmdline")).expect("runs");
+    let words = String::from_utf8(line).expect("is text");
+    let words: Vec<String> = words.trim_end_matches('\0').split('\0').map(String::from).collect();
+    kill("-KILL", pid);
+    until("its end is told", Duration::from_secs(30), || says("BOINC has ended") > 0);
+    let _again = Running(apart(&words).spawn().expect("starts"));
+    until("it is guarded", Duration::from_secs(30), || says("BOINC is guarded from now on") > 0);
+    // Time enough to say it again.
+    thread::sleep(Duration::from_secs(2));
+    kill("-INT", guard.0.id());
+    assert_eq!(
+        guard.0.wait().expect("ends").code(),
+        Some(0),
+        "{}",
+        fs::read_to_string(&told).expect("reads")
+    );
+    assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1));
+    until("the new one answers", Duration::from_secs(10), || host.client().version().is_ok());
 }

@@ -2,6 +2,7 @@
 //! [`workloads`].
 #![forbid(unsafe_code)]
 
+mod alone;
 pub mod app;
 mod declared;
 pub mod engine;
@@ -16,6 +17,7 @@ pub mod trace;
 use crosstalk_core::scene::Workload;
 
 pub use declared::{Declared, Prepare};
+pub use peer::Until;
 
 /// Every workload there is.
 pub fn workloads() -> Vec<Box<dyn Workload>> {

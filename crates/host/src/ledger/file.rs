@@ -9,9 +9,14 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::Change;
 use crate::process::Identity;
+
+/// Between two looks whether another is through.
+const GLANCE: Duration = Duration::from_millis(5);
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,7 +61,8 @@ impl File {
         let file = file.map_err(|e| unwritable(&path, e))?;
         // Whoever sees this process under another number, or not at all (in a container that shares
         // the folder), sees by the lock that it lives. Where there are no locks, the number counts.
-        let _ = file.try_lock();
+        // Who looks just now lets go in a moment.
+        let _ = file.lock_shared();
         let mut ledger = File { path, file, next: 0 };
         ledger.write(&Line::Owner { process: owner })?;
         Ok(ledger)
@@ -91,10 +97,47 @@ fn unwritable(path: &Path, error: std::io::Error) -> Fault {
         .remedy("free space there; nothing lasting is done without a ledger")
 }
 
-/// Whether the writer of a ledger has it open.
-pub(super) fn is_held(path: &Path) -> bool {
-    let taken = fs::File::open(path).map(|file| file.try_lock_shared());
-    matches!(taken, Ok(Err(fs::TryLockError::WouldBlock)))
+/// The right to finish a ledger, which one process has at a time. Its writer shares the lock with
+/// whoever looks at it; who finishes it has it alone.
+#[derive(Debug)]
+pub(super) struct Turn {
+    /// Locked while it is open; `None` where there are no locks.
+    _file: Option<fs::File>,
+}
+
+/// Somebody else has the turn, and had it for all the time that there was.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Busy;
+
+impl Turn {
+    /// The turn at the ledger at `path`, whose writer is gone; `None` where the ledger is, too. Who
+    /// has it now is waited for.
+    pub(super) fn take(path: &Path, patience: Duration) -> Result<Option<Turn>, Busy> {
+        Turn::wait(path, patience, |_| false)
+    }
+
+    /// The same for one whose writer may live; `None` where it does.
+    pub(super) fn take_if_left(path: &Path, patience: Duration) -> Result<Option<Turn>, Busy> {
+        Turn::wait(path, patience, |file| file.try_lock_shared().is_ok())
+    }
+
+    fn wait(
+        path: &Path,
+        patience: Duration,
+        lives: impl Fn(&fs::File) -> bool,
+    ) -> Result<Option<Turn>, Busy> {
+        let Ok(file) = fs::File::open(path) else { return Ok(None) };
+        let until = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Turn { _file: Some(file) })),
+                Err(fs::TryLockError::Error(_)) => return Ok(Some(Turn { _file: None })),
+                Err(fs::TryLockError::WouldBlock) if lives(&file) => return Ok(None),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() >= until => return Err(Busy),
+                Err(fs::TryLockError::WouldBlock) => thread::sleep(GLANCE),
+            }
+        }
+    }
 }
 
 /// What a ledger says.
@@ -168,13 +211,27 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_is_held_while_its_writer_has_it() {
+    fn a_ledger_is_held_while_its_writer_has_it_and_then_one_has_its_turn_at_a_time() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (path, owner) = name(folder.path()).expect("this process has a stat file");
         let ledger = File::create(path.clone(), owner).expect("is made");
-        assert!(is_held(&path));
+        let soon = Duration::from_secs(1);
+        let left = Turn::take_if_left(&path, soon);
+        assert!(left.expect("nobody finishes it").is_none(), "its writer lives");
         drop(ledger);
-        assert!(!is_held(&path) && !is_held(&folder.path().join("none")));
+        // What other tests start has all files open for a moment.
+        let turn = |patience| Turn::take(&path, patience);
+        let first = turn(soon).expect("nobody has it");
+        assert!(first.is_some());
+        let began = Instant::now();
+        let short = Duration::from_millis(50);
+        assert_eq!(Turn::take_if_left(&path, short).expect_err("another has it"), Busy);
+        assert_eq!(turn(short).expect_err("another has it"), Busy);
+        assert!(began.elapsed() >= 2 * short);
+        drop(first);
+        assert!(turn(soon).expect("nobody has it any more").is_some());
+        let none = Turn::take(&folder.path().join("none"), Duration::ZERO);
+        assert!(none.expect("nobody has it").is_none());
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! The best change is one that does not last: namespaces here are held by
 //! processes alone. Processes are found by a mark in their environment, which their
 //! descendants inherit: it can be written down before the process exists, and no reused
-//! process number carries it. Knobs and drivers are put back to what they were; control groups
+//! process number carries it. One process at a time undoes a ledger: the reaper, [`clean`] and the
+//! next owner wait for each other, so that none puts back what has been set anew. Knobs and drivers are put back to what they were; control groups
 //! are emptied and go; what another program was asked for, it is asked again by one of ours.
 
 mod driver;
@@ -25,6 +26,7 @@ mod undo;
 
 pub use folder::folder;
 pub use knob::Knob;
+pub use program::allowed;
 pub use reaper::reaper_main;
 pub use scratch::Scratch;
 pub use undo::clean;
@@ -40,11 +42,17 @@ use crate::launcher::Launcher;
 use crate::process::{MARK, fresh_mark, kill_marked};
 use file::File;
 use reaper::Reaper;
+use undo::Patience;
 
 /// How long undoing one change may take.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// The same for one that has resisted before, while somebody else waits to begin.
 const BRIEFLY: Duration = Duration::from_millis(250);
+/// How long another program is asked in all to put back what it was asked for, where nobody waits.
+const PERSISTS: Duration = Duration::from_secs(10);
+/// How long somebody else who finishes the same ledger is waited for: what that takes, but for many
+/// changes that all resist.
+const TURN: Duration = Duration::from_secs(12);
 
 /// A lasting change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +129,12 @@ impl Change {
         }
     }
 
+    /// Whether it may be undone soon though it could not be now: another program may have been busy.
+    /// The kernel says the same again.
+    fn may_relent(&self) -> bool {
+        matches!(self, Change::Program { .. })
+    }
+
     /// What it is, for people.
     fn what(&self) -> &str {
         match self {
@@ -158,7 +172,7 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_in(&folder, BRIEFLY);
+        let _ = undo::clean_in(&folder, Patience::Brief);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
         let reaper = Reaper::start(launcher, &path)?;

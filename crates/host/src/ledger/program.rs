@@ -7,7 +7,19 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::DEADLINE;
 use crate::process::MARK;
+
+/// Tells the program how many seconds it may take.
+const WITHIN: &str = "CROSSTALK_UNDO_WITHIN";
+
+/// How long what the ledger runs may take, as it is told; asked by the program itself.
+pub fn allowed() -> Duration {
+    let told = std::env::var(WITHIN).ok().and_then(|told| told.parse().ok());
+    let told = told.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    // Somebody has started it by hand.
+    told.unwrap_or(DEADLINE)
+}
 
 /// Runs the command to its end, which must be a good one, within the deadline.
 pub(super) fn run(words: &[String], deadline: Duration) -> Result<(), Fault> {
@@ -17,7 +29,7 @@ pub(super) fn run(words: &[String], deadline: Duration) -> Result<(), Fault> {
             .remedy("mend that, and have it put back: crosstalk clean")
     };
     let mut command = Command::new(program);
-    command.args(arguments).env_remove(MARK);
+    command.args(arguments).env_remove(MARK).env(WITHIN, deadline.as_secs_f64().to_string());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| fault(&e.to_string()))?;
     let until = Instant::now() + deadline;
@@ -55,6 +67,7 @@ mod tests {
     #[test]
     fn it_is_done_when_the_program_says_so() {
         assert_eq!(shell("exit 0"), Ok(()));
+        assert_eq!(shell("test $CROSSTALK_UNDO_WITHIN = 0.5"), Ok(()), "it knows its time");
         let fault = shell("echo nobody answers >&2; exit 4").expect_err("is not done");
         assert!(fault.message.ends_with("nobody answers"), "{fault}");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("crosstalk clean")));

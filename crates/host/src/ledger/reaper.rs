@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::time::Duration;
 
-use super::{BRIEFLY, DEADLINE, undo};
+use super::undo::{self, Patience};
 use crate::launcher::Launcher;
 use crate::process::{MARK, ignore_signals, leave_session, rename, wait_readable};
 
@@ -50,7 +50,7 @@ impl Drop for Reaper {
         // It undoes what is open within bounded time, and always ends.
         let _ = self.child.wait();
         // In case it was killed. What fails here too is left to the next start.
-        let _ = undo::finish(&self.ledger, BRIEFLY);
+        let _ = undo::finish(&self.ledger, Patience::Brief);
     }
 }
 
@@ -68,7 +68,7 @@ pub fn reaper_main(args: &[String]) -> ExitCode {
     }
     // An error ends the wait as the end of the pipe does: the owner is gone.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
-    match undo::finish(Path::new(path), DEADLINE) {
+    match undo::finish(Path::new(path), Patience::Full) {
         Ok(_) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(4),
     }

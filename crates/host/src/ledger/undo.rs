@@ -3,20 +3,34 @@
 use crosstalk_core::Fault;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{DEADLINE, file, folder};
+use super::file::Turn;
+use super::{BRIEFLY, DEADLINE, PERSISTS, TURN, file, folder};
+
+/// Between two requests of a program that did not put back what it was asked to.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// What is done about changes that resist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Somebody waits to begin: those that have resisted before are tried briefly.
+    Brief,
+    /// Nobody waits: each has its time, and other programs are asked again.
+    Full,
+}
 
 /// Undoes what dead owners left behind in this user's ledgers; says what that was.
 ///
 /// # Errors
 /// When something could not be undone; the rest is.
 pub fn clean() -> Result<Vec<String>, Fault> {
-    clean_in(&folder()?, DEADLINE)
+    clean_in(&folder()?, Patience::Full)
 }
 
-/// [`clean`] in a given folder. What has resisted before gets the time `again`.
-pub(super) fn clean_in(folder: &Path, again: Duration) -> Result<Vec<String>, Fault> {
+/// [`clean`] in a given folder.
+pub(super) fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
     let entries = fs::read_dir(folder)
         .map_err(|e| Fault::environment(e.to_string()).at(folder.display().to_string()))?;
     let mut undone = Vec::new();
@@ -25,7 +39,12 @@ pub(super) fn clean_in(folder: &Path, again: Duration) -> Result<Vec<String>, Fa
         if path.extension().is_none_or(|e| e != "ndjson") || !is_stale(&path) {
             continue;
         }
-        match finish(&path, again) {
+        let changes = match Turn::take_if_left(&path, TURN) {
+            Ok(Some(turn)) => undo(&path, patience, &turn),
+            Ok(None) => continue,
+            Err(file::Busy) => Err(busy(&path)),
+        };
+        match changes {
             Ok(changes) => undone.extend(changes),
             Err(f) => fault = Some(f),
         }
@@ -33,12 +52,9 @@ pub(super) fn clean_in(folder: &Path, again: Duration) -> Result<Vec<String>, Fa
     fault.map_or(Ok(undone), Err)
 }
 
-/// Whether the ledger's owner is gone: it holds the ledger no more, nor has any process its number.
-/// One without its first line is judged by its name, which begins with the owner's number.
+/// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
+/// holds the ledger. One without its first line is judged by its name, which begins with the number.
 fn is_stale(path: &Path) -> bool {
-    if file::is_held(path) {
-        return false;
-    }
     match file::read(path) {
         Ok(contents) => match contents.owner {
             Some(owner) => !owner.alive(),
@@ -52,53 +68,78 @@ fn named_owner(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()?.split('-').next()
 }
 
-/// Undoes what the ledger at `path` holds open and takes the ledger away. What has resisted before
-/// gets the time `again`.
+/// Undoes what the ledger at `path`, whose owner is gone, holds open, and takes the ledger away.
 ///
 /// # Errors
 /// When something could not be undone; the ledger then stays.
-pub(super) fn finish(path: &Path, again: Duration) -> Result<Vec<String>, Fault> {
+pub(super) fn finish(path: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+    match Turn::take(path, TURN) {
+        Ok(Some(turn)) => undo(path, patience, &turn),
+        // The reaper and the next owner may both be at it: whoever is second finds nothing.
+        Ok(None) => Ok(Vec::new()),
+        Err(file::Busy) => Err(busy(path)),
+    }
+}
+
+fn busy(path: &Path) -> Fault {
+    Fault::environment("somebody else is still undoing what this says").at(path.display().to_string())
+}
+
+fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault> {
+    let at = |fault: Fault| fault.at(path.display().to_string());
     let contents = match file::read(path) {
         Ok(contents) => contents,
-        // The reaper and the next owner may both be at it: whoever is second finds nothing.
+        // Whoever had the turn before has finished it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Fault::environment(e.to_string()).at(path.display().to_string())),
+        Err(e) => return Err(at(Fault::environment(e.to_string()))),
     };
-    let (mut undone, mut numbers, mut resisting, mut fault) = (Vec::new(), Vec::new(), Vec::new(), None);
+    let until = Instant::now() + PERSISTS;
+    let (mut undone, mut resisting) = (Vec::new(), Vec::new());
     for (number, change) in &contents.open {
         // One that resists keeps no other from being undone: nothing stays frozen for it.
-        let before = contents.resisted.contains(number);
-        match change.undo(if before { again } else { DEADLINE }) {
-            Ok(()) => {
-                undone.push(change.what().to_string());
-                numbers.push(*number);
-            }
-            Err(why) => {
-                resisting.extend((!before).then_some(*number));
-                fault = Some(why.at(path.display().to_string()));
-            }
+        let brief = patience == Patience::Brief && contents.resisted.contains(number);
+        match change.undo(if brief { BRIEFLY } else { DEADLINE }) {
+            Ok(()) => undone.push((*number, change)),
+            Err(why) => resisting.push((*number, change, why)),
         }
     }
-    if let Some(fault) = fault {
+    let left = || until.saturating_duration_since(Instant::now());
+    while patience == Patience::Full && resisting.iter().any(|one| one.1.may_relent()) && left() > PAUSE {
+        thread::sleep(PAUSE);
+        resisting.retain_mut(|(number, change, why)| {
+            if !change.may_relent() {
+                return true;
+            }
+            let again = change.undo(left());
+            if again.is_ok() {
+                undone.push((*number, *change));
+            }
+            again.map_err(|again| *why = again).is_err()
+        });
+    }
+    if let Some((_, _, why)) = resisting.last() {
+        let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
+        let undone: Vec<u64> = undone.iter().map(|one| one.0).collect();
         // Whoever comes next must not undo them again: by then they may say what somebody else wants.
         // Where this cannot be written, they are.
-        let _ = file::note(path, &numbers, &resisting);
-        return Err(fault);
+        let _ = file::note(path, &undone, &resisted);
+        return Err(at(why.clone()));
     }
     match fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(Fault::environment(format!("cannot remove it: {e}")).at(path.display().to_string()))
+            Err(at(Fault::environment(format!("cannot remove it: {e}"))))
         }
-        _ => Ok(undone),
+        _ => Ok(undone.into_iter().map(|(_, change)| change.what().to_string()).collect()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Change;
     use crate::process::{Identity, MARK, fresh_mark};
+    use std::path::PathBuf;
     use std::process::Command;
-    use std::time::Instant;
 
     fn ledger_of(owner: Identity, mark: &str) -> String {
         format!(
@@ -117,12 +158,12 @@ mod tests {
         let path = folder.path().join("x.ndjson");
 
         fs::write(&path, ledger_of(own, &mark)).expect("writes");
-        assert!(clean_in(folder.path(), DEADLINE).expect("cleans").is_empty());
+        assert!(clean_in(folder.path(), Patience::Full).expect("cleans").is_empty());
         assert!(child.try_wait().expect("can be asked").is_none(), "the owner lives, so does its child");
 
         // The same number, but begun at another time: the owner is gone.
         fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
-        assert_eq!(clean_in(folder.path(), DEADLINE).expect("cleans"), ["a sleeper"]);
+        assert_eq!(clean_in(folder.path(), Patience::Full).expect("cleans"), ["a sleeper"]);
         assert!(!child.wait().expect("was ours").success());
         assert!(!path.exists());
     }
@@ -142,11 +183,11 @@ mod tests {
         );
         fs::write(&path, ledger).expect("writes");
         fs::write(&knob, "ours").expect("writes");
-        assert!(clean_in(folder.path(), DEADLINE).is_err(), "`false` puts nothing back");
+        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "`false` puts nothing back");
         let says = || fs::read_to_string(&knob).expect("reads");
         assert_eq!(says(), "before");
         fs::write(&knob, "another's").expect("writes");
-        assert!(clean_in(folder.path(), DEADLINE).is_err(), "it still resists");
+        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "it still resists");
         assert_eq!(says(), "another's");
     }
 
@@ -163,11 +204,65 @@ mod tests {
         fs::write(folder.path().join("x.ndjson"), ledger).expect("writes");
         let tried = || {
             let began = Instant::now();
-            assert!(clean_in(folder.path(), Duration::ZERO).is_err(), "it does not end");
+            assert!(clean_in(folder.path(), Patience::Brief).is_err(), "it does not end");
             began.elapsed()
         };
         assert!(tried() >= DEADLINE);
         assert!(tried() < DEADLINE);
+    }
+
+    /// A ledger of an owner that is gone, in which a program is to put something back.
+    fn ledger_with(folder: &Path, script: &str) -> PathBuf {
+        let own = Identity::own().expect("has a stat file");
+        let change = Change::Program {
+            words: ["sh", "-c", script].map(String::from).into(),
+            what: "a program".into(),
+        };
+        let change = serde_json::to_string(&change).expect("writes");
+        let path = folder.join("x.ndjson");
+        let ledger = format!(
+            "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n{{\"line\":\"open\",\"number\":0,{}\n",
+            own.pid,
+            own.start + 1,
+            &change[1..]
+        );
+        fs::write(&path, ledger).expect("writes");
+        path
+    }
+
+    #[test]
+    fn who_is_slow_undoes_nothing_that_the_next_has_set() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (knob, begun) = (folder.path().join("knob"), folder.path().join("begun"));
+        let script = format!(": > {}; sleep 0.5; echo before > {}", begun.display(), knob.display());
+        let path = ledger_with(folder.path(), &script);
+        let slow = thread::spawn(move || finish(&path, Patience::Full));
+        while !begun.exists() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // As the next owner does, before it sets anything.
+        assert_eq!(clean_in(folder.path(), Patience::Brief), Ok(Vec::new()), "the other did it");
+        fs::write(&knob, "set anew").expect("writes");
+        assert_eq!(slow.join().expect("ends"), Ok(vec!["a program".into()]));
+        assert_eq!(fs::read_to_string(&knob).expect("reads"), "set anew");
+    }
+
+    #[test]
+    fn a_program_that_is_busy_is_asked_again_with_the_time_that_is_left() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let told = folder.path().join("told");
+        // It takes too long, then fails, then does it.
+        let script = format!(
+            "echo $CROSSTALK_UNDO_WITHIN >> {0}; case $(wc -l < {0}) in 1) exec sleep 60;; 2) exit 1;; esac",
+            told.display()
+        );
+        let path = ledger_with(folder.path(), &script);
+        assert_eq!(finish(&path, Patience::Full), Ok(vec!["a program".into()]));
+        let told = fs::read_to_string(told).expect("reads");
+        let told: Vec<f64> = told.lines().map(|line| line.parse().expect("seconds")).collect();
+        assert_eq!((told.len(), told[0]), (3, DEADLINE.as_secs_f64()));
+        assert!(told[1] > told[2] && told[2] > DEADLINE.as_secs_f64() && told[1] < 8.0, "{told:?}");
+        assert!(!path.exists());
     }
 
     #[test]
@@ -175,7 +270,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("notes.txt");
         fs::write(&path, "mine").expect("writes");
-        clean_in(folder.path(), DEADLINE).expect("cleans");
+        clean_in(folder.path(), Patience::Full).expect("cleans");
         assert!(path.exists());
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{Error, Read};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use md5::{Digest, Md5};
 
-use super::config::{Preferences, cores, with_cores};
+use super::config::{cores, with_cores};
 use super::conversation::{Conversation, DEADLINE, LONGEST};
 use super::dialect::{elements, escape, first};
 use super::found::FOLDERS;
@@ -29,10 +29,6 @@ const LONGEST_PASSWORD: u64 = 255;
 /// When a client may compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Whatever its preferences say.
-    Always,
-    /// As its preferences say.
-    Auto,
     /// Not at all.
     Never,
     /// As before a mode that was set for a time.
@@ -60,14 +56,6 @@ impl Client {
     /// from its own machine.
     pub fn new(address: SocketAddr, password: Option<String>) -> Self {
         Client { address, password, deadline: DEADLINE, over: None, conversation: None }
-    }
-
-    /// The one of this machine that has its data in `folder` (Debian's: `/var/lib/boinc-client`).
-    ///
-    /// # Errors
-    /// When its password cannot be read.
-    pub fn local(folder: &Path, port: u16) -> Result<Self, Fault> {
-        Ok(Self::new((Ipv4Addr::LOCALHOST, port).into(), Some(password(&folder.join(PASSWORD), None)?)))
     }
 
     /// Where it listens.
@@ -125,8 +113,6 @@ impl Client {
     /// See [`Client::version`].
     pub fn set_mode(&mut self, mode: Mode, during: Option<Duration>) -> Result<(), Fault> {
         let tag = match mode {
-            Mode::Always => "always",
-            Mode::Auto => "auto",
             Mode::Never => "never",
             Mode::Restore => "restore",
         };
@@ -200,17 +186,6 @@ impl Client {
     pub fn set_config(&mut self, config: &str) -> Result<(), Fault> {
         self.order(&format!("<set_cc_config>\n{config}\n</set_cc_config>"))?;
         self.order("<read_cc_config/>")
-    }
-
-    /// Sets when and how much it may compute, over its own preferences; `None`: as
-    /// those say again.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn set_preferences(&mut self, preferences: Option<Preferences>) -> Result<(), Fault> {
-        let file = preferences.map(Preferences::to_file).unwrap_or_default();
-        self.order(&format!("<set_global_prefs_override>\n{file}\n</set_global_prefs_override>"))?;
-        self.order("<read_global_prefs_override/>")
     }
 
     /// Has it end, and its tasks with it.

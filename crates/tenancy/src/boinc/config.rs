@@ -45,62 +45,36 @@ fn without(text: &str, name: &str) -> String {
     kept + rest
 }
 
-/// When and how much a client may compute. What is not here is as BOINC has it by itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Preferences {
-    /// Of the processors that it knows of, the share that it may use, from 0 to 1.
-    pub cores: f64,
-    /// Of the time, the share that it may compute, from 0 to 1: it stops all tasks and
-    /// starts them again, second by second.
-    pub time: f64,
-    /// Suspends all tasks while other programs use more than this share of the
-    /// processors; 0 never does.
-    pub others_below: f64,
-    /// Of the memory, the share that it may use, from 0 to 1.
-    pub memory: f64,
-    /// Seconds of work that it keeps in store.
-    pub store: f64,
-}
-
-impl Default for Preferences {
-    /// All of the machine, whatever else it does.
-    fn default() -> Self {
-        Preferences { cores: 1.0, time: 1.0, others_below: 0.0, memory: 0.9, store: 600.0 }
-    }
-}
-
-impl Preferences {
-    /// As the client reads them.
-    pub fn to_file(self) -> String {
-        let percent = |share: f64| share.clamp(0.0, 1.0) * 100.0;
-        let settings = [
-            ("run_on_batteries", 1.0),
-            ("run_if_user_active", 1.0),
-            ("run_gpu_if_user_active", 1.0),
-            ("leave_apps_in_memory", 1.0),
-            ("suspend_cpu_usage", percent(self.others_below)),
-            ("max_ncpus_pct", percent(self.cores)),
-            ("cpu_usage_limit", percent(self.time)),
-            ("ram_max_used_busy_pct", percent(self.memory)),
-            ("ram_max_used_idle_pct", percent(self.memory)),
-            ("vm_max_used_pct", 100.0),
-            ("disk_max_used_gb", 0.0),
-            ("disk_max_used_pct", 100.0),
-            ("disk_min_free_gb", 0.01),
-            ("disk_interval", 60.0),
-            ("work_buf_min_days", self.store.max(0.0) / 86_400.0),
-            ("work_buf_additional_days", 0.0),
-        ];
-        let lines: String =
-            settings.iter().map(|(name, value)| format!("<{name}>{value:.6}</{name}>\n")).collect();
-        format!("<global_preferences>\n{lines}</global_preferences>")
-    }
+/// `global_prefs_override.xml` of a client that may have all of the machine, whatever else it does.
+pub fn all_of_the_machine() -> String {
+    let settings = [
+        ("run_on_batteries", 1.0),
+        ("run_if_user_active", 1.0),
+        ("run_gpu_if_user_active", 1.0),
+        ("leave_apps_in_memory", 1.0),
+        // Of other programs' use, in percent; 0: it never stands still for them.
+        ("suspend_cpu_usage", 0.0),
+        ("max_ncpus_pct", 100.0),
+        ("cpu_usage_limit", 100.0),
+        ("ram_max_used_busy_pct", 90.0),
+        ("ram_max_used_idle_pct", 90.0),
+        ("vm_max_used_pct", 100.0),
+        ("disk_max_used_gb", 0.0),
+        ("disk_max_used_pct", 100.0),
+        ("disk_min_free_gb", 0.01),
+        ("disk_interval", 60.0),
+        // Ten minutes.
+        ("work_buf_min_days", 600.0 / 86_400.0),
+        ("work_buf_additional_days", 0.0),
+    ];
+    let lines: String =
+        settings.iter().map(|(name, value)| format!("<{name}>{value:.6}</{name}>\n")).collect();
+    format!("<global_preferences>\n{lines}</global_preferences>\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boinc::dialect::Element;
     use proptest::prelude::*;
 
     const FILE: &str = "<cc_config>\n <log_flags>\n  <task>1</task>\n </log_flags>\n <options>\n  <ncpus>4</ncpus>\n  \
@@ -126,13 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn preferences_are_percent_and_days() {
-        let file = Preferences { time: 0.5, store: 864.0, ..Preferences::default() }.to_file();
+    fn preferences_are_one_element_with_one_setting_each() {
+        let file = all_of_the_machine();
         let prefs = first(&file, "global_preferences").expect("is one");
-        let value = |name| first(prefs.body, name).map(|e: Element<'_>| e.number());
-        assert_eq!(value("cpu_usage_limit"), Some(50.0));
-        assert_eq!(value("work_buf_min_days"), Some(0.01));
-        assert_eq!(value("suspend_cpu_usage"), Some(0.0));
+        let names: Vec<&str> = prefs.elements().map(|element| element.name).collect();
+        assert_eq!(names.len(), 16);
+        assert_eq!(first(prefs.body, "work_buf_min_days").map(|store| store.number()), Some(0.006944));
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! the client change into that directory, in `client/cs_cmdline.cpp`.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
 use crosstalk_core::Fault;
@@ -44,7 +44,8 @@ impl Way {
     /// The client: of several the one that listens there, or that of the least number.
     ///
     /// # Errors
-    /// A usage fault where none runs.
+    /// A usage fault where none runs, or the address is another machine's: it is led beside its
+    /// processes, which are here.
     pub fn find(&self) -> Result<Found, Fault> {
         let mut clients = all().into_iter().filter(is_client).map(|process| Found::of(&process));
         let Some(address) = self.address else {
@@ -53,6 +54,11 @@ impl Way {
                     .remedy("start it: systemctl start boinc-client, or boinc --dir DIR")
             });
         };
+        if !is_here(address.ip()) {
+            return Err(Fault::usage("that address is another machine's: only a client of this one is led")
+                .at(address.to_string())
+                .remedy(format!("run this on that machine; here, take 127.0.0.1:{}", address.port())));
+        }
         let there = clients.find(|client| client.address.port() == address.port());
         there.map(|client| Found { address, ..client }).ok_or_else(|| {
             Fault::usage("no BOINC client of this machine listens there")
@@ -80,6 +86,11 @@ impl Found {
             folder: folder.unwrap_or_else(|| FOLDERS[0].into()),
         }
     }
+}
+
+/// Whether an address is this machine's: nobody can listen at another's.
+fn is_here(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// What follows an option, which may have one dash or two.
@@ -117,6 +128,17 @@ mod tests {
         let found = Found::of(&one(std::process::id()).expect("is there"));
         assert_eq!(found.address, SocketAddr::from(([127, 0, 0, 1], PORT)));
         assert_eq!(Some(found.folder), std::env::current_dir().ok());
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_refused_with_what_to_do() {
+        // A block that is for documents only (RFC 5737).
+        let way = Way { address: Some(([192, 0, 2, 1], PORT).into()), password: None };
+        let fault = way.find().expect_err("is another machine's");
+        assert!(fault.message.contains("another machine"), "{fault}");
+        assert_eq!(fault.place.as_deref(), Some("192.0.2.1:31416"));
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains("127.0.0.1:31416")));
+        assert!(is_here(Ipv4Addr::LOCALHOST.into()));
     }
 
     #[test]

@@ -34,8 +34,8 @@ const NAMED: &str = "named";
 
 /// How long an answer may take: own work is not looked at meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long all answers may take together while everything is undone: the ledger allows 2 s.
-const SOON: Duration = Duration::from_millis(1500);
+/// Of the time in which it is to be given back, what is kept for beginning and for another look.
+const SPARE: Duration = Duration::from_millis(500);
 /// How long it may then take to see whether anybody listens.
 const GLANCE: Duration = Duration::from_millis(200);
 
@@ -140,19 +140,21 @@ impl Donor for Led {
     }
 }
 
-/// What the hidden verb does: gives the client the processors again that it had. `words` are its
-/// address, its password's file, its data directory, whose the file must be, and the number or `all`.
+/// What the hidden verb does: gives the client the processors again that it had, in so much time.
+/// `words` are its address, its password's file, its data directory, whose the file must be, and the
+/// number or `all`. That takes five answers, of which a busy client gives one a second.
 ///
 /// # Errors
 /// Where it runs and cannot be asked, or its file cannot be written.
-pub fn give_back(words: &[String]) -> Result<(), Fault> {
+pub fn give_back(words: &[String], within: Duration) -> Result<(), Fault> {
+    let within = within.saturating_sub(SPARE).max(within / 2);
     let wrong = || Fault::usage("expected ADDRESS:PORT PASSWORD-FILE FOLDER USER NUMBER");
     let [address, file, folder, user, number] = words else { return Err(wrong()) };
     let address: SocketAddr = address.parse().map_err(|_| wrong())?;
     let cores = if number == ALL { None } else { Some(number.parse().map_err(|_| wrong())?) };
     let user = if user == NAMED { None } else { Some(user.parse().map_err(|_| wrong())?) };
     let asked = password(Path::new(file), user)
-        .and_then(|password| Client::new(address, Some(password)).within_all(SOON).set_cores(cores));
+        .and_then(|password| Client::new(address, Some(password)).within_all(within).set_cores(cores));
     match asked {
         // One that has ended reads its file when it begins again.
         Err(_) if TcpStream::connect_timeout(&address, GLANCE).is_err() => rewrite(Path::new(folder), cores),
@@ -187,6 +189,7 @@ mod tests {
     use crosstalk_host::Launcher;
     use std::fs;
     use std::path::PathBuf;
+    use std::time::Instant;
 
     const ANSWERS: &[(&str, &str)] = &[
         ("<get_cc_config", "<cc_config><options><ncpus>3</ncpus></options></cc_config>"),
@@ -248,8 +251,27 @@ mod tests {
         let words: Vec<&str> = told.split_whitespace().collect();
         assert_eq!((words[0], words[1], words[5]), (VERB, mock.address.to_string().as_str(), "3"));
         let words: Vec<String> = words[1..].iter().map(ToString::to_string).collect();
-        give_back(&words).expect("is done");
+        give_back(&words, PATIENCE).expect("is done");
         assert_eq!(numbers(&mock), ["2", "3"]);
+    }
+
+    #[test]
+    fn a_client_that_is_busy_is_given_back_what_it_had_where_there_is_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join(PASSWORD);
+        fs::write(&file, "secret").expect("writes");
+        // As one that is busy, ten times as fast.
+        let mock = Mock::slow("secret", ANSWERS, Duration::from_millis(100));
+        let told = |path: &Path| path.display().to_string();
+        let words =
+            [mock.address.to_string(), told(&file), told(folder.path()), NAMED.into(), "3".to_string()];
+        let began = Instant::now();
+        let fault = give_back(&words, Duration::from_millis(200)).expect_err("that is too little");
+        assert!(fault.message.contains("did not answer"), "{fault}");
+        assert!(began.elapsed() < PATIENCE);
+        assert_eq!(numbers(&mock), [] as [String; 0]);
+        give_back(&words, PATIENCE).expect("is done");
+        assert_eq!(numbers(&mock), ["3"]);
     }
 
     #[test]
@@ -319,6 +341,7 @@ mod tests {
             let told = |path: &Path| path.display().to_string();
             [address.clone(), told(&path(PASSWORD)), told(folder.path()), NAMED.into(), number.to_string()]
         };
+        let give_back = |words: &[String]| give_back(words, PATIENCE);
         give_back(&words("4")).expect("there is no file");
         fs::write(path("cc_config.xml"), "root:x:0").expect("writes");
         give_back(&words("4")).expect("it is another's");

@@ -10,7 +10,10 @@ use super::Client;
 use super::client::md5_hex;
 use super::dialect::first;
 
-/// It listens, and notes what it is asked. Its answers: an operation's beginning → a reply.
+/// An operation's beginning → a reply.
+type Answers = &'static [(&'static str, &'static str)];
+
+/// It listens, and notes what it is asked.
 pub(super) struct Mock {
     pub(super) address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -18,18 +21,23 @@ pub(super) struct Mock {
 
 impl Mock {
     /// One that ends a connection after so many answers.
-    pub(super) fn start(
-        password: &'static str,
-        answers: &'static [(&'static str, &'static str)],
-        each: usize,
-    ) -> Self {
+    pub(super) fn start(password: &'static str, answers: Answers, each: usize) -> Self {
+        Self::with(password, answers, each, Duration::ZERO)
+    }
+
+    /// One that takes so long for each answer.
+    pub(super) fn slow(password: &'static str, answers: Answers, pause: Duration) -> Self {
+        Self::with(password, answers, usize::MAX, pause)
+    }
+
+    fn with(password: &'static str, answers: Answers, each: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         let asked = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                serve(stream, password, answers, each, &noted);
+                serve(stream, password, answers, (each, pause), &noted);
             }
         });
         Mock { address, asked }
@@ -47,8 +55,8 @@ impl Mock {
 fn serve(
     mut stream: TcpStream,
     password: &str,
-    answers: &[(&str, &str)],
-    each: usize,
+    answers: Answers,
+    (each, pause): (usize, Duration),
     noted: &Mutex<Vec<String>>,
 ) {
     let mut authorized = password.is_empty();
@@ -61,6 +69,7 @@ fn serve(
             }
             request.push(byte[0]);
         }
+        thread::sleep(pause);
         let request = String::from_utf8_lossy(&request).into_owned();
         let operation = first(&request, "boinc_gui_rpc_request").expect("is one").body.trim().to_string();
         let reply = if operation == "<auth1/>" {

@@ -15,7 +15,7 @@
 //! | `led` | the client as a donor, asked for processors and to stand still |
 
 mod client;
-pub mod config;
+mod config;
 mod conversation;
 pub mod dialect;
 mod found;
@@ -25,7 +25,7 @@ mod mock;
 mod told;
 
 pub use client::{Client, Mode, PASSWORD, PORT, md5_hex};
-pub use config::Preferences;
+pub use config::all_of_the_machine;
 pub use conversation::{DEADLINE, LONGEST};
 pub use found::{Found, NAMES, Way};
 pub(crate) use found::{is_client, is_running};

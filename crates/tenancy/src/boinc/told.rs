@@ -147,7 +147,9 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boinc::LONGEST;
     use proptest::prelude::*;
+    use std::time::{Duration, Instant};
 
     const RESULTS: &str = "<result>
     <name>c_7_0</name>
@@ -207,7 +209,42 @@ mod tests {
         assert_eq!(Status::of(reply), Some(told));
     }
 
+    #[test]
+    fn the_longest_replies_are_read_in_bounded_time_however_deep_they_are() {
+        let began = Instant::now();
+        for part in
+            ["<result>", "<result><active_task>", "<cc_status><cc_status></cc_status>", "<![CDATA[", "<", "&"]
+        {
+            let reply = part.repeat(LONGEST / 4 / part.len());
+            assert!(tasks(&reply).len() <= reply.len() / part.len());
+            let _ = Status::of(&reply);
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_are_a_reply_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let reply = String::from_utf8_lossy(&bytes);
+            prop_assert!(tasks(&reply).len() <= bytes.len());
+            let _ = Status::of(&reply);
+        }
+
+        #[test]
+        fn a_reply_with_parts_left_out_or_repeated_tells_only_finite_times(
+            parts in proptest::collection::vec((0_usize..1200, 0_usize..1200, 1_usize..4), 1..6)
+        ) {
+            let part = |(from, to, times): (usize, usize, usize)| {
+                let (from, to) = (from.min(to).min(RESULTS.len()), from.max(to).min(RESULTS.len()));
+                RESULTS[from..to].repeat(times)
+            };
+            let reply: String = parts.into_iter().map(part).collect();
+            for task in tasks(&reply) {
+                prop_assert!(task.cpu().is_finite() && task.cpu() >= 0.0);
+            }
+            prop_assert!(Status::of(&reply).is_none_or(|told| told.mode_ends_in >= 0.0));
+        }
+
         #[test]
         fn a_reply_cut_or_bent_anywhere_is_read_without_panic(at in 0_usize..1200, with in "[<>/0-9a-z. ]{0,9}") {
             let at = at.min(RESULTS.len());

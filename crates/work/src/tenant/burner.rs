@@ -17,14 +17,13 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -36,6 +35,7 @@ use super::lasting::Lasting;
 use super::threads::threads;
 use super::witness::Counts;
 use crate::Declared;
+use crate::alone::alone;
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
@@ -72,7 +72,8 @@ pub const BURNER: Lasting<Spec> = Lasting(Declared {
     },
     needs: |_| vec![Need::found("processors", "this machine's")],
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(Burner { spec, scratch: part.scratch.clone() }))
+        let burner = Burner { spec, scratch: part.scratch.clone() };
+        Ok(alone(|out, cancelled| burner.burn(out, cancelled)))
     },
 });
 
@@ -119,17 +120,8 @@ const GLANCE: Duration = Duration::from_millis(5);
 /// The lowest priority (nice(1)).
 const LOWEST: i32 = 19;
 
-impl Prepared for Burner {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(
-        self: Box<Self>,
-        _: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
+impl Burner {
+    fn burn(self, out: &mut dyn Sink, cancelled: &AtomicBool) -> Result<(), Fault> {
         let Spec { threads, mix, lowest } = self.spec;
         let crew = Crew { rounds: AtomicU64::new(0), cpu: AtomicU64::new(0), at_work: AtomicUsize::new(0) };
         let over = AtomicBool::new(false);
@@ -167,8 +159,7 @@ impl Prepared for Burner {
             crowd.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(broke))?;
             told?;
             out.take(Reading::value("donated", cpu as f64 * 1e-9 / taken, Origin::Measured), 1)?;
-            out.take(Reading::value("donated_rounds", rounds as f64 / taken, Origin::Measured), rounds)?;
-            Ok(None)
+            out.take(Reading::value("donated_rounds", rounds as f64 / taken, Origin::Measured), rounds)
         })
     }
 }
@@ -308,8 +299,8 @@ mod tests {
             let mut until = Until { cancelled: &cancelled, told: Vec::new() };
             let spec = (BURNER.0.read)(&Params::default().with("mix", mix.name()).with("threads", 2))
                 .expect("is one");
-            let burner = Box::new(Burner { spec, scratch: folder.path().into() });
-            burner.run(&[], &mut until, &cancelled).expect("lasts");
+            let burner = Burner { spec, scratch: folder.path().into() };
+            burner.burn(&mut until, &cancelled).expect("lasts");
             let names: Vec<&str> = until.told.iter().map(|reading| reading.metric.as_str()).collect();
             assert_eq!(names, ["donated", "donated_rounds"], "{}", mix.name());
             let donated = until.told[0].number().expect("a number");
@@ -325,9 +316,7 @@ mod tests {
         let spec = (BURNER.0.read)(&Params::default().with("threads", 0)).expect("is one");
         let cancelled = AtomicBool::new(false);
         let mut until = Until { cancelled: &cancelled, told: Vec::new() };
-        Box::new(Burner { spec, scratch: "/there/is/none".into() })
-            .run(&[], &mut until, &cancelled)
-            .expect("lasts");
+        Burner { spec, scratch: "/there/is/none".into() }.burn(&mut until, &cancelled).expect("lasts");
         let told: Vec<Option<f64>> = until.told.iter().map(Reading::number).collect();
         assert_eq!(told, [Some(0.0); 2]);
     }
@@ -335,9 +324,9 @@ mod tests {
     #[test]
     fn a_disk_that_cannot_be_written_to_is_told() {
         let spec = (BURNER.0.read)(&Params::default().with("mix", "disk")).expect("is one");
-        let burner = Box::new(Burner { spec, scratch: "/there/is/none".into() });
+        let burner = Burner { spec, scratch: "/there/is/none".into() };
         let cancelled = AtomicBool::new(false);
-        let fault = burner.run(&[], &mut Vec::new(), &cancelled).expect_err("has no folder");
+        let fault = burner.burn(&mut Vec::new(), &cancelled).expect_err("has no folder");
         assert!(fault.message.contains("disk"), "{fault}");
     }
 }

@@ -30,7 +30,6 @@ fn with_the_password_all_is_done() {
     client.set_cores(Some(50)).expect("is done");
     client.attach("http://127.0.0.1:1/p/", "k<y", "x").expect("is done");
     client.update("http://127.0.0.1:1/p/").expect("is done");
-    client.set_preferences(None).expect("is done");
     client.quit().expect("is done");
     let asked = mock.asked();
     assert!(
@@ -75,10 +74,9 @@ fn a_client_that_went_away_is_found_again_when_it_is_back() {
 #[test]
 fn a_password_file_is_read_and_its_absence_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let fault = Client::local(folder.path(), PORT).expect_err("is not there");
+    let file = folder.path().join(PASSWORD);
+    let fault = password(&file, None).expect_err("is not there");
     assert!(fault.place.is_some_and(|place| place.ends_with(PASSWORD)) && fault.remedy.is_some());
-    fs::write(folder.path().join(PASSWORD), "secret\n").expect("writes");
-    let client = Client::local(folder.path(), 7).expect("reads");
-    assert_eq!(client.password.as_deref(), Some("secret"));
-    assert_eq!(client.address, SocketAddr::from(([127, 0, 0, 1], 7)));
+    fs::write(&file, "secret\n").expect("writes");
+    assert_eq!(password(&file, None).as_deref(), Ok("secret"));
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::fresh_mark;
-use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, Preferences};
+use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, all_of_the_machine};
 
 use super::project::{Attach, NAME};
 use crate::peer::Until;
@@ -69,6 +69,19 @@ impl Host {
     /// # Errors
     /// When there is none, or it does not come up.
     pub fn start(folder: &Path, cores: u32, until: &Until) -> Result<Self, Fault> {
+        Self::start_by(|client| Command::new(client), folder, cores, until)
+    }
+
+    /// The same for one whose program another command starts.
+    ///
+    /// # Errors
+    /// See [`Host::start`].
+    pub fn start_by(
+        launch: impl FnOnce(&Path) -> Command,
+        folder: &Path,
+        cores: u32,
+        until: &Until,
+    ) -> Result<Self, Fault> {
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
@@ -76,7 +89,7 @@ impl Host {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
         let port = free()?;
-        let mut command = Command::new(binary);
+        let mut command = launch(&binary);
         command.arg("--dir").arg(folder).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
         command.args(["--allow_multiple_clients", "--no_gpus", "--no_info_fetch", "--skip_cpu_benchmarks"]);
         // Everything is on this machine: who waits does not wait for a better network.
@@ -189,7 +202,7 @@ fn furnish(folder: &Path, cores: u32, password: &str) -> io::Result<()> {
         folder.join("cc_config.xml"),
         format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
     )?;
-    fs::write(folder.join("global_prefs_override.xml"), Preferences::default().to_file() + "\n")?;
+    fs::write(folder.join("global_prefs_override.xml"), all_of_the_machine())?;
     let mut options = OpenOptions::new();
     let path = folder.join(PASSWORD);
     options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(password.as_bytes())

@@ -1,24 +1,21 @@
 //! The workload's node.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::{Prepared, Sink};
-use crosstalk_core::units::Seconds;
 use crosstalk_host::Launcher;
 use crosstalk_host::process::fresh_mark;
 
 use super::host::INSTALL;
 use super::project::{Attach, look};
 use super::{Donated, Host, Spec};
+use crate::alone::alone;
 use crate::peer::Until;
 use crate::program::Program;
 
@@ -36,36 +33,18 @@ pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if spec.ncpus > 0 && super::find().is_none() {
         return Err(Fault::environment("there is no BOINC client here").remedy(INSTALL));
     }
-    Ok(Box::new(Node { spec, scratch: part.scratch.clone(), deadline: part.deadline }))
-}
-
-struct Node {
-    spec: Spec,
-    scratch: PathBuf,
-    deadline: Seconds,
-}
-
-impl Prepared for Node {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(
-        self: Box<Self>,
-        _: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
-        let until = Until::new(self.deadline, cancelled);
-        let measured = if self.spec.ncpus == 0 {
+    let (scratch, deadline) = (part.scratch.clone(), part.deadline);
+    Ok(alone(move |out, cancelled| {
+        let until = Until::new(deadline, cancelled);
+        let measured = if spec.ncpus == 0 {
             out.steady()?;
             while !told_to_stop(&until) {}
             Measured::default()
         } else {
-            donate(&self.spec, &self.scratch, out, &until)?
+            donate(&spec, &scratch, out, &until)?
         };
-        measured.tell(out).map(|()| None)
-    }
+        measured.tell(out)
+    }))
 }
 
 fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {

@@ -18,11 +18,9 @@ mod mariadb;
 mod run;
 mod told;
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use crosstalk_core::Fault;
-use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
@@ -30,6 +28,7 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::{Bytes, Seconds};
 
 use crate::Declared;
+use crate::alone::alone;
 use crate::peer::Until;
 use crate::tenant::{primes, threads};
 use mariadb::{Server, Tables};
@@ -55,7 +54,8 @@ pub const SYSBENCH: Declared<CpuTest> = Declared {
     },
     needs: |_| needs(&["sysbench"]),
     prepare: |test, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(Ready { test, deadline: part.deadline }))
+        let ready = Ready { test, deadline: part.deadline };
+        Ok(alone(|out, cancelled| ready.compute(out, cancelled)))
     },
 };
 
@@ -108,7 +108,8 @@ pub const OLTP: Declared<OltpTest> = Declared {
     },
     needs: |_| needs(&["sysbench", "mariadbd", "mariadb-install-db", "mariadb"]),
     prepare: |test, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        Ok(Box::new(Ready { test, deadline: part.deadline }.on(Server::of(&test.tables, part)?)))
+        let ready = Ready { test, deadline: part.deadline }.on(Server::of(&test.tables, part)?);
+        Ok(alone(|out, cancelled| ready.ask(out, cancelled)))
     },
 };
 
@@ -142,17 +143,8 @@ fn value(metric: &str, value: f64) -> Reading {
     Reading::value(metric, value, Origin::Measured)
 }
 
-impl Prepared for Ready<CpuTest> {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(
-        self: Box<Self>,
-        _: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
+impl Ready<CpuTest> {
+    fn compute(self, out: &mut dyn Sink, cancelled: &AtomicBool) -> Result<(), Fault> {
         let until = Until::new(self.deadline, cancelled);
         let CpuTest { threads, limit, events } = self.test;
         let words = [
@@ -166,22 +158,12 @@ impl Prepared for Ready<CpuTest> {
         ];
         let told = Cpu::parse(&until.blame(sysbench(&words, &until))?)?;
         out.take(value("run_time", told.seconds), 1)?;
-        out.take(value("event_rate", told.events as f64 / told.seconds), told.events)?;
-        Ok(None)
+        out.take(value("event_rate", told.events as f64 / told.seconds), told.events)
     }
 }
 
-impl Prepared for OnServer<OltpTest> {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(
-        self: Box<Self>,
-        _: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
+impl OnServer<OltpTest> {
+    fn ask(self, out: &mut dyn Sink, cancelled: &AtomicBool) -> Result<(), Fault> {
         let until = Until::new(self.ready.deadline, cancelled);
         let test = &self.ready.test;
         let mut words = self.server.words();
@@ -202,7 +184,6 @@ impl Prepared for OnServer<OltpTest> {
         out.take(value("request_rate", told.requests as f64 / told.seconds), told.requests)?;
         out.take(value("transaction_rate", told.transactions as f64 / told.seconds), told.transactions)?;
         out.take(value("transaction_p99", told.p99), told.transactions)?;
-        out.take(value("repeated", told.repeated as f64), 1)?;
-        Ok(None)
+        out.take(value("repeated", told.repeated as f64), 1)
     }
 }

@@ -154,6 +154,11 @@ impl Book {
         self.instance(given).is_some()
     }
 
+    /// Whether it was given to that host.
+    pub fn gave_to(&self, given: Given, host: u64) -> bool {
+        self.instance(given).is_some_and(|instance| instance.host == host)
+    }
+
     /// Whether a result is of no use any more.
     pub fn is_spare(&self, given: Given) -> bool {
         self.units.get(&given.unit).is_none_or(|unit| unit.answer.is_some() || unit.given_up)
@@ -189,11 +194,19 @@ impl Book {
         late.map(|given| Line::Lost { given: *given, at: now }).collect()
     }
 
-    /// The line for a result that a host reports; none where that changes nothing: it is
-    /// unknown, or was reported before.
-    pub fn report(&self, given: Given, failure: Option<String>, cpu: f64, now: f64) -> Option<Line> {
-        let instance =
-            self.instance(given).filter(|instance| !matches!(instance.stands, Stands::Ended(_)))?;
+    /// The line for a result that `host` reports; none where that changes nothing: it is
+    /// unknown, was given to another, or was reported before.
+    pub fn report(
+        &self,
+        host: u64,
+        given: Given,
+        failure: Option<String>,
+        cpu: f64,
+        now: f64,
+    ) -> Option<Line> {
+        let counts =
+            |instance: &&Instance| instance.host == host && !matches!(instance.stands, Stands::Ended(_));
+        let instance = self.instance(given).filter(counts)?;
         let outcome = match (failure, &instance.output) {
             (Some(why), _) => Outcome::Failed { why },
             (None, Some(outcome)) => outcome.clone(),

@@ -174,18 +174,18 @@ impl Desk {
         }
         let host = welcome(&mut files, asked, &mut lines, &mut reply)?;
         for report in &asked.reports {
-            let line = report
-                .name
-                .parse()
-                .ok()
-                .and_then(|given| files.book.report(given, report.failure.clone(), report.cpu, now));
+            let line =
+                report.name.parse().ok().and_then(|given| {
+                    files.book.report(host, given, report.failure.clone(), report.cpu, now)
+                });
             line.map_or(Ok(()), |line| files.take(line, &mut lines))?;
-            // Known, known before or unknown: it needs not come again.
+            // Known, known before, another's or unknown: it needs not come again.
             reply.acknowledge(&report.name);
         }
         let give = choose(&mut files, asked, host, now, &mut lines)?;
         for given in &asked.held {
-            if !files.book.gave(*given) {
+            // What it did with another's would not be taken.
+            if !files.book.gave_to(*given, host) {
                 reply.abort(&given.to_string());
             } else if files.book.is_spare(*given) {
                 reply.spare(*given);

@@ -106,6 +106,7 @@ fn unusable(path: &Path, e: &std::io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use super::super::spoilt::spoilt;
     use super::*;
     use crate::tool::boinc::project::line::Given;
     use proptest::prelude::*;
@@ -122,6 +123,12 @@ mod tests {
             Ok(())
         })?;
         Ok(lines)
+    }
+
+    /// Five lines as they are written.
+    fn journal() -> Vec<u8> {
+        let text = |number| serde_json::to_string(&line(number)).expect("writes") + "\n";
+        (0..5).map(text).collect::<String>().into_bytes()
     }
 
     #[test]
@@ -150,8 +157,44 @@ mod tests {
         assert!(refused.message.contains("twice") && refused.place.is_some_and(|p| p.ends_with(":1")));
     }
 
+    #[test]
+    fn a_line_without_end_or_bottom_is_a_fault_of_bounded_size() {
+        for (text, whole) in [("x", false), ("[", true), ("{\"line\":", true)] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut line = text.repeat(3 * LONGEST as usize / text.len());
+            if whole {
+                line.truncate(LONGEST as usize - 1);
+                line.push('\n');
+            }
+            fs::write(folder.path().join(FILE), line).expect("writes");
+            let fault = lines(folder.path()).expect_err("is none");
+            assert!(fault.message.len() < 300, "{}", fault.message.len());
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn any_bytes_are_lines_or_a_fault_that_says_where(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            fs::write(folder.path().join(FILE), bytes).expect("writes");
+            if let Err(fault) = lines(folder.path()) {
+                prop_assert!(fault.place.is_some_and(|place| place.contains("journal.ndjson:")));
+            }
+        }
+
+        #[test]
+        fn a_spoilt_journal_has_the_lines_that_are_whole_or_is_refused(text in spoilt(journal())) {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            fs::write(folder.path().join(FILE), &text).expect("writes");
+            let whole = text.iter().filter(|byte| **byte == b'\n').count();
+            match lines(folder.path()) {
+                Ok(lines) => prop_assert_eq!(lines.len(), whole),
+                Err(fault) => prop_assert!(fault.remedy.is_some()),
+            }
+        }
+
         #[test]
         fn killed_anywhere_the_whole_lines_stay(cut in 0_usize..400) {
             let folder = tempfile::tempdir().expect("a temporary folder");

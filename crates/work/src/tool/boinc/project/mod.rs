@@ -7,7 +7,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `settings` | what a project is to do |
+//! | `settings`, `wanted` | what a project is to do, and what is asked of it |
+//! | `url` | where hosts find it |
 //! | `line`, `journal` | what happened, and how it is kept |
 //! | `book` | what that comes to, and what may happen next: pure |
 //! | `keys` | what programs and certificates are signed by |
@@ -27,13 +28,19 @@ mod reply;
 mod request;
 mod server;
 mod settings;
+#[cfg(test)]
+mod spoilt;
 mod upload;
+mod url;
+mod wanted;
 
 pub use book::Counts;
 pub use home::{Attach, Ended, Home, Open, look};
 pub use reply::NAME;
 pub use server::Server;
 pub use settings::Settings;
+pub use url::Url;
+pub use wanted::Wanted;
 
 /// Where, below its address, everything of a project is.
-pub(super) const ROOT: &str = "/project/";
+const ROOT: &str = "/project/";

@@ -24,6 +24,7 @@ use super::line::Line;
 use super::reply::NAME;
 use super::request::{self, Asked};
 use super::upload;
+use super::url::Url;
 
 /// Requests at a time; more are turned away.
 const AT_ONCE: usize = 64;
@@ -50,7 +51,11 @@ impl Server {
     ///
     /// # Errors
     /// When it cannot listen there, or the program cannot be given out.
-    pub fn new(open: Open, listen: SocketAddr, url: Option<&str>, program: &Path) -> Result<Self, Fault> {
+    pub fn new(open: Open, listen: SocketAddr, url: Option<Url>, program: &Path) -> Result<Self, Fault> {
+        if url.is_none() {
+            // Also where any port will do.
+            Url::of(listen)?;
+        }
         let listener = TcpListener::bind(listen).map_err(|e| {
             Fault::environment(format!("cannot listen: {e}"))
                 .at(listen.to_string())
@@ -59,7 +64,7 @@ impl Server {
         let io = |e: io::Error| Fault::environment(format!("cannot listen: {e}")).at(listen.to_string());
         listener.set_nonblocking(true).map_err(io)?;
         let listen = listener.local_addr().map_err(io)?;
-        let url = url.map_or_else(|| format!("http://{listen}{ROOT}"), str::to_string);
+        let url = url.map_or_else(|| Url::of(listen), Ok)?.to_string();
         let desk = Desk::new(open, url.clone());
         let latest = desk.latest();
         if let Some(version) = desk.home.take_program(program, latest.as_ref())? {
@@ -114,7 +119,8 @@ impl Server {
         }
         load.requests.fetch_add(1, Ordering::SeqCst);
         let (desk, leaves) = (Arc::clone(&self.desk), Leaves(Arc::clone(load)));
-        thread::spawn(move || serve(&desk, &stream, &leaves.0));
+        // Where no thread is to be had, it is turned away, too: what it took goes with the closure.
+        let _ = thread::Builder::new().spawn(move || serve(&desk, &stream, &leaves.0));
     }
 }
 

@@ -26,7 +26,8 @@ fn upload(book: &mut Book, given: Given, answer: &str) {
 }
 
 fn report(book: &mut Book, given: Given, failure: Option<&str>) -> bool {
-    let line = book.report(given, failure.map(str::to_string), 1.0, 5.0);
+    let host = (1..=3).find(|host| book.gave_to(given, *host)).expect("was given");
+    let line = book.report(host, given, failure.map(str::to_string), 1.0, 5.0);
     line.iter().for_each(|line| book.apply(line).expect("is taken"));
     line.is_some()
 }
@@ -46,6 +47,18 @@ fn with_a_quorum_of_one_the_first_valid_result_is_the_answer() {
     assert!(book.is_done() && book.answers().eq([(given, "a")]));
     assert!(!report(&mut book, given, None), "a second report changes nothing");
     assert_eq!((book.counts().valid, book.counts().out), (1, 0));
+}
+
+#[test]
+fn a_result_is_reported_by_the_host_that_has_it_and_by_no_other() {
+    let mut book = book(Settings { quorum: 2, ..few(1) });
+    let given = give(&mut book, 1, 0.0).expect("there is one");
+    give(&mut book, 2, 0.0).expect("to another");
+    upload(&mut book, given, "a");
+    for failure in [None, Some("it failed".to_string())] {
+        assert_eq!(book.report(2, given, failure.clone(), 1.0, 5.0), None, "{failure:?}");
+    }
+    assert!(book.report(1, given, None, 1.0, 5.0).is_some());
 }
 
 #[test]
@@ -142,6 +155,8 @@ enum Step {
     Upload { host: u64, which: usize, right: bool },
     /// It reports one, once or again; the reply may get lost.
     Report { host: u64, which: usize, fails: bool, lost: bool },
+    /// It reports one of another's.
+    Meddle { host: u64, with: u64, which: usize, fails: bool },
     /// Its disk is gone: it knows of no task any more.
     Forget { host: u64 },
     /// The project is killed, and so many of its latest lines nobody heard of are cut.
@@ -158,6 +173,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(host, which, right)| Step::Upload { host, which, right }),
         4 => (host(), any::<usize>(), prop::bool::weighted(0.2), any::<bool>())
             .prop_map(|(host, which, fails, lost)| Step::Report { host, which, fails, lost }),
+        1 => (host(), host(), any::<usize>(), any::<bool>())
+            .prop_map(|(host, with, which, fails)| Step::Meddle { host, with, which, fails }),
         1 => host().prop_map(|host| Step::Forget { host }),
         2 => (0_usize..4).prop_map(|cut| Step::Crash { cut }),
         1 => (0.0_f64..200.0).prop_map(|seconds| Step::Wait { seconds }),
@@ -248,11 +265,17 @@ impl World {
             Step::Report { host, which, fails, lost } => {
                 let Some(given) = self.pick(host, which) else { return };
                 let failure = fails.then(|| "it failed".to_string());
-                let lines: Vec<Line> = self.book.report(given, failure, 1.0, self.now).into_iter().collect();
+                let line = self.book.report(host, given, failure, 1.0, self.now);
+                let lines: Vec<Line> = line.into_iter().collect();
                 self.write(lines, !lost);
                 if !lost {
                     self.hosts.entry(host).or_default().retain(|held| *held != given);
                 }
+            }
+            Step::Meddle { host, with, which, fails } => {
+                let Some(given) = self.pick(with, which).filter(|_| host != with) else { return };
+                let failure = fails.then(|| "it failed".to_string());
+                assert_eq!(self.book.report(host, given, failure, 1.0, self.now), None);
             }
             Step::Forget { host } => drop(self.hosts.remove(&host)),
             Step::Crash { cut } => {

@@ -98,6 +98,28 @@ fn a_work_unit_goes_out_and_comes_back_once() {
 }
 
 #[test]
+fn what_another_host_has_is_neither_failed_nor_answered_for_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let desk = open(folder.path(), 1);
+    let reply = desk.schedule(&asked(&desk, 1.0), 10.0).expect("answers");
+    assert_eq!(desk.upload(&output(&desk, &reply, "c_0_0", false)), Ok(None));
+    let other = Asked { name: "another host".into(), ..asked(&desk, 0.0) };
+    let failed = super::super::request::Report { failure: Some("it failed".into()), ..report("c_0_0") };
+    for said in [failed, report("c_0_0")] {
+        let reply = desk.schedule(&Asked { reports: vec![said], ..other.clone() }, 20.0).expect("answers");
+        assert_eq!(names(&reply, "result_ack"), ["c_0_0"], "else it would come again for ever");
+    }
+    let held = [Given { unit: 0, instance: 0 }].into();
+    let reply = desk.schedule(&Asked { held, ..other }, 20.0).expect("answers");
+    assert_eq!(names(&reply, "result_abort"), ["c_0_0"]);
+    let counts = desk.counts().0;
+    assert_eq!((counts.failed, counts.valid, counts.out), (0, 0, 1));
+    let own = Asked { host: 1, reports: vec![report("c_0_0")], ..asked(&desk, 0.0) };
+    desk.schedule(&own, 30.0).expect("answers");
+    assert_eq!(desk.counts().0.valid, 1);
+}
+
+#[test]
 fn what_got_lost_on_its_way_is_given_again_under_the_same_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let desk = open(folder.path(), 5);

@@ -1,0 +1,87 @@
+//! Where hosts find a project.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::str::FromStr;
+
+use crosstalk_core::Fault;
+
+use super::ROOT;
+
+/// An address that a client takes for a project's, with a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url(String);
+
+impl Url {
+    /// That of a project which listens there.
+    ///
+    /// # Errors
+    /// Where that is everywhere.
+    pub fn of(listen: SocketAddr) -> Result<Self, Fault> {
+        if listen.ip().is_unspecified() {
+            return Err(Fault::usage("hosts cannot be told where to find a project that listens everywhere")
+                .at("--listen")
+                .remedy(format!("add for example --url http://my.host:{}{ROOT}", listen.port())));
+        }
+        Ok(Url(format!("http://{listen}{ROOT}")))
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Url {
+    type Err = Fault;
+
+    fn from_str(url: &str) -> Result<Self, Fault> {
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or_default();
+        let sound = rest.split('/').next().is_some_and(|host| host.contains('.'))
+            && !url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>&\"".contains(c));
+        if !sound || !url.ends_with(ROOT) {
+            return Err(Fault::usage(format!("expected an address that BOINC takes, found `{url}`"))
+                .at("--url")
+                .remedy(format!(
+                    "write for example http://my.host:8470{ROOT}: a dot in the host, and {ROOT} at the end"
+                )));
+        }
+        Ok(Url(url.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_found_where_it_listens_unless_that_is_everywhere() {
+        let url = |listen: [u8; 4]| Url::of((listen, 8470).into());
+        assert_eq!(
+            url([127, 0, 0, 1]).map(|url| url.to_string()),
+            Ok("http://127.0.0.1:8470/project/".into())
+        );
+        let fault = url([0, 0, 0, 0]).expect_err("is everywhere");
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains("--url http://my.host:8470/project/")));
+    }
+
+    #[test]
+    fn what_a_client_does_not_take_is_refused() {
+        for fine in ["http://my.host:8470/project/", "https://a.b/x/project/"] {
+            assert_eq!(fine.parse::<Url>().map(|url| url.to_string()), Ok(fine.into()));
+        }
+        for bad in [
+            "",
+            "my.host/project/",
+            "http://localhost:8470/project/",
+            "http://my.host:8470/project",
+            "http://my.host:8470/",
+            "http://my.host/<b>/project/",
+            "http://my.host/ /project/",
+            "ftp://my.host/project/",
+        ] {
+            assert_eq!(bad.parse::<Url>().expect_err("refused").place.as_deref(), Some("--url"), "{bad}");
+        }
+    }
+}
