@@ -289,8 +289,9 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     let script =
         format!("$CROSSTALK guard --external stuck --for '5 s' --json & sleep 3; {READ_ONLY} wait $!");
     if let Some(output) = apart(&script) {
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
         assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
+        assert!(stderr(&output).contains("not everything could be put back"), "{}", stderr(&output));
         // What could not be written then stands in the ledger.
         let output = crosstalk(Path::new("/"), &["clean"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -298,6 +299,29 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     }
     child.end();
     assert!(dirs("stuck").is_empty());
+}
+
+#[test]
+fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let child = external("unmounted", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
+    await_that("they spin", 20, || inside("unmounted").len() > 2);
+    let before = settings("unmounted");
+    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let unmount = "grep -E ' cgroup2? ' /proc/self/mounts | while read -r _ at _; do umount -l $at; done;";
+    let script = format!("$CROSSTALK guard --external unmounted --for '8 s' & sleep 3; {unmount} wait $!");
+    if let Some(output) = apart(&script) {
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        assert!(stderr(&output).contains("is not mounted here any more"), "{}", stderr(&output));
+        let output = crosstalk(Path::new("/"), &["clean"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(settings("unmounted"), before);
+    }
+    child.end();
+    assert!(dirs("unmounted").is_empty());
 }
 
 #[test]

@@ -46,6 +46,12 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let sums = sums?;
     out.say(&summary(&sums));
     out.tell(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
+    let resisting = ledger.resisting();
+    if !resisting.is_empty() {
+        let left: Vec<String> = resisting.iter().map(Fault::sentence).collect();
+        return Err(Fault::environment(format!("not everything could be put back: {}", left.join("; ")))
+            .remedy("it is written down; where it can be set: crosstalk clean"));
+    }
     let asked_for = limit.is_none() || !interrupted.load(Ordering::SeqCst);
     Ok(if asked_for { ExitCode::SUCCESS } else { ExitCode::from(FaultKind::Interrupted.exit_code()) })
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::Entry;
+use super::tree::is_mounted;
 
 /// The file, while we set it. Dropping it puts back what it said before.
 #[derive(Debug)]
@@ -70,7 +71,8 @@ pub(super) fn restore(path: &Path, was: &str) -> Result<(), Fault> {
             .remedy("wait until what runs in that group has ended, then: crosstalk clean"));
     }
     match write(path, was) {
-        Err(e) if is_gone(&e) || is_taken_over(path, &e) => Ok(()),
+        Err(e) if is_gone(&e) => is_mounted(path),
+        Err(e) if is_taken_over(path, &e) => Ok(()),
         Err(e) => Err(Fault::environment(format!("cannot put back {was:?}: {e}"))
             .at(path.display().to_string())
             .remedy(format!("echo '{was}' > {}", path.display()))),

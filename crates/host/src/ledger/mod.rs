@@ -22,6 +22,7 @@ mod knob;
 mod program;
 mod reaper;
 mod scratch;
+mod tree;
 mod undo;
 
 pub use folder::folder;
@@ -158,6 +159,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Inner {
     file: Mutex<File>,
+    resisting: Mutex<Vec<Fault>>,
     launcher: Launcher,
     // Dropped with the ledger: the reaper then finds it empty and takes it away.
     _reaper: Reaper,
@@ -178,7 +180,12 @@ impl Ledger {
         let reaper = Reaper::start(launcher, &path)?;
         let file = File::create(path, owner)?;
         Ok(Ledger {
-            inner: Arc::new(Inner { file: Mutex::new(file), launcher: launcher.clone(), _reaper: reaper }),
+            inner: Arc::new(Inner {
+                file: Mutex::new(file),
+                resisting: Mutex::default(),
+                launcher: launcher.clone(),
+                _reaper: reaper,
+            }),
         })
     }
 
@@ -275,6 +282,11 @@ impl Ledger {
         self.enter(Change::Program { words, what: what.into() })
     }
 
+    /// Why what was to be undone by a drop is not, if it is not: it stays written down.
+    pub fn resisting(&self) -> Vec<Fault> {
+        self.inner.resisting.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn enter(&self, change: Change) -> Result<Entry, Fault> {
         let number = self.file().open(&change)?;
         Ok(Entry { ledger: self.clone(), number, change, open: true })
@@ -332,6 +344,8 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         // What cannot be undone now stays written down: the reaper tries again.
-        let _ = self.close();
+        if let Err(fault) = self.close() {
+            self.ledger.inner.resisting.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+        }
     }
 }
