@@ -131,6 +131,14 @@ const JOBS: &str = r#"
     work.job = { kind = "command", argv = ["job"], nodes = "$nodes" }
     conditions.fabric = "$fabric"
     factors = { fabric = ["ethernet-1g", "ethernet-10g"], nodes = [1, 2, 4] }
+    [figure.lines]
+    title = "Lines"
+    order = 1
+    experiment = "job"
+    kind = "lines"
+    metric = "run_time"
+    x = "fabric"
+    series = "nodes"
     [figure.trade]
     title = "Trade"
     experiment = "job"
@@ -175,6 +183,8 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
     assert_eq!((figure.series[1].name.as_str(), names(1)), ("dominated", vec!["2"]));
     let four = &figure.series[0].points[0];
     assert!((four.y.value - 4.0).abs() < 0.1 && (four.x.expect("is across") - 1.0).abs() < 0.3, "{four:?}");
+    let lines: Vec<&str> = findings.figures[1].series.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(lines, ["nodes 1", "nodes 2", "nodes 4"], "a bare number is told with what it counts");
     assert!(four.x_interval.is_some_and(|(low, high)| low < 1.0 && high > 1.0), "{four:?}");
 }
 

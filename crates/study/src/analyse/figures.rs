@@ -87,9 +87,21 @@ impl Drawing<'_> {
     fn name(&self, level: Option<&Value>, metric: &str) -> String {
         let quantile = metric.rsplit_once(' ').map_or_else(|| words(metric), |(_, quantile)| quantile.into());
         match level {
-            Some(level) if self.spec.also.is_empty() => level.to_string(),
-            Some(level) => format!("{level} {quantile}"),
+            Some(level) if self.spec.also.is_empty() => self.level(level),
+            Some(level) => format!("{} {quantile}", self.level(level)),
             None => quantile,
+        }
+    }
+
+    /// What people call a level that makes a series: a bare number with what it counts, `external 50`,
+    /// where nothing else says so.
+    fn level(&self, level: &Value) -> String {
+        let spec = self.spec;
+        let said = spec.kind == DrawAs::Heat || spec.x == spec.series;
+        let word = level.to_string();
+        match word.parse::<f64>() {
+            Ok(_) if !said => format!("{} {word}", words(&spec.series)),
+            _ => word,
         }
     }
 
