@@ -2,11 +2,14 @@
 
 mod common;
 
-use common::{crosstalk, journal, samples, stderr};
+use common::{command, crosstalk, finish, journal, samples, stderr};
+use crosstalk_tenancy::boinc::NAMES;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
@@ -39,7 +42,7 @@ fn external_work_costs_the_owner_and_is_told_beside() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = samples(&dir.path().join("run"));
     let metrics: BTreeSet<&str> = told.iter().filter_map(|line| line["metric"].as_str()).collect();
-    for metric in ["run_time", "run_delay", "donated", "donated_rounds", "page_faults_major"] {
+    for metric in ["run_time", "run_delay", "time_queue", "donated", "donated_rounds", "page_faults_major"] {
         assert!(metrics.contains(metric), "{metric} is not among {metrics:?}");
     }
     let findings: Value =
@@ -105,36 +108,75 @@ factors = { external = [1] }
     assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
 }
 
-#[test]
-fn the_bundled_study_of_volunteers_ends_with_its_report_with_and_without_boinc() {
-    let dir = tempfile::tempdir().expect("a directory");
+/// One at a time: external work of one would keep that of the other from ever being steady.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The bundled study: quick, one block of its fewest cells, and programs from `path` alone.
+fn volunteer(dir: &Path, path: &OsStr) -> Value {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let args = [
         &["run", "volunteer", "--quick", "--looks", "1", "--out", "out", "--testbed", "local"][..],
-        &["--set", "owner.own.events=200", "--set", "owner-burner.own.events=200"],
-        &["--set", "pareto.own.events=200", "--set", "owner.external=0,2"],
+        &["--set", "owner.own.events=200", "--set", "owner.external=0,2"],
+        &["--set", "owner-burner.own.events=200", "--set", "owner-burner.external=0,2"],
+        &["--set", "owner-burner.protect=none"],
+        &["--set", "pareto.own.events=200", "--set", "pareto.protect=none"],
     ]
     .concat();
-    let output = crosstalk(dir.path(), &args);
+    let mut command = command(dir, &args);
+    command.env("PATH", path);
+    let output = finish(command.spawn().expect("crosstalk starts"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let read = |name: &str| fs::read_to_string(dir.path().join("out").join(name)).expect("reads");
-    let findings: Value = serde_json::from_str(&read("findings.json")).expect("JSON");
-    let names = |of: &str| -> BTreeSet<String> {
-        let all = findings[of].as_array().expect("a list").iter();
-        all.map(|one| one["name"].as_str().expect("a name").to_string()).collect()
-    };
-    assert!(names("figures").contains("slowdown-burner"), "{:?}", names("figures"));
-    assert!(names("tables").contains("pareto-cpu"), "{:?}", names("tables"));
+    let read = |name: &str| fs::read_to_string(dir.join("out").join(name)).expect("reads");
     assert!(read("report.html").contains("What donated work costs the owner"));
-    // Own work alone takes no client, and beside BOINC's tasks it has data or a reason.
-    let ended = |external: u64| {
-        let lines = journal(&dir.path().join("out")).into_iter();
-        let ended = lines.filter(|line| line["line"] == "attempt" && line["status"] != "started");
-        let mut here =
-            ended.filter(|line| line["experiment"] == "owner" && line["levels"]["external"] == external);
-        here.next_back().expect("was tried")
+    serde_json::from_str(&read("findings.json")).expect("JSON")
+}
+
+/// How the attempt beside so many of BOINC's tasks ended.
+fn beside(dir: &Path, external: u64) -> Value {
+    let lines = journal(&dir.join("out")).into_iter();
+    let ended = lines.filter(|line| line["line"] == "attempt" && line["status"] != "started");
+    let mut here =
+        ended.filter(|line| line["experiment"] == "owner" && line["levels"]["external"] == external);
+    here.next_back().expect("was tried")
+}
+
+fn names(findings: &Value, of: &str) -> BTreeSet<String> {
+    let all = findings[of].as_array().expect("a list").iter();
+    all.map(|one| one["name"].as_str().expect("a name").to_string()).collect()
+}
+
+#[test]
+fn the_bundled_study_of_volunteers_ends_with_its_report_where_there_is_no_boinc() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let findings = volunteer(dir.path(), dir.path().as_os_str());
+    // Own work alone takes no client; beside BOINC's tasks it has a reason in the place of data.
+    assert_eq!(beside(dir.path(), 0)["status"], "finished");
+    let missing = beside(dir.path(), 2);
+    let why = missing["reason"].as_str().unwrap_or_default();
+    assert!(missing["status"] == "failed" && why.contains("there is no BOINC client here"), "{missing}");
+    let claim = |name: &str| {
+        let all = findings["claims"].as_array().expect("a list");
+        all.iter().find(|claim| claim["name"] == name).expect("is one").clone()
     };
-    assert_eq!(ended(0)["status"], "finished");
-    let beside = ended(2);
-    let lacks = beside["reason"].as_str().is_some_and(|why| why.contains("no BOINC client"));
-    assert!(beside["status"] == "finished" || lacks, "{beside}");
+    assert_eq!(claim("costs")["found"], Value::Null, "{:#}", claim("costs"));
+    let figures = names(&findings, "figures");
+    assert!(figures.contains("time-burner") && figures.contains("pareto-cpu"), "{figures:?}");
+    assert!(names(&findings, "tables").contains("why-burner"), "{findings:#}");
+}
+
+#[test]
+fn the_bundled_study_of_volunteers_measures_beside_boinc() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path);
+    if !folders.any(|folder| NAMES.iter().any(|name| folder.join(name).is_file())) {
+        eprintln!("skipped: there is no BOINC client here");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let findings = volunteer(dir.path(), &path);
+    assert_eq!(beside(dir.path(), 0)["status"], "finished");
+    assert_eq!(beside(dir.path(), 2)["status"], "finished", "{}", beside(dir.path(), 2));
+    let told = samples(&dir.path().join("out"));
+    assert!(told.iter().any(|line| line["metric"] == "tasks_running"), "{told:?}");
+    assert!(names(&findings, "figures").contains("time"), "{:?}", names(&findings, "figures"));
 }

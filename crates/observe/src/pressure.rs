@@ -37,7 +37,7 @@ impl Observer for Pressure {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        LINES.iter().map(|(metric, ..)| Metric::new(metric, "ratio", Better::Lower)).collect()
+        LINES.iter().map(|(metric, ..)| Metric::new(metric, "%", Better::Lower)).collect()
     }
 
     fn attach(&self) -> Result<Box<dyn Watch>, Fault> {

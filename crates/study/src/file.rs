@@ -8,7 +8,7 @@ mod claim;
 mod draw;
 
 pub use claim::{Claim, Correlation, Order, Peak, Published, Ratio, Sides, Threshold, Trend};
-pub use draw::{ColumnSpec, DrawAs, FigureSpec, TableSpec};
+pub use draw::{ColumnSpec, DrawAs, FigureSpec, Names, TableSpec};
 
 use crate::written::Written;
 use crosstalk_core::value::{Levels, Params, Value};

@@ -292,6 +292,8 @@ pub enum FigureKind {
     Waterfall,
     /// A field for each place across and each series.
     Heat,
+    /// One metric against another: points with a label each. Those of the first series, in x order, no other beats in both; they are joined.
+    Frontier,
 }
 
 /// What to draw.
@@ -309,7 +311,7 @@ pub struct Figure {
     pub x: Axis,
     /// Up.
     pub y: Axis,
-    /// What tells the series apart, for people (`to`); empty where their names say it.
+    /// What tells the series apart, for people (`to`), of a frontier the points; empty where their names say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// The data.
@@ -347,7 +349,10 @@ pub struct Series {
 pub struct Point {
     /// Where across: the number on linear and log axes.
     pub x: Option<f64>,
-    /// Where across, for people: the category, or the level as written.
+    /// The 95 % interval across, where that was found and has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x_interval: Option<(f64, f64)>,
+    /// Where across, for people: the category, or the level as written; of a frontier what the point is called.
     pub label: String,
     /// How high.
     pub y: Estimate,

@@ -338,6 +338,24 @@ fn a_figure_of_nodes_has_no_series_and_every_other_one() {
 }
 
 #[test]
+fn a_frontier_is_of_two_metrics_that_tell_good_from_bad() {
+    let drawn = "kind = \"lines\"\nmetric = \"bandwidth\"\nx = \"size\"\nseries = \"system\"\nlog = [\"x\"]\npublished = \"kosmos/bandwidth/{system}-over-microblade/{size}\"";
+    let frontier = "kind = \"frontier\"\nmetric = \"bandwidth\"\nx = \"bandwidth\"\nseries = \"system\"";
+    planned(&STUDY.replacen(drawn, frontier, 1)).expect("plans");
+    expect(drawn, &frontier.replace("x = \"bandwidth\"", "x = \"size\""), 24, "unknown metric `size`", "");
+    expect(drawn, &frontier.replace("\nseries = \"system\"", ""), 19, "missing `series`", "the factor");
+    let more = |line: &str| format!("{frontier}\n{line}");
+    expect(drawn, &more("also = [\"bandwidth\"]"), 26, "is of two metrics", "leave `also` out");
+    expect(drawn, &more("published = \"kosmos/x\""), 26, "no place beside", "leave `published` out");
+    let neither = STUDY
+        .replacen("kind = \"stream\", size = \"$size\"", "kind = \"wire\", size = \"$size\"", 1)
+        .replacen(drawn, &frontier.replace("bandwidth", "stage_time"), 1)
+        .replace("metric = \"bandwidth\"", "metric = \"one_way\"");
+    let fault = planned(&neither).expect_err("refused").to_string();
+    assert!(fault.contains("neither more nor less of `stage_time` is better"), "{fault}");
+}
+
+#[test]
 fn what_is_compared_must_make_a_difference() {
     let (taken, fixed) = ("system = \"$system\"", "system = \"microblade\"");
     expect(taken, fixed, 10, "nothing takes factor `system`", "\"$system\"");
@@ -368,6 +386,8 @@ fn claims_that_no_data_could_decide() {
         "at least 1 level",
         "",
     );
+    let trend = "trend = { metric = \"bandwidth\", along = \"system\", beyond = { size = 64 } }";
+    expect(&ratio, trend, 15, "the claim's own cells", "name the level");
     let correlated = STUDY.replacen(&ratio, "correlation = { x = \"bandwidth\", y = \"bandwidth\" }", 1);
     let fault = planned(&correlated.replacen("> 1", "> 2", 1)).expect_err("refused").to_string();
     assert!(fault.starts_with("my.toml:17: ") && fault.contains("between -1 and 1"), "{fault}");
@@ -396,6 +416,13 @@ fn a_table_has_columns_of_one_kind() {
     let one = "column = [{ title = \"b\", metric = \"bandwidth\" }]";
     assert_eq!(planned(&table(one)), Ok(()));
     assert_eq!(planned(&table("metric = \"bandwidth\"\ncolumns = \"system\"")), Ok(()));
+    let two = |rows: &str| table(one).replace("rows = \"size\"", &format!("rows = {rows}"));
+    assert_eq!(planned(&two("[\"system\", \"size\"]")), Ok(()));
+    assert!(planned(&two("[\"system\", \"sise\"]")).expect_err("refused").to_string().contains("`size`"));
+    assert!(
+        refused("column = [{ title = \"b\", metric = \"bandwidth\", relative_to = { size = 65 } }]")
+            .contains("no level `65`")
+    );
     assert!(refused("").contains("`metric` and `columns`, or a list of `column`"));
     assert!(refused(&format!("metric = \"bandwidth\"\n{one}")).contains("each column by itself"));
     assert!(refused("column = [{ title = \"b\" }]").contains("give one of: metric, published"));

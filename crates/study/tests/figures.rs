@@ -3,6 +3,7 @@
 use crate::synthetic::graph::graph;
 use crate::synthetic::{is, made, number};
 use crosstalk_core::record::{Origin, Reading};
+use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{FigureKind, Scale, TableCell};
 
 #[test]
@@ -118,4 +119,87 @@ fn tables_say_what_was_not_run() {
     assert!(
         findings.warnings.iter().any(|w| w.starts_with("12 attempts of cells that the plan does not have"))
     );
+}
+
+/// Own work on two fabrics with one, two or four nodes.
+const JOBS: &str = r#"
+    schema = "crosstalk.study/1"
+    name = "jobs"
+    title = "Jobs"
+    looks = [12]
+    [experiment.job]
+    work.job = { kind = "command", argv = ["job"], nodes = "$nodes" }
+    conditions.fabric = "$fabric"
+    factors = { fabric = ["ethernet-1g", "ethernet-10g"], nodes = [1, 2, 4] }
+    [figure.lines]
+    title = "Lines"
+    order = 1
+    experiment = "job"
+    kind = "lines"
+    metric = "run_time"
+    x = "fabric"
+    series = "nodes"
+    [figure.trade]
+    title = "Trade"
+    experiment = "job"
+    kind = "frontier"
+    metric = "run_time"
+    x = "time_wait"
+    series = "nodes"
+    where = { fabric = "ethernet-1g" }
+    relative_to = { nodes = 1 }
+    [table.all]
+    title = "All"
+    experiment = "job"
+    rows = ["fabric", "nodes"]
+    column = [
+        { title = "seconds", metric = "run_time" },
+        { title = "over that of one", metric = "run_time", relative_to = { nodes = 1 } },
+    ]
+"#;
+
+#[test]
+fn a_frontier_is_what_no_other_level_beats_in_both() {
+    // One node is short but waits long, four the other way; two are worse than four in both.
+    let made = made(JOBS);
+    let truth = |_: &str, levels: &Levels, metric: &str| match (number(levels, "nodes") as i64, metric) {
+        (1, "run_time") => 1.0,
+        (1, _) => 3.0,
+        (2, "run_time") => 5.0,
+        (2, _) => 2.5,
+        (_, "run_time") => 4.0,
+        _ => 1.0,
+    };
+    let findings = made.findings(&made.run(12, 0.01, 3, &truth));
+    let figure = &findings.figures[0];
+    assert_eq!((figure.kind, figure.by.as_str()), (FigureKind::Frontier, "nodes"));
+    assert_eq!((figure.x.label.as_str(), figure.x.unit.as_str()), ("time wait", "s"));
+    assert_eq!((figure.x.scale, figure.y.unit.as_str()), (Scale::Linear, "ratio"));
+    let names = |place: usize| {
+        let points = figure.series[place].points.iter();
+        points.map(|point| point.label.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!((figure.series[0].name.as_str(), names(0)), ("frontier", vec!["4", "1"]), "by what is across");
+    assert_eq!((figure.series[1].name.as_str(), names(1)), ("dominated", vec!["2"]));
+    let four = &figure.series[0].points[0];
+    assert!((four.y.value - 4.0).abs() < 0.1 && (four.x.expect("is across") - 1.0).abs() < 0.3, "{four:?}");
+    let lines: Vec<&str> = findings.figures[1].series.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(lines, ["nodes 1", "nodes 2", "nodes 4"], "a bare number is told with what it counts");
+    assert!(four.x_interval.is_some_and(|(low, high)| low < 1.0 && high > 1.0), "{four:?}");
+}
+
+#[test]
+fn rows_are_all_combinations_and_a_column_may_be_a_ratio() {
+    let made = made(JOBS);
+    let findings = made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")));
+    let table = &findings.tables[0];
+    assert_eq!(table.columns, ["fabric", "nodes", "seconds", "over that of one"]);
+    let names: Vec<_> = table.rows.iter().map(|row| (&row[0], &row[1])).collect();
+    let text = |words: &str| TableCell::Text(words.into());
+    assert_eq!(names.len(), 6);
+    assert_eq!(names[1], (&text("ethernet-1g"), &text("2")));
+    assert_eq!(names[5], (&text("ethernet-10g"), &text("4")));
+    assert!(matches!(&table.rows[5][2], TableCell::Number { unit, .. } if unit == "s"));
+    let TableCell::Number { estimate, unit, .. } = &table.rows[5][3] else { panic!("{:?}", table.rows[5]) };
+    assert!((estimate.value - 4.0).abs() < 0.1 && unit == "ratio", "{estimate:?}");
 }

@@ -124,6 +124,27 @@ fn a_trend_gives_each_verdict() {
 }
 
 #[test]
+fn a_trend_of_what_is_beyond_other_cells_is_that_of_the_difference() {
+    // What the slower fabric costs grows linearly, the whole like the power 3/2.
+    let costs = |exponent: f64| {
+        move |levels: &Levels| {
+            let (nodes, slow) = (number(levels, "nodes"), is(levels, "fabric", "ethernet-1g"));
+            nodes.powf(1.5) + if slow { nodes.powf(exponent) } else { 0.0 }
+        }
+    };
+    let grows = r#"where = { fabric = "ethernet-1g" }
+        trend = { metric = "run_time", along = "nodes", beyond = { fabric = "ethernet-10g" } }
+        expect = "> 0"
+        published = 1.0
+        margin = "25 %""#;
+    assert_eq!(verdict(grows, costs(1.0)), ClaimVerdict::Reproduced);
+    assert_eq!(verdict(grows, costs(1.5)), ClaimVerdict::DirectionOnly);
+    assert_eq!(verdict(grows, costs(-0.5)), ClaimVerdict::NotReproduced);
+    let nothing = |levels: &Levels| 2.0 - slower(2.0)(levels);
+    assert_eq!(verdict(grows, nothing), ClaimVerdict::Inconclusive, "it is never longer");
+}
+
+#[test]
 fn an_order_gives_each_verdict() {
     let order = "order = { metric = \"run_time\", factor = \"nodes\", ascending = [8, 4, 2] }";
     let nodes = |of: [f64; 3]| {

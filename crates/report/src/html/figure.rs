@@ -6,7 +6,7 @@ use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
 use crate::label;
-use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw};
+use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw, frontier};
 
 /// The figure; `index` tells it from others on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
@@ -54,19 +54,31 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
             origins.push(series.origin);
         }
     }
-    let name = |name: &&str| {
-        let colour = if stacked { palette.part(name) } else { palette.series(name) };
-        let shape = if figure.kind == FigureKind::Lines { Some(palette.index(name)) } else { None };
-        format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, shape), Text(name))
+    let name = |(place, name): (usize, &&str)| {
+        let (colour, sign) = match figure.kind {
+            FigureKind::Lines => (palette.series(name), Sign::Line(palette.index(name))),
+            FigureKind::Frontier => {
+                let (colour, shape) = frontier::look(place);
+                (colour.into(), if place == 0 { Sign::Line(shape) } else { Sign::Dot(shape) })
+            }
+            _ => (palette.part(name), Sign::Bar),
+        };
+        format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, sign), Text(name))
     };
     // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
     let names: String = match figure.kind {
         FigureKind::Bars | FigureKind::Waterfall | FigureKind::Heat => String::new(),
-        FigureKind::Lines | FigureKind::Stacked => names.iter().map(name).collect(),
+        FigureKind::Lines | FigureKind::Stacked | FigureKind::Frontier => {
+            names.iter().enumerate().map(name).collect()
+        }
     };
     let origin = |origin: &Origin| {
-        let shape = if figure.kind == FigureKind::Lines { Some(0) } else { None };
-        format!("<li>{}{}</li>", swatch("ink", *origin, shape), origin.word())
+        let sign = match figure.kind {
+            FigureKind::Lines => Sign::Line(0),
+            FigureKind::Frontier => Sign::Dot(0),
+            _ => Sign::Bar,
+        };
+        format!("<li>{}{}</li>", swatch("ink", *origin, sign), origin.word())
     };
     let origins: String = origins.iter().map(origin).collect();
     let class = if named { "names elsewhere" } else { "names" };
@@ -81,15 +93,28 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     format!(r#"<div class="legend">{names}<ul class="origins">{origins}{whiskers}</ul></div>"#)
 }
 
-/// A piece of line with its marker, or a piece of bar.
-fn swatch(colour: &str, origin: Origin, marker: Option<usize>) -> String {
+/// What a legend shows of a series.
+enum Sign {
+    /// A piece of line with its marker,
+    Line(usize),
+    /// the marker alone,
+    Dot(usize),
+    /// or a piece of bar.
+    Bar,
+}
+
+fn swatch(colour: &str, origin: Origin, sign: Sign) -> String {
     let class = origin.word();
-    match marker {
-        Some(shape) => format!(
+    match sign {
+        Sign::Dot(shape) => format!(
+            r#"<svg class="swatch" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><g class="mark {colour} {class}">{}</g></svg>"#,
+            plot::marker(shape, 6.0, 6.0)
+        ),
+        Sign::Line(shape) => format!(
             r#"<svg class="swatch" viewBox="0 0 30 12" width="30" height="12" aria-hidden="true"><path class="curve {colour} {class}" d="M1 6H29"/><g class="mark {colour} {class}">{}</g></svg>"#,
             plot::marker(shape, 15.0, 6.0)
         ),
-        None => format!(
+        Sign::Bar => format!(
             r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour} {class}"><rect class="bar" x="1" y="1" width="14" height="10"/>{}</g></svg>"#,
             if origin == Origin::Published {
                 r#"<path class="hatch" d="M3 11L10 1M8 11L15 1M1 7L5 1"/>"#
@@ -107,9 +132,14 @@ fn values(figure: &Figure) -> String {
     let group = if grouped { r#"<th scope="col">Bar</th>"# } else { "" };
     let across = if figure.x.label.trim().is_empty() { "Across" } else { figure.x.label.as_str() };
     let by = if figure.by.is_empty() { "Series" } else { figure.by.as_str() };
+    // The points of a frontier have a name and two numbers.
+    let (by, point) = match figure.kind {
+        FigureKind::Frontier => ("Series", format!(r#"<th scope="col">{}</th>"#, Text(by))),
+        _ => (by, String::new()),
+    };
     let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
     format!(
-        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">{}</th><th scope="col">Origin</th><th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">{}</th><th scope="col">Origin</th>{point}<th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
         Text(by),
         Text(across),
         Text(up),
@@ -122,11 +152,18 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
     let group = if grouped { format!("<td>{}</td>", Text(&series.group)) } else { String::new() };
     let row = |point: &Point| {
         let y = &point.y;
+        let across = match figure.kind {
+            FigureKind::Frontier => {
+                let x =
+                    frontier::across(point).map_or(String::new(), |x| number::estimate(&x, &figure.x.unit));
+                format!("<td>{}</td><td>{}</td>", Text(&point.label), Text(&x))
+            }
+            _ => format!("<td>{}</td>", Text(&across(point, &figure.x))),
+        };
         format!(
-            r#"<tr>{group}<th scope="row">{}</th><td>{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
+            r#"<tr>{group}<th scope="row">{}</th><td>{}</td>{across}<td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             Text(&series.name),
             series.origin.word(),
-            Text(&across(point, &figure.x)),
             Text(&number::value(y, unit)),
             Text(&number::interval(y, unit).unwrap_or_default()),
             label::behind(y.n, series.origin == Origin::Published),

@@ -1,16 +1,36 @@
 //! A figure where nothing can be drawn: its values, a row a place across, a column a series.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{Figure, Series};
+use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 use crosstalk_study::number;
 
 use super::escape::text;
-use crate::plot::across;
+use crate::plot::{across, frontier};
 
 /// The figure as a table.
 pub fn figure(figure: &Figure) -> String {
-    let table = if figure.series.is_empty() { "No values.\n\n".into() } else { pivot(figure) };
+    let table = match figure.kind {
+        _ if figure.series.is_empty() => "No values.\n\n".into(),
+        FigureKind::Frontier => points(figure),
+        _ => pivot(figure),
+    };
     format!("### {}\n\n{}\n\n{table}", text(&figure.title), text(&figure.caption))
+}
+
+/// A row a point, with both of its numbers.
+fn points(figure: &Figure) -> String {
+    let row = |series: &Series, point: &Point| {
+        let x = frontier::across(point).map_or(String::new(), |x| number::estimate(&x, &figure.x.unit));
+        let cells = [&point.label, &x, &number::estimate(&point.y, &figure.y.unit), &series.name];
+        cells.map(|words| text(words)).to_vec()
+    };
+    let rows: Vec<Vec<String>> = figure
+        .series
+        .iter()
+        .flat_map(|series| series.points.iter().map(move |point| row(series, point)))
+        .collect();
+    let head = [&figure.by, &figure.x.label, &figure.y.label, ""].map(text).to_vec();
+    super::grid(&head, &[false, true, true, false], &rows)
 }
 
 fn pivot(figure: &Figure) -> String {

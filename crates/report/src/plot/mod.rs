@@ -5,8 +5,10 @@
 
 mod axes;
 mod bars;
+pub mod frontier;
 mod heat;
 mod lines;
+mod names;
 mod palette;
 mod rows;
 mod scale;
@@ -67,6 +69,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
         FigureKind::Stacked => stacked::draw(figure, palette, layout, id),
         FigureKind::Waterfall => waterfall::draw(figure, palette, layout, id),
         FigureKind::Heat => heat::draw(figure, palette, layout, id),
+        FigureKind::Frontier => frontier::draw(figure, layout, id),
     }
 }
 
@@ -132,7 +135,9 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
 fn description(figure: &Figure) -> String {
     let mut names: Vec<&str> = Vec::new();
     for series in &figure.series {
-        if !names.contains(&series.name.as_str()) {
+        if figure.kind == FigureKind::Frontier {
+            names.extend(series.points.iter().map(|point| point.label.as_str()));
+        } else if !names.contains(&series.name.as_str()) {
             names.push(&series.name);
         }
     }

@@ -24,8 +24,8 @@ impl Palette {
             let names = match figure.kind {
                 FigureKind::Stacked => &mut palette.parts,
                 FigureKind::Lines | FigureKind::Bars | FigureKind::Waterfall => &mut palette.series,
-                // One colour, the darker the more.
-                FigureKind::Heat => continue,
+                // One colour, the darker the more; and points that have their names beside them.
+                FigureKind::Heat | FigureKind::Frontier => continue,
             };
             for series in &figure.series {
                 if !names.contains(&series.name) {

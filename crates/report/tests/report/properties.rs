@@ -61,7 +61,8 @@ fn axis() -> impl Strategy<Value = Axis> {
 
 fn figure() -> impl Strategy<Value = Figure> {
     let point =
-        (proptest::option::of(number()), text(), estimate()).prop_map(|(x, label, y)| Point { x, label, y });
+        (proptest::option::of(number()), proptest::option::of((number(), number())), text(), estimate())
+            .prop_map(|(x, x_interval, label, y)| Point { x, x_interval, label, y });
     let series = (text(), text(), origin(), vec(point, 0..5))
         .prop_map(|(name, group, origin, points)| Series { name, group, origin, points });
     let kind = proptest::sample::select(vec![
@@ -70,6 +71,7 @@ fn figure() -> impl Strategy<Value = Figure> {
         FigureKind::Stacked,
         FigureKind::Waterfall,
         FigureKind::Heat,
+        FigureKind::Frontier,
     ]);
     let mark = (text(), number()).prop_map(|(name, x)| Mark { name, x });
     (text(), text(), kind, axis(), axis(), text(), vec(series, 0..5), vec(mark, 0..4)).prop_map(

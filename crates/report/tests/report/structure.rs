@@ -94,6 +94,8 @@ fn every_point_of_every_figure_is_drawn_twice_and_tabulated() {
                 figure.series.iter().flat_map(|s| &s.points).filter(|p| p.y.interval.is_some()).count();
             // A field of a heat map has no length to whose end an interval could belong.
             let drawn = if figure.kind == FigureKind::Heat { 0 } else { intervals };
+            let across = figure.series.iter().flat_map(|s| &s.points).filter(|p| p.x_interval.is_some());
+            let drawn = drawn + across.count();
             assert_eq!(whiskers, drawn, "{} {layout}", figure.name);
         }
         let rows = drawn.descendants().filter(|n| n.has_tag_name("tr")).count();
@@ -254,9 +256,11 @@ fn markdown_is_ascii_and_its_tables_are_square() {
         tables += usize::from(now > 0 && columns == 0);
         columns = now;
     }
-    assert_eq!(tables, 12, "comparisons, claims, seven figures, two tables, cells");
+    assert_eq!(tables, 13, "comparisons, claims, eight figures, two tables, cells");
     assert!(text.contains("| 2 | 1.66 s (1.61-1.71) |"), "the scaling figure's values");
     assert!(text.contains("| 2 slaves, microblade |"), "a bar of the stacked figure");
+    let point = text.lines().find(|line| line.starts_with("| quota 25% |")).expect("a point has a row");
+    assert!(point.contains("0.49 cores (0.") && point.ends_with("| dominated |"), "{point}");
 }
 
 #[test]

@@ -140,21 +140,22 @@ pub fn state<'a, 'b>(
         claim.experiments().map(|(_, name)| view(name).ok_or(name)).collect();
     let absent = views.as_ref().err().copied().unwrap_or_default();
     let put = Put::Not(format!("experiment `{absent}` is not part of this run"));
-    let stated =
-        Stated { name, claim, published: number, margin, unit: String::new(), per: String::new(), put };
+    let unit = unit(claim, views.as_ref().ok().map(|views| &views[0]));
+    let stated = Stated { name, claim, published: number, margin, unit, per: String::new(), put };
     match views {
         Ok(views) => {
-            let stated = Stated { unit: unit(claim, &views[0]), per: per(claim, &views[0]), ..stated };
+            let stated = Stated { per: per(claim, &views[0]), ..stated };
             Stated { put: stated.ask(&views), ..stated }
         }
         Err(_) => stated,
     }
 }
 
-fn unit(claim: &Claim, view: &View) -> String {
-    match (&claim.ratio, &claim.threshold) {
-        (Some(_), _) => "ratio".into(),
-        (_, Some(threshold)) => view.metric(&threshold.metric).unit,
+/// The unit of its number; that of a metric is known where its experiment is part of the run.
+fn unit(claim: &Claim, view: Option<&View>) -> String {
+    match (&claim.ratio, &claim.threshold, view) {
+        (Some(_), ..) => "ratio".into(),
+        (_, Some(threshold), Some(view)) => view.metric(&threshold.metric).unit,
         _ => String::new(),
     }
 }

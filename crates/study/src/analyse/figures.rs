@@ -1,5 +1,6 @@
 //! Figures, ready to draw.
 
+mod frontier;
 mod parts;
 mod steps;
 
@@ -27,6 +28,7 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         DrawAs::Lines => (FigureKind::Lines, drawing.series()),
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
         DrawAs::Heat => (FigureKind::Heat, drawing.series()),
+        DrawAs::Frontier => (FigureKind::Frontier, drawing.frontier()),
         DrawAs::Waterfall => (FigureKind::Waterfall, drawing.steps()),
         DrawAs::Split => (FigureKind::Stacked, drawing.busiest()),
         DrawAs::Nodes => (FigureKind::Stacked, drawing.nodes()),
@@ -38,7 +40,10 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         kind,
         x: drawing.x_axis(),
         y: drawing.y_axis(),
-        by: if spec.kind == DrawAs::Heat { words(&spec.series) } else { String::new() },
+        by: match spec.kind {
+            DrawAs::Heat | DrawAs::Frontier => words(&spec.series),
+            _ => String::new(),
+        },
         series,
         marks: drawing.marks(),
     }
@@ -82,9 +87,21 @@ impl Drawing<'_> {
     fn name(&self, level: Option<&Value>, metric: &str) -> String {
         let quantile = metric.rsplit_once(' ').map_or_else(|| words(metric), |(_, quantile)| quantile.into());
         match level {
-            Some(level) if self.spec.also.is_empty() => level.to_string(),
-            Some(level) => format!("{level} {quantile}"),
+            Some(level) if self.spec.also.is_empty() => self.level(level),
+            Some(level) => format!("{} {quantile}", self.level(level)),
             None => quantile,
+        }
+    }
+
+    /// What people call a level that makes a series: a bare number with what it counts, `external 50`,
+    /// where nothing else says so.
+    fn level(&self, level: &Value) -> String {
+        let spec = self.spec;
+        let said = spec.kind == DrawAs::Heat || spec.x == spec.series;
+        let word = level.to_string();
+        match word.parse::<f64>() {
+            Ok(_) if !said => format!("{} {word}", words(&spec.series)),
+            _ => word,
         }
     }
 
@@ -119,13 +136,16 @@ impl Drawing<'_> {
     fn placed(&self, at: &Levels, y: Estimate) -> Option<Point> {
         let level = at.get(&self.spec.x)?;
         let x = (self.scale() != Scale::Category).then(|| level::number(level).map(|(n, _)| n)).flatten();
-        Some(Point { x, label: level.to_string(), y })
+        Some(Point { x, x_interval: None, label: level.to_string(), y })
     }
 
     fn scale(&self) -> Scale {
+        let wanted = if self.logarithmic("x") { Scale::Log } else { Scale::Linear };
+        if self.spec.kind == DrawAs::Frontier {
+            return wanted;
+        }
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
         let numbers = levels.iter().map(|l| level::number(l).map(|(n, _)| n));
-        let wanted = if self.logarithmic("x") { Scale::Log } else { Scale::Linear };
         let fits = |n: Option<f64>| n.is_some_and(|n| wanted == Scale::Linear || n > 0.0);
         if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) {
             wanted
@@ -151,10 +171,11 @@ impl Drawing<'_> {
     fn x_axis(&self) -> Axis {
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
         let unit = match levels.first().and_then(level::number) {
-            Some((_, unit)) if self.scale() != Scale::Category => unit,
-            _ => "",
+            _ if self.spec.kind == DrawAs::Frontier => self.view.metric(&self.spec.x).unit,
+            Some((_, unit)) if self.scale() != Scale::Category => unit.to_string(),
+            _ => String::new(),
         };
-        Axis { label: words(&self.spec.x), unit: unit.to_string(), scale: self.scale() }
+        Axis { label: words(&self.spec.x), unit, scale: self.scale() }
     }
 
     /// What is drawn, without the labels that it has throughout.

@@ -8,6 +8,7 @@
 //! Everything is a pure function of study, catalogues, plan and run: the
 //! runner that asks whether to stop and the report made years later conclude
 //! the same from the same journal.
+use crosstalk_core::record::Origin;
 
 mod ask;
 mod attribution;
@@ -136,7 +137,9 @@ fn figures(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
         let view = View::new(data, &study.experiment, &spec.experiment)?;
         Some(figures::figure(&view, name, spec, &Lookup(catalogues)))
     });
-    drawn.filter(|figure| !figure.series.is_empty()).collect()
+    // What was published alone is no finding.
+    let found = |figure: &Figure| figure.series.iter().any(|series| series.origin != Origin::Published);
+    drawn.filter(found).collect()
 }
 
 fn tables(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {

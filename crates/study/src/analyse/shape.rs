@@ -15,6 +15,7 @@ use super::level;
 use super::noise::BEYOND;
 use super::select::{View, at_the_best};
 use super::statement::{Reading, Scale};
+use super::words::counted;
 use crate::file::{Correlation, Order, Peak, Trend};
 use crate::label;
 
@@ -40,15 +41,18 @@ pub fn exponent(levels: &[Value], along: &str) -> String {
     }
 }
 
-/// The slope of log₂ `metric` along a factor, a number a block: the exponent
-/// with which it grows, 0 where it does not.
+/// The slope of log₂ `metric` along a factor, or of what it has beyond other cells, a number a
+/// block: the exponent with which it grows, 0 where it does not.
 pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
     let levels = view.levels_of(&trend.along, at);
     if levels.len() < 2 {
         return Datum::not_planned(at);
     }
-    let datums: Vec<Datum> =
-        levels.iter().map(|l| at_level(view, &trend.metric, at, &trend.along, l)).collect();
+    let at_one = |level: &Value| match &trend.beyond {
+        None => at_level(view, &trend.metric, at, &trend.along, level),
+        Some(base) => excess(view, &trend.metric, &level::with(at, &one(&trend.along, level)), base),
+    };
+    let datums: Vec<Datum> = levels.iter().map(at_one).collect();
     let (blocks, rows) = rows(&datums);
     let slopes = slopes::by_block(&positions(&levels), &rows);
     let values = blocks
@@ -57,6 +61,26 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
         .filter_map(|(block, slope)| Some((block, slope? / LN_2)))
         .filter(|(_, slope)| slope.is_finite());
     Datum { values: values.collect(), ..together(&datums) }
+}
+
+/// Log of what `metric` has at `at` beyond that with the levels `base` put in; no number in a
+/// block where it has nothing beyond.
+fn excess(view: &View, metric: &str, at: &Levels, base: &Levels) -> Datum {
+    let sides = [at.clone(), level::with(at, base)].map(|at| level_of(view, metric, &at, false));
+    let [above, below] = sides.each_ref().map(|side| side.values.clone());
+    let all = combine(&[above, below], |v| v[0] - v[1]);
+    let values = combine(std::slice::from_ref(&all), |v| v[0].ln());
+    let mut datum = Datum { values, ..together(&sides) };
+    if datum.values.len() < all.len() {
+        datum.missing.push(format!(
+            "the cell at {} has no more `{metric}` than that at {} in {} of {}",
+            level::describe(at),
+            level::describe(base),
+            all.len() - datum.values.len(),
+            counted(all.len(), "block"),
+        ));
+    }
+    datum
 }
 
 /// The claim that a factor's levels ascend by `metric`.

@@ -10,22 +10,29 @@ use super::{estimate, level};
 use crate::file::TableSpec;
 use crate::findings::{Table, TableCell};
 
-/// The table that `spec` asks for: a row for each level of one factor, and either a column for
+/// The table that `spec` asks for: a row for each level of one factor, or combination of several, and either a column for
 /// each of another with what was published beside it, or the columns that are listed.
 pub fn table(view: &View, name: &str, spec: &TableSpec, published: &Lookup) -> Table {
     let columns = columns(view, spec);
-    let heads = std::iter::once(words(&spec.rows)).chain(columns.iter().map(|column| column.head.clone()));
-    let row = |level: &Option<Value>| {
-        let down: Levels = level.iter().map(|level| (spec.rows.clone(), level.clone())).collect();
+    let factors = spec.rows.all();
+    // Where no factor goes down, there still is a column for the name of the one row.
+    let heads: Vec<String> = match factors {
+        [] => vec![String::new()],
+        factors => factors.iter().map(|factor| words(factor)).collect(),
+    };
+    let heads = heads.into_iter().chain(columns.iter().map(|column| column.head.clone()));
+    let row = |row: &Vec<Value>| {
+        let down: Levels = factors.iter().cloned().zip(row.iter().cloned()).collect();
         let cell = |column: &Column| {
             let at = level::with(&level::with(&spec.at, &column.at), &down);
             match &column.shows {
-                Shows::Found(metric) => found(view, spec, metric, &at),
+                Shows::Found(metric, base) => found(view, metric, &at, *base),
                 Shows::Printed(template) => printed(view, spec, published, template, &at),
             }
         };
-        let name = level.as_ref().map_or(String::new(), ToString::to_string);
-        std::iter::once(TableCell::Text(name)).chain(columns.iter().map(cell)).collect()
+        let names = (0..factors.len().max(1)).map(|place| row.get(place));
+        let names = names.map(|level| level.map_or(String::new(), ToString::to_string));
+        names.map(TableCell::Text).chain(columns.iter().map(cell)).collect()
     };
     Table {
         name: name.to_string(),
@@ -36,12 +43,17 @@ pub fn table(view: &View, name: &str, spec: &TableSpec, published: &Lookup) -> T
     }
 }
 
-/// The levels down; one that is none where there is no factor.
-fn rows(view: &View, spec: &TableSpec) -> Vec<Option<Value>> {
-    match spec.rows.as_str() {
-        "" => vec![None],
-        rows => view.levels_of(rows, &spec.at).into_iter().map(Some).collect(),
-    }
+/// The levels down, the last factor's changing first; one row of none where there is no factor.
+fn rows(view: &View, spec: &TableSpec) -> Vec<Vec<Value>> {
+    let factors = spec.rows.all();
+    factors.iter().enumerate().fold(vec![Vec::new()], |rows, (place, factor)| {
+        let longer = |row: Vec<Value>| {
+            let known = factors[..place].iter().cloned().zip(row.iter().cloned()).collect();
+            let levels = view.levels_of(factor, &level::with(&spec.at, &known));
+            levels.into_iter().map(move |level| row.iter().cloned().chain([level]).collect())
+        };
+        rows.into_iter().flat_map(longer).collect()
+    })
 }
 
 /// A column.
@@ -53,15 +65,16 @@ struct Column<'a> {
 
 /// What stands in it.
 enum Shows<'a> {
-    /// What was found of a metric.
-    Found(&'a str),
+    /// What was found of a metric, over that at other levels where they are given.
+    Found(&'a str, Option<&'a Levels>),
     /// What was published with the id that this makes.
     Printed(&'a str),
 }
 
 fn columns<'a>(view: &View, spec: &'a TableSpec) -> Vec<Column<'a>> {
     let listed = spec.column.iter().filter_map(|column| {
-        let found = column.metric.as_deref().map(Shows::Found);
+        let base = column.relative_to.as_ref().or(spec.relative_to.as_ref());
+        let found = column.metric.as_deref().map(|metric| Shows::Found(metric, base));
         let shows = found.or(column.published.as_deref().map(Shows::Printed))?;
         Some(Column { head: column.title.clone(), at: Levels::new(), shows })
     });
@@ -77,14 +90,15 @@ fn columns<'a>(view: &View, spec: &'a TableSpec) -> Vec<Column<'a>> {
             at: at.clone(),
             shows: Shows::Printed(template),
         });
-        std::iter::once(Column { head, at, shows: Shows::Found(&spec.metric) }).chain(printed)
+        std::iter::once(Column { head, at, shows: Shows::Found(&spec.metric, spec.relative_to.as_ref()) })
+            .chain(printed)
     });
     listed.chain(across).collect()
 }
 
-fn found(view: &View, spec: &TableSpec, metric: &str, at: &Levels) -> TableCell {
-    match value(view, metric, at, spec.relative_to.as_ref()) {
-        Some((estimate, origin)) => TableCell::Number { estimate, unit: unit(view, spec, metric), origin },
+fn found(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> TableCell {
+    match value(view, metric, at, base) {
+        Some((estimate, origin)) => TableCell::Number { estimate, unit: unit(view, metric, base), origin },
         None => TableCell::Text(if view.units(at).is_empty() { "not run" } else { "no data" }.into()),
     }
 }
@@ -97,13 +111,13 @@ fn printed(view: &View, spec: &TableSpec, published: &Lookup, template: &str, at
     match published.at(template, at, &spec.published_as, spec.relative_to.as_ref()) {
         Some(value) => TableCell::Number {
             estimate: estimate::published(value),
-            unit: unit(view, spec, &spec.metric),
+            unit: unit(view, &spec.metric, spec.relative_to.as_ref()),
             origin: Origin::Published,
         },
         None => TableCell::Text("–".into()),
     }
 }
 
-fn unit(view: &View, spec: &TableSpec, metric: &str) -> String {
-    if spec.relative_to.is_some() { "ratio".into() } else { view.metric(metric).unit }
+fn unit(view: &View, metric: &str, base: Option<&Levels>) -> String {
+    if base.is_some() { "ratio".into() } else { view.metric(metric).unit }
 }

@@ -71,6 +71,10 @@ fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> R
     }
     if let Some(trend) = &claim.trend {
         super::axis(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
+        let beyond = trend.beyond.iter();
+        beyond.into_iter().try_for_each(|levels| {
+            super::places(study, experiment, levels, &format!("{path}.trend.beyond"))
+        })?;
     }
     if let Some(order) = &claim.order {
         let path = format!("{path}.order");
@@ -120,6 +124,12 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
                 Fault::usage(format!("a rank correlation lies between -1 and 1, and {bound} does not"));
             return Err(("expect", fault.remedy("write for example expect = \"> 0\"")));
         }
+    }
+    if let Some(beyond) = claim.trend.as_ref().and_then(|trend| trend.beyond.as_ref())
+        && beyond.iter().all(|(factor, level)| claim.at.get(factor) == Some(level))
+    {
+        let fault = Fault::usage("these are the claim's own cells, beyond which they have nothing");
+        return Err(("trend.beyond", fault.remedy("name the level in which the others differ")));
     }
     if let Some(order) = &claim.order {
         distinct(&order.ascending, 2).map_err(|fault| ("order.ascending", fault))?;

@@ -15,19 +15,34 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
 
 fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
     let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
-    across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
-    series(study, experiment, figure, &format!("{path}.series"))?;
-    if figure.kind.of_parts() && !figure.also.is_empty() {
-        return Err(Fault::usage("the parts of the time stand alone")
-            .at(study.written.at(&format!("{path}.also")))
-            .remedy("leave `also` out"));
+    if figure.kind != DrawAs::Frontier {
+        across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
     }
+    series(study, experiment, figure, &format!("{path}.series"))?;
+    alone(figure).map_err(|(key, fault)| {
+        fault.at(study.written.at(&format!("{path}.{key}"))).remedy(format!("leave `{key}` out"))
+    })?;
     if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
         return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
     }
     marks(figure).map_err(|(name, fault)| fault.at(study.written.at(&format!("{path}.marks.{name}"))))?;
     cells(study, experiment, &figure.at, figure.relative_to.as_ref(), path)?;
     template(study, experiment, figure.published.as_deref(), path)
+}
+
+/// Nothing stands beside what has no place for it; else the key that is too much.
+fn alone(figure: &FigureSpec) -> Result<(), (&'static str, Fault)> {
+    if figure.kind.of_parts() && !figure.also.is_empty() {
+        return Err(("also", Fault::usage("the parts of the time stand alone")));
+    }
+    let frontier = figure.kind == DrawAs::Frontier;
+    if frontier && !figure.also.is_empty() {
+        return Err(("also", Fault::usage("a frontier is of two metrics")));
+    }
+    if frontier && figure.published.is_some() {
+        return Err(("published", Fault::usage("published values have no place beside a frontier")));
+    }
+    Ok(())
 }
 
 /// What parts of the time are drawn along is a factor: a cell has them once.
@@ -61,8 +76,8 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
 
 fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
     let experiment = super::find(study, &table.experiment, &format!("{path}.experiment"))?;
-    if !table.rows.is_empty() {
-        super::axis(study, experiment, &table.rows, &format!("{path}.rows"))?;
+    for rows in table.rows.all() {
+        super::axis(study, experiment, rows, &format!("{path}.rows"))?;
     }
     let both =
         Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.written.at(path));
@@ -82,6 +97,7 @@ fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
             .remedy("give one of: metric, published"));
         }
         template(study, experiment, column.published.as_deref(), &path)?;
+        cells(study, experiment, &Levels::new(), column.relative_to.as_ref(), &path)?;
     }
     cells(study, experiment, &table.at, table.relative_to.as_ref(), path)?;
     template(study, experiment, table.published.as_deref(), path)

@@ -111,6 +111,9 @@ pub struct Trend {
     pub metric: String,
     /// The factor.
     pub along: String,
+    /// Where given, of what `metric` has beyond that at these levels: the seconds that something costs, say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Levels>,
 }
 
 /// `factor`'s levels in ascending order of `metric`.

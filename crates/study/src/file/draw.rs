@@ -20,16 +20,16 @@ pub struct FigureSpec {
     pub order: u32,
     /// The experiment.
     pub experiment: String,
-    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), `nodes` (the same at every node), `waterfall` (steps, each from where the one before ended) or `heat` (a field for every two levels).
+    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), `nodes` (the same at every node), `waterfall` (steps, each from where the one before ended), `heat` (a field for every two levels) or `frontier` (one metric against another, and the levels that no other beats in both).
     pub kind: DrawAs,
     /// The metric; for `split` and `nodes` the common prefix of its parts (`time`).
     pub metric: String,
     /// Further metrics of the same unit, drawn as series of their own: `["latency p99"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// The factor across; of a waterfall its steps.
+    /// The factor across; of a waterfall its steps; of `frontier` the metric across.
     pub x: String,
-    /// The factor that makes the series, of `heat` the rows; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
+    /// The factor that makes the series, of `heat` the rows, of `frontier` the points; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub series: String,
     /// Levels it is drawn at.
@@ -75,6 +75,8 @@ pub enum DrawAs {
     Waterfall,
     /// A field for each place across and each series, the darker the more.
     Heat,
+    /// A point a level, one metric against another; those that no other beats in both are joined.
+    Frontier,
 }
 
 impl DrawAs {
@@ -102,9 +104,9 @@ pub struct TableSpec {
     /// The metric, where the columns are levels.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
-    /// The factor down; one row where there is none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub rows: String,
+    /// The factor down, or several, of which each combination is a row; one row where there is none.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub rows: Names,
     /// The factor across.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub columns: String,
@@ -137,4 +139,37 @@ pub struct ColumnSpec {
     /// or ids of published values, with `{factor}` for levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
+    /// Show each value over that of the cell with these levels, whatever the table does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<Levels>,
+}
+
+/// A name, or several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Names {
+    /// All of them.
+    pub fn all(&self) -> &[String] {
+        match self {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Several(names) => names,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names::Several(Vec::new())
+    }
 }

@@ -5,11 +5,11 @@ use super::PlannedExperiment;
 use super::cells::combine;
 use crate::analyse::{Asked, TIME};
 use crate::catalogue::Catalogues;
-use crate::file::{Claim, Published, Study};
+use crate::file::{Claim, DrawAs, Published, Study};
 use crate::published::{placeholders, published_id};
 use crosstalk_core::Fault;
 use crosstalk_core::name::{nearest, unknown};
-use crosstalk_core::record::Metric;
+use crosstalk_core::record::{Better, Metric};
 use std::collections::BTreeMap;
 
 /// Every metric that the study names is reported by the experiment it is
@@ -42,6 +42,12 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
         }
         for metric in figure.metrics() {
             reported(study, planned, &figure.experiment, metric, &path)?;
+        }
+        if figure.kind == DrawAs::Frontier {
+            let across = format!("figure.{name}.x");
+            reported(study, planned, &figure.experiment, &figure.x, &across)?;
+            judged(study, planned, &figure.experiment, &figure.x, &across)?;
+            judged(study, planned, &figure.experiment, &figure.metric, &path)?;
         }
     }
     for (name, table) in &study.table {
@@ -98,6 +104,25 @@ fn reported(
         return Ok(());
     }
     Err(unknown("metric", metric, metrics.iter().map(|known| known.name.as_str())).at(study.written.at(path)))
+}
+
+/// More of it is better, or less: else nothing beats anything.
+fn judged(
+    study: &Study,
+    planned: &[PlannedExperiment],
+    experiment: &str,
+    metric: &str,
+    path: &str,
+) -> Result<(), Fault> {
+    let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
+    let asked = Asked::new(metric);
+    let known = metrics.iter().find(|known| known.name == asked.metric && !asked.share);
+    match known.is_some_and(|known| known.better != Better::Neither) {
+        true => Ok(()),
+        false => Err(Fault::usage(format!("neither more nor less of `{metric}` is better"))
+            .at(study.written.at(path))
+            .remedy("a frontier takes metrics of which one or the other is")),
+    }
 }
 
 /// At least one metric begins with the prefix of a split.

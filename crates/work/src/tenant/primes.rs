@@ -10,7 +10,7 @@
 //! | `event_rate` | /s | events in that time |
 //! | `event_time` | s | distribution: one event |
 //!
-//! and what happened to its threads meanwhile (`cpu_time` … `major_faults`).
+//! and what happened to its threads meanwhile (`cpu_time` … `time_wait`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -120,7 +120,7 @@ impl Prepared for Spec {
         out.take(Reading::value("run_time", taken, Origin::Measured), 1)?;
         out.take(Reading::value("event_rate", events as f64 / taken, Origin::Measured), events)?;
         out.take(Reading::histogram("event_time", times, Origin::Measured), events)?;
-        counts.readings().into_iter().try_for_each(|reading| out.take(reading, 1))?;
+        counts.readings(self.threads, taken).into_iter().try_for_each(|reading| out.take(reading, 1))?;
         Ok(None)
     }
 }

@@ -6,6 +6,8 @@
 //! | `run_delay` | s | that they could have run, and others did |
 //! | `displaced` | switches | how often others took their processor from them (`nonvoluntary_ctxt_switches`, proc_pid_status(5)) |
 //! | `minor_faults`, `major_faults` | faults | pages that were not mapped; that had to be read (proc_pid_stat(5)) |
+//! | `time_compute`, `time_queue` | s | the first two, over the number of threads; label `node` |
+//! | `time_wait` | s | what is left of the time they were given: one that is through waits for the others; label `node` |
 
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use std::fs;
@@ -33,8 +35,26 @@ impl Counts {
         parse(&read("schedstat"), &read("stat"), &read("status"))
     }
 
-    /// As readings.
-    pub fn readings(&self) -> Vec<Reading> {
+    /// As readings, of so many threads that were at it for so many seconds.
+    pub fn readings(&self, threads: usize, taken: f64) -> Vec<Reading> {
+        let mut readings = self.sums();
+        // A kernel that does not tell leaves no time that could be split.
+        if self.cpu > 0 {
+            readings.extend(self.split(threads, taken));
+        }
+        readings
+    }
+
+    /// The parts of the mean thread's time.
+    fn split(&self, threads: usize, taken: f64) -> Vec<Reading> {
+        let each = |nanoseconds: u64| nanoseconds as f64 * 1e-9 / threads as f64;
+        let (compute, queue) = (each(self.cpu), each(self.delay));
+        let values = [compute, queue, (taken - compute - queue).max(0.0)];
+        let part = |(name, value)| Reading::value(name, value, Origin::Measured).label("node", 0);
+        PARTS.into_iter().zip(values).map(part).collect()
+    }
+
+    fn sums(&self) -> Vec<Reading> {
         let values = [
             self.cpu as f64 * 1e-9,
             self.delay as f64 * 1e-9,
@@ -42,16 +62,19 @@ impl Counts {
             self.minor as f64,
             self.major as f64,
         ];
-        metrics()
-            .iter()
-            .zip(values)
-            .map(|(m, value)| Reading::value(&m.name, value, Origin::Measured))
-            .collect()
+        sums().iter().zip(values).map(|(m, value)| Reading::value(&m.name, value, Origin::Measured)).collect()
     }
 }
 
 /// What they are told as.
 pub fn metrics() -> Vec<Metric> {
+    sums().into_iter().chain(PARTS.map(|name| Metric::new(name, "s", Better::Neither))).collect()
+}
+
+/// The parts of the time.
+const PARTS: [&str; 3] = ["time_compute", "time_queue", "time_wait"];
+
+fn sums() -> Vec<Metric> {
     vec![
         Metric::new("cpu_time", "s", Better::Lower),
         Metric::new("run_delay", "s", Better::Lower),
@@ -124,6 +147,20 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_the_time_are_the_mean_threads_and_add_up() {
+        let counts = Counts { cpu: 3_000_000_000, delay: 500_000_000, ..Counts::default() };
+        let told = counts.readings(2, 2.0);
+        let of = |name: &str| told.iter().find(|r| r.metric == name).and_then(Reading::number);
+        assert_eq!(PARTS.map(of), [Some(1.5), Some(0.25), Some(0.25)]);
+        assert_eq!(of("cpu_time"), Some(3.0));
+        // Clocks differ: nothing is below zero.
+        let told = counts.readings(2, 1.0);
+        assert_eq!(told.last().and_then(Reading::number), Some(0.0));
+        let untold = Counts::default().readings(2, 1.0);
+        assert!(untold.iter().all(|reading| reading.labels.is_empty()), "{untold:?}");
+    }
+
+    #[test]
     fn a_thread_that_computes_has_run() {
         let before = Counts::own();
         let mut sum = 0_u64;
@@ -141,8 +178,11 @@ mod tests {
     #[test]
     fn every_count_has_its_metric() {
         let names: Vec<String> = metrics().into_iter().map(|metric| metric.name).collect();
-        let told: Vec<String> =
-            Counts::default().readings().into_iter().map(|reading| reading.metric).collect();
+        let told: Vec<String> = Counts { cpu: 1, ..Counts::default() }
+            .readings(1, 1.0)
+            .into_iter()
+            .map(|reading| reading.metric)
+            .collect();
         assert_eq!(names, told);
     }
 

@@ -29,7 +29,7 @@ impl Drawing<'_> {
         let levels = self.view.levels_of(&self.spec.series, &self.spec.at);
         levels
             .iter()
-            .flat_map(|level| self.stack(&level.to_string(), self.across(Some(level), split)))
+            .flat_map(|level| self.stack(&self.level(level), self.across(Some(level), split)))
             .collect()
     }
 

@@ -39,7 +39,7 @@ impl Drawing<'_> {
         };
         let mut points: Vec<Point> =
             steps.iter().filter_map(|(at, values, _)| self.placed(at, mean(values)?)).collect();
-        points.push(Point { x: None, label: ALL.into(), y: mean(&sums)? });
+        points.push(Point { x: None, x_interval: None, label: ALL.into(), y: mean(&sums)? });
         Some(Series { name: self.name(level, metric), group: String::new(), origin, points })
     }
 }

@@ -1,0 +1,199 @@
+//! One metric against another: a point for each of what is set side by side, with its name.
+//! Those that no other beats in both are joined.
+
+use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
+use crosstalk_study::number;
+
+use super::axes;
+use super::names::{Area, Names};
+use super::scale::Scale;
+use super::svg::{self, Whisker, line, sized_marker, text};
+use super::{Drawing, Layout, caption, description};
+use crate::label;
+
+/// Ticks upward.
+const TICKS_UP: usize = 6;
+/// Pixels above and below the plot.
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 46.0;
+/// Half of the room that a point takes, in pixels.
+const POINT: f64 = 6.0;
+/// Of a slanting line, each of which is kept clear of names.
+const PIECES: u32 = 64;
+
+/// Colour and shape of a series by its place: the frontier first.
+pub fn look(place: usize) -> (&'static str, usize) {
+    if place == 0 { ("s0", 0) } else { ("ink", 3) }
+}
+
+/// Draws the figure; `None` when no point can be drawn.
+pub fn draw(figure: &Figure, layout: &Layout, id: &str) -> Option<Drawing> {
+    let plot = Plot::of(figure, layout);
+    let drawn = plot.drawn().count();
+    if drawn == 0 {
+        return None;
+    }
+    let inside = plot.frame() + &plot.curve() + &plot.points() + &plot.names();
+    let size = (layout.width, layout.height);
+    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    let total: usize = figure.series.iter().map(|series| series.points.len()).sum();
+    Some(Drawing { svg, named: false, omitted: total - drawn })
+}
+
+/// Where a point lies across, with its interval.
+pub fn across(point: &Point) -> Option<Estimate> {
+    Some(Estimate { value: point.x?, interval: point.x_interval, n: point.y.n })
+}
+
+/// What is shown when a point is pointed at.
+fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
+    let of = |name: &str, number: String| format!("{name}: {number}").trim_start_matches(": ").to_string();
+    let behind = label::behind(point.y.n, false);
+    let origin = [series.origin.word(), &behind].join(", ");
+    [
+        format!("{} {}", figure.by, point.label).trim_start().to_string(),
+        series.name.clone(),
+        of(&figure.y.label, number::estimate(&point.y, &figure.y.unit)),
+        across(point).map_or(String::new(), |x| of(&figure.x.label, number::estimate(&x, &figure.x.unit))),
+        origin.trim_end_matches(", ").to_string(),
+    ]
+    .join("\n")
+}
+
+/// The pixels of an interval.
+fn ends(scale: &Scale, interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let (low, high) = interval?;
+    Some((scale.edge(low)?, scale.edge(high)?))
+}
+
+struct Plot<'a> {
+    figure: &'a Figure,
+    layout: &'a Layout,
+    across: Scale,
+    up: Scale,
+}
+
+impl<'a> Plot<'a> {
+    fn of(figure: &'a Figure, layout: &'a Layout) -> Plot<'a> {
+        let points = || figure.series.iter().flat_map(|series| &series.points);
+        let reach = |e: Estimate| {
+            let (low, high) = e.interval.unwrap_or((e.value, e.value));
+            [e.value, low, high]
+        };
+        let up = points().flat_map(|point| reach(point.y));
+        // Zero is the end of what can be donated; of a time beside another it says nothing.
+        let up = Scale::around(up, figure.y.scale == Kind::Log, false).padded(0.04);
+        let up = up.rounded(&figure.y.unit, TICKS_UP).onto(layout.height - BOTTOM, TOP);
+        let ticks = axes::ticks(&up, &figure.y.unit, TICKS_UP);
+        let widest = ticks.iter().map(|tick| svg::width(&tick.label)).fold(12.0, f64::max);
+        let left = (widest + 10.0).min(layout.width / 3.0);
+        let across = points().filter_map(across).flat_map(reach);
+        let across = Scale::around(across, figure.x.scale == Kind::Log, true).padded(0.04);
+        let across = across.rounded(&figure.x.unit, layout.ticks).onto(left, layout.width - 14.0);
+        Plot { figure, layout, across, up }
+    }
+
+    fn bottom(&self) -> f64 {
+        self.layout.height - BOTTOM
+    }
+
+    /// The pixels of a point, if it has a place.
+    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+        Some((self.across.at(point.x?)?, self.up.at(point.y.value)?))
+    }
+
+    /// Every point that has a place, with its series and that one's place.
+    fn drawn(&self) -> impl Iterator<Item = (usize, &'a Series, &'a Point, (f64, f64))> {
+        let all = self.figure.series.iter().enumerate();
+        let points =
+            all.flat_map(|(place, series)| series.points.iter().map(move |point| (place, series, point)));
+        points.filter_map(|(place, series, point)| Some((place, series, point, self.place(point)?)))
+    }
+
+    fn frame(&self) -> String {
+        let (left, right) = (self.across.start, self.across.end);
+        let up = axes::ticks(&self.up, &self.figure.y.unit, TICKS_UP);
+        let across = axes::ticks(&self.across, &self.figure.x.unit, self.layout.ticks);
+        let (middle, below) = ((left + right) / 2.0, self.layout.height - 6.0);
+        [
+            axes::beside(&up, left, right),
+            line("axis", left, self.bottom(), right, self.bottom()),
+            axes::below(&across, self.bottom(), self.layout.width),
+            text(
+                "label",
+                "start",
+                0.0,
+                14.0,
+                &svg::fitted(&caption(&self.figure.y), self.layout.width - 16.0),
+            ),
+            text("label", "middle", middle, below, &svg::fitted(&caption(&self.figure.x), right - left)),
+        ]
+        .concat()
+    }
+
+    /// From one to the next of those that no other beats.
+    fn curve(&self) -> String {
+        let frontier: Vec<_> = self.drawn().filter(|(place, ..)| *place == 0).collect();
+        let Some((_, first, ..)) = frontier.first() else { return String::new() };
+        let steps = frontier.iter().map(|(.., (x, y))| format!("{} {}", svg::px(*x), svg::px(*y)));
+        let path = steps.collect::<Vec<_>>().join("L");
+        format!(r#"<path class="curve {} {}" d="M{path}"/>"#, look(0).0, first.origin.word())
+    }
+
+    fn points(&self) -> String {
+        // Those that are joined lie on top.
+        let mut drawn: Vec<_> = self.drawn().collect();
+        drawn.reverse();
+        let mark = |(place, series, point, (x, y)): &(usize, &Series, &Point, (f64, f64))| {
+            let whiskers: String = self.whiskers(point, (*x, *y)).concat();
+            let (colour, shape) = look(*place);
+            let shape = whiskers + &sized_marker(shape, *x, *y, 1.2);
+            svg::mark(colour, series.origin, &tip(self.figure, series, point), &shape)
+        };
+        drawn.iter().map(mark).collect()
+    }
+
+    /// The intervals, up and across, where there are any.
+    fn whiskers(&self, point: &Point, (x, y): (f64, f64)) -> [String; 2] {
+        let cap = 3.0;
+        [
+            ends(&self.up, point.y.interval)
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap }.upright()),
+            ends(&self.across, point.x_interval)
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: y, cap }.lying()),
+        ]
+    }
+
+    /// Where whiskers and the curve are.
+    fn lines(&self) -> Vec<Area> {
+        let whiskers = self.drawn().flat_map(|(_, _, point, (x, y))| {
+            let up = ends(&self.up, point.y.interval);
+            let across = ends(&self.across, point.x_interval);
+            let up = up.map(|(low, high)| Area::along((x, low), (x, high)));
+            up.into_iter().chain(across.map(|(low, high)| Area::along((low, y), (high, y))))
+        });
+        let frontier: Vec<_> = self.drawn().filter(|(place, ..)| *place == 0).map(|(.., at)| at).collect();
+        let curve = frontier.windows(2).flat_map(|pair| {
+            let [from, to] = [pair[0], pair[1]];
+            let between = move |step: u32| {
+                let share = f64::from(step) / f64::from(PIECES);
+                (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
+            };
+            (0..=PIECES).map(move |step| Area::about(between(step), 2.0))
+        });
+        whiskers.chain(curve).collect()
+    }
+
+    fn names(&self) -> String {
+        let (left, right) = (self.across.start, self.across.end);
+        let plot = Area { left, top: TOP - 8.0, right: right + 12.0, bottom: self.bottom() - 2.0 };
+        let points: Vec<(f64, f64)> = self.drawn().map(|(.., at)| at).collect();
+        let taken = points.iter().map(|at| Area::about(*at, POINT)).collect();
+        let mut names = Names::new(plot, taken, self.lines());
+        let name = |(_, _, point, at): (usize, &Series, &Point, (f64, f64))| {
+            let word = svg::fitted(&point.label, (right - left) / 2.0);
+            names.place(&word, at)
+        };
+        self.drawn().map(name).collect()
+    }
+}
