@@ -16,10 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use std::net::SocketAddr;
-
 use crosstalk_core::Fault;
-use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
@@ -32,6 +29,7 @@ use crosstalk_host::cpu::allowed;
 use super::threads::threads;
 use super::witness::{self, Counts};
 use crate::Declared;
+use crate::alone::alone;
 
 /// Those of sysbench's test, too.
 pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
@@ -64,7 +62,9 @@ pub const PRIMES: Declared<Spec> = Declared {
         }
     },
     needs: |_| vec![Need::found("processors", "this machine's")],
-    prepare: |spec, _: &Part| -> Result<Box<dyn Prepared>, Fault> { Ok(Box::new(spec)) },
+    prepare: |spec, _: &Part| -> Result<Box<dyn Prepared>, Fault> {
+        Ok(alone(move |out, cancelled| spec.run(out, cancelled)))
+    },
 };
 
 /// Seconds of a division on the yardstick, over how many of them an event's numbers take beside
@@ -87,17 +87,8 @@ struct Done {
     found: Option<u64>,
 }
 
-impl Prepared for Spec {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(
-        self: Box<Self>,
-        _: &[Option<SocketAddr>],
-        out: &mut dyn Sink,
-        cancelled: &AtomicBool,
-    ) -> Result<Option<Fidelity>, Fault> {
+impl Spec {
+    fn run(&self, out: &mut dyn Sink, cancelled: &AtomicBool) -> Result<(), Fault> {
         let next = AtomicU64::new(0);
         let began = Instant::now();
         let done: Vec<Done> = thread::scope(|scope| {
@@ -120,12 +111,9 @@ impl Prepared for Spec {
         out.take(Reading::value("run_time", taken, Origin::Measured), 1)?;
         out.take(Reading::value("event_rate", events as f64 / taken, Origin::Measured), events)?;
         out.take(Reading::histogram("event_time", times, Origin::Measured), events)?;
-        counts.readings(self.threads, taken).into_iter().try_for_each(|reading| out.take(reading, 1))?;
-        Ok(None)
+        counts.readings(self.threads, taken).into_iter().try_for_each(|reading| out.take(reading, 1))
     }
-}
 
-impl Spec {
     /// From a workload's parameters.
     pub(crate) fn read(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
@@ -186,7 +174,7 @@ mod tests {
             let spec =
                 spec(&Params::default().with("threads", threads).with("limit", 200).with("events", 500));
             let mut told = Vec::new();
-            Box::new(spec).run(&[], &mut told, &AtomicBool::new(false)).expect("runs");
+            spec.run(&mut told, &AtomicBool::new(false)).expect("runs");
             let times = told.iter().find(|reading| reading.metric == "event_time").expect("is told");
             assert!(
                 matches!(&times.observation, crosstalk_core::record::Observation::Histogram(h) if h.count() == 500)
@@ -201,8 +189,7 @@ mod tests {
     #[test]
     fn who_is_told_to_stop_stops() {
         let spec = spec(&Params::default().with("events", 1 << 30));
-        let fault =
-            Box::new(spec).run(&[], &mut Vec::new(), &AtomicBool::new(true)).expect_err("is cancelled");
+        let fault = spec.run(&mut Vec::new(), &AtomicBool::new(true)).expect_err("is cancelled");
         assert_eq!(fault, Fault::interrupted());
     }
 }
