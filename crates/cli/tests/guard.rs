@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use serde_json::Value;
 
-/// Those that load the machine take turns.
+/// They take turns: a guard guards all that is external on the machine, and some load it.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -143,6 +143,7 @@ fn the_exit_code_comes_back_and_signals_go_through() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let run = |kind: &str, script: &str| crosstalk(Path::new("/"), &["exec", kind, "--", "sh", "-c", script]);
     assert_eq!(run("--external", "exit 7").status.code(), Some(7));
     assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
@@ -156,6 +157,7 @@ fn the_exit_code_comes_back_and_signals_go_through() {
 
 #[test]
 fn what_cannot_be_is_said() {
+    let _alone = alone();
     let code = |args: &[&str]| crosstalk(Path::new("/"), args).status.code();
     assert_eq!(code(&["exec", "--", "true"]), Some(2), "own or external?");
     assert_eq!(code(&["exec", "--external"]), Some(2), "what?");
@@ -217,6 +219,7 @@ fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let child = external("kept", "sleep 300");
     await_that("it begins", 20, || !inside("kept").is_empty());
     let before = settings("kept");
@@ -242,6 +245,7 @@ fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let child = external("unseen", "sleep 300");
     await_that("it begins", 20, || !inside("unseen").is_empty());
     let script = "mount -t tmpfs none /proc/pressure || exit 99; \
@@ -263,6 +267,7 @@ fn a_group_that_goes_while_it_is_guarded_is_told_once() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let child = external("going", "sleep 300");
     await_that("it begins", 20, || !inside("going").is_empty());
     let guard = command(Path::new("/"), &["guard", "--external", "going", "--for", "8 s", "--json"]);
@@ -327,6 +332,7 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
 #[test]
 fn without_privileges_it_says_what_helps() {
     use std::os::unix::process::CommandExt;
+    let _alone = alone();
     let mut command = command(Path::new("/"), &["exec", "--external", "--", "true"]);
     let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
         eprintln!("skipped: only root can be somebody else");
@@ -342,6 +348,7 @@ fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let ended = external("daemon", "sleep 300 & sleep 300 & exit 3");
     let output = ended.finish();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -364,6 +371,7 @@ fn memory_has_its_limit_and_is_counted_where_it_belongs() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
     let output =
         crosstalk(Path::new("/"), &["exec", "--external", "--memory", "64 MiB", "--", "sh", "-c", script]);
@@ -547,6 +555,7 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     if lacks_groups() {
         return;
     }
+    let _alone = alone();
     let child = external("told", "sleep 300");
     await_that("it begins", 20, || !inside("told").is_empty());
     let dir = tempfile::tempdir().expect("a directory");
