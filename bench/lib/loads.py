@@ -164,6 +164,11 @@ class Guard:
             sys.exit("the guard does not begin")
         return self
 
+    def cpu(self):
+        """Seconds of CPU time that it has used so far (proc_pid_schedstat of the kernel's sched-stats.rst)."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) * 1e-9
+
     def kill(self):
         """As a crash does."""
         self.process.kill()
