@@ -9,10 +9,19 @@ use std::time::Duration;
 
 /// Nanoseconds of CPU time that the calling thread has used.
 pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Nanoseconds of CPU time that all threads of this process have used.
+pub fn process_cpu_ns() -> u64 {
+    nanoseconds(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that the call only writes to. With
-    // this clock, which every Linux has, the call cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    // these clocks, which every Linux has, the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

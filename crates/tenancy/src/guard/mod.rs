@@ -69,6 +69,7 @@ mod duty;
 mod estimate;
 mod explain;
 mod leash;
+mod limit;
 mod machine;
 mod menu;
 pub mod metrics;

@@ -18,6 +18,8 @@ use super::sense::Sense;
 const REFAULTS: f64 = 64.0;
 /// Growth of own work's memory between two looks that is somebody's intent, in bytes.
 const GREW: u64 = 8 << 20;
+/// With so many bytes free, own work fetches again what was pushed out before: nobody keeps it from that.
+const ROOM: u64 = 64 << 20;
 /// So many times that much is given up: until the next look it may grow as much again.
 const AHEAD: u64 = 2;
 /// Pages a second from which external work swaps more than it works: 8 MiB/s.
@@ -75,7 +77,9 @@ impl Share {
         let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
         if grew > GREW && sense.free_memory < AHEAD * grew {
             self.hold(now);
-            self.take((sense.external_memory as f64) - (AHEAD * grew) as f64, sense);
+            // What is free is had first.
+            let lacking = AHEAD * grew - sense.free_memory;
+            self.take((sense.external_memory as f64) - lacking as f64, sense);
         }
         if (self.limit.is_some() || sense.short_memory) && sense.external_swapping > SWAPPING {
             self.still_until = Some(now + self.hold);
@@ -84,7 +88,9 @@ impl Share {
             // The next time it is longer.
             self.hold = (self.hold * 2).min(HOLD[1]);
         }
-        if sense.refaults > REFAULTS || sense.memory_stall > stalled {
+        // Where there is room, pages that were pushed out before come back by themselves.
+        let lacks = sense.free_memory < ROOM;
+        if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
             self.tighten(now, sense);
         } else if self.limit.is_some() && now >= self.held_until {
             self.growing = true;
@@ -143,7 +149,8 @@ mod tests {
 
     fn look(share: &mut Share, at: &mut f64, refaults: f64, external_memory: u64) {
         *at += LOOK;
-        let sense = Sense { refaults, external_memory, external_floor: 40 * MIB, ..Sense::quiet(2, LOOK) };
+        let lacking = Sense { free_memory: 0, ..Sense::quiet(2, LOOK) };
+        let sense = Sense { refaults, external_memory, external_floor: 40 * MIB, ..lacking };
         share.see(Duration::from_secs_f64(*at), &sense, true, 0.01);
     }
 
@@ -158,6 +165,14 @@ mod tests {
         }
         assert_eq!(share.limit(), Some(40 * MIB));
         assert!(at < 6.0, "within seconds");
+    }
+
+    #[test]
+    fn what_was_pushed_out_before_comes_back_by_itself_where_there_is_room() {
+        let mut share = Share::default();
+        let sense = Sense { refaults: 1000.0, free_memory: 100 * MIB, ..Sense::quiet(2, LOOK) };
+        share.see(Duration::from_secs(1), &Sense { external_memory: 900 * MIB, ..sense }, true, 0.01);
+        assert_eq!(share.limit(), None);
     }
 
     #[test]
@@ -189,6 +204,7 @@ mod tests {
                 refaults,
                 external_swapping: swapping,
                 external_memory: 900 * MIB,
+                free_memory: 0,
                 ..Sense::quiet(2, LOOK)
             };
             share.see(Duration::from_secs_f64(*at), &sense, true, 0.01);
@@ -222,8 +238,8 @@ mod tests {
         let mut share = Share::default();
         assert_eq!(look(&mut share, 0.05, 300, 10), None, "the first look tells no growth");
         assert_eq!(look(&mut share, 0.10, 301, 10), None);
-        assert_eq!(look(&mut share, 0.15, 401, 10), Some(300 * MIB));
-        assert_eq!(look(&mut share, 0.20, 421, 10), Some(300 * MIB), "never more than before");
+        assert_eq!(look(&mut share, 0.15, 401, 10), Some(310 * MIB), "what is free is had first");
+        assert_eq!(look(&mut share, 0.20, 421, 10), Some(310 * MIB), "never more than before");
         assert_eq!(look(&mut share, 0.25, 821, 10), Some(40 * MIB));
         let mut share = Share::default();
         look(&mut share, 0.05, 300, 10);

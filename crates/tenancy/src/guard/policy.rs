@@ -127,7 +127,7 @@ const CALM: Duration = Duration::from_secs(5);
 const IO_NOISE: f64 = 0.02;
 /// Over how long waiting is averaged, in seconds.
 const SMOOTH: f64 = 1.0;
-/// The guard's own cost, in processors, above which it looks more rarely, and below which more often.
+/// What looking costs, in processors, above which it is done more rarely, and below which more often.
 const COST: [f64; 2] = [0.004, 0.002];
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
@@ -259,7 +259,7 @@ impl Policy {
 
     fn keep_pace(&mut self, sense: &Sense) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
-        self.cost += weight * (sense.cost - self.cost);
+        self.cost += weight * (sense.looking - self.cost);
         let change = (sense.interval / SMOOTH).min(1.0);
         if self.cost > COST[0] {
             self.pace = (self.pace * (1.0 + change)).min(SLOWEST);

@@ -156,12 +156,12 @@ fn where_nothing_can_be_done_nothing_is_tried() {
 
 #[test]
 fn a_guard_that_costs_too_much_looks_more_rarely() {
-    let looks = |cost: f64| {
+    let looks = |looking: f64| {
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         let mut now = Duration::ZERO;
         let mut count = 0;
         while now < Duration::from_secs(60) {
-            let decision = policy.step(now, &Sense { own_cpu: 1.0, cost, ..Sense::quiet(2, 0.05) });
+            let decision = policy.step(now, &Sense { own_cpu: 1.0, looking, ..Sense::quiet(2, 0.05) });
             now += decision.wake;
             count += 1;
         }
@@ -182,6 +182,7 @@ fn any_sense() -> impl Strategy<Value = Sense> {
             io_stall,
             refaults,
             external_memory: memory << 20,
+            free_memory: 0,
             probe: probe.map(|(compute, latency)| Probe { compute, latency, bandwidth: 1.0 }),
             ..Sense::quiet(2, interval)
         },

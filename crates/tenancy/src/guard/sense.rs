@@ -41,6 +41,8 @@ pub struct Sense {
     pub lateness: f64,
     /// The guard's own cost, in processors.
     pub cost: f64,
+    /// What of that looking took: the rest is for what it does.
+    pub looking: f64,
     /// What was used since this was last told: one look may be too short to tell it.
     pub used: Used,
     /// What the probe took at the end of it, if it was asked for.
@@ -69,6 +71,7 @@ impl Sense {
             external_there: true,
             lateness: 0.0,
             cost: 0.0,
+            looking: 0.0,
             used: Used::default(),
             probe: None,
         }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crosstalk_host::clock::thread_cpu_ns;
+use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::activity::BUSY;
 use super::domain::Domain;
@@ -57,7 +57,8 @@ struct Files {
 struct Counted {
     at: Duration,
     cpu: Both<Duration>,
-    cost: u64,
+    /// Nanoseconds of CPU time of the whole guard, and of the thread that looks.
+    cost: [u64; 2],
     stolen: Option<(Duration, Duration)>,
     slow_at: Duration,
     waited: Option<Duration>,
@@ -166,7 +167,7 @@ impl Senses {
     pub(super) fn count(&mut self, now: Duration, tenants: &mut [Tenant]) {
         let external = tenants.iter_mut().map(Tenant::cpu).sum();
         self.counted.cpu = Both { all: self.all.read().unwrap_or_default(), external };
-        self.counted.cost = thread_cpu_ns();
+        self.counted.cost = [process_cpu_ns(), thread_cpu_ns()];
         self.counted.at = now;
     }
 
@@ -179,13 +180,14 @@ impl Senses {
         }
         self.count(now, tenants);
         let seconds = self.counted.at.saturating_sub(before.at).as_secs_f64();
-        let cost = self.counted.cost.saturating_sub(before.cost) as f64 * 1e-9;
+        let cost = |which: usize| self.counted.cost[which].saturating_sub(before.cost[which]) as f64 * 1e-9;
+        let (cost, looking) = (cost(0), cost(1));
         let this = if self.counts_this { cost } else { 0.0 };
         let external = self.counted.cpu.external.saturating_sub(before.cpu.external).as_secs_f64();
         let own = (self.counted.cpu.own_since(before.cpu).as_secs_f64() - this).max(0.0);
         let used = Used { own, external, cost };
         let cores = self.sense.cores as f64;
-        self.sense.cost = used.cost / seconds;
+        (self.sense.cost, self.sense.looking) = (cost / seconds, looking / seconds);
         self.sense.external_cpu = (used.external / seconds).min(cores);
         self.sense.own_cpu = (used.own / seconds).min(cores);
         self.sense.used = used;

@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::units::Bytes;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
+use super::limit::Limit;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
 use crate::exec::{USAGE, processors};
 use crate::group::reading::{Pressure, cpu_time, number, pages, pressure};
 use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
+/// Where the memory that it has is told.
+const MEMORY_USAGE: [(&str, &str); 2] = [("", "memory.current"), ("memory", "memory.usage_in_bytes")];
 /// What a group needs to keep even where all can be taken from it: its programs' code.
 const LEAST_MEMORY: u64 = 16 << 20;
 
@@ -41,7 +43,7 @@ pub(super) struct Tenant {
     cores: Option<Control<usize>>,
     /// The processors that it has been given, in order.
     may_have: Vec<usize>,
-    memory: Option<Control<u64>>,
+    memory: Option<Limit>,
     io: Option<Control<()>>,
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Dial>,
@@ -147,13 +149,15 @@ impl Tenant {
             there: group.paths().len(),
             counted: Counted::default(),
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
-            memory_usage: open(&group, &[("", "memory.current"), ("memory", "memory.usage_in_bytes")]),
+            memory_usage: open(&group, &MEMORY_USAGE),
             memory_stat: open(&group, &[("", "memory.stat"), ("memory", "memory.stat")]),
             pressures: [open(&group, &[("", "memory.pressure")]), open(&group, &[("", "io.pressure")])],
             rest,
             may_have: cores.as_ref().map_or_else(Vec::new, |cores| may_have(cores.was())),
             cores,
-            memory: take(memory)?.map(Control::new),
+            memory: take(memory)?
+                .map(|dial| Limit::new(dial, open(&group, &MEMORY_USAGE), memory_is_soft(&group)))
+                .transpose()?,
             io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
@@ -242,15 +246,14 @@ impl Tenant {
     /// it was found.
     pub(super) fn apply(&mut self, grant: &Grant, run: bool) {
         let mut done = Vec::new();
-        let memory = self.memory.as_ref().and_then(|memory| {
-            let had = memory.was().trim().parse().unwrap_or(u64::MAX);
-            grant.memory.filter(|bytes| *bytes < had)
+        let taking = self.memory.as_ref().is_some_and(|memory| {
+            memory.set(grant.memory);
+            memory.is_taking()
         });
-        let is = self.memory.as_ref().and_then(Control::at);
-        // Memory that is taken from who goes on using it is had again at once.
-        let taken = memory.is_some_and(|bytes| is.is_none_or(|is| bytes < is));
-        // Standing still comes first, going on last: what changes in between is changed at rest.
-        if let Some(rest) = self.rest.as_mut().filter(|_| !run || taken) {
+        // Standing still comes first, going on last: what changes in between is changed at rest. Memory
+        // that is taken from who goes on using it is had again at once.
+        let rests = !run || taking;
+        if let Some(rest) = self.rest.as_mut().filter(|_| rests) {
             done.push(rest.set(true));
         }
         if let Some(cores) = &mut self.cores {
@@ -260,18 +263,13 @@ impl Tenant {
                 |count: usize| Setting::Cores(processors(count.max(1), &self.may_have).unwrap_or_default());
             done.push(cores.set(less, chosen));
         }
-        if let Some(control) = &mut self.memory {
-            let soft = memory_is_soft(&self.group);
-            let limit = |bytes| {
-                let bytes = Some(Bytes(bytes));
-                if soft { Setting::MemoryHigh(bytes) } else { Setting::MemoryMax(bytes) }
-            };
-            done.push(control.set(memory, limit));
+        if let Some(fault) = self.memory.as_ref().and_then(Limit::complaint) {
+            done.push(Err(fault));
         }
         if let Some(io) = &mut self.io {
             done.push(io.set(grant.least_io.then_some(()), |()| Setting::IoWeight(1)));
         }
-        if let Some(rest) = self.rest.as_mut().filter(|_| run) {
+        if let Some(rest) = self.rest.as_mut().filter(|_| !rests) {
             done.push(rest.set(false));
         }
         let faults: Vec<Fault> = done.into_iter().filter_map(Result::err).collect();

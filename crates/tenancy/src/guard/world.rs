@@ -126,6 +126,7 @@ pub(super) mod mock {
                 used,
                 refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
                 external_memory: has,
+                free_memory: if has > self.tolerates { 0 } else { u64::MAX },
                 probe,
                 ..Sense::quiet(self.cores, interval)
             })
