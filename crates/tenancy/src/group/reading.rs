@@ -47,6 +47,8 @@ pub struct Pages {
     pub swapped_in: u64,
     /// Bytes of memory that no file stands behind, all groups below included.
     pub anonymous: u64,
+    /// Bytes that are swapped out; v2 tells them elsewhere (`memory.swap.current`).
+    pub swap: u64,
 }
 
 /// Reads `memory.stat` of v2 or v1, or `/proc/vmstat` (which tells no bytes).
@@ -58,7 +60,7 @@ pub fn pages(text: &str) -> Pages {
     let below = keyed(text, total[1]).is_some();
     let anonymous = if below { sum(&["total_rss", "total_shmem"]) } else { sum(&["anon", "shmem"]) };
     let keys = if below { &total } else { &plain };
-    Pages { refaults: sum(keys), swapped_in: sum(&keys[..1]), anonymous }
+    Pages { refaults: sum(keys), swapped_in: sum(&keys[..1]), anonymous, swap: sum(&["total_swap"]) }
 }
 
 /// A number alone in a file; `max`, and what v1 writes in its stead, is `None`.
@@ -117,10 +119,10 @@ mod tests {
     #[test]
     fn pages_are_read_of_both_versions_and_of_the_host() {
         let v1 = "rss 5\nshmem 1\nworkingset_refault_file 3\ntotal_rss 50\ntotal_shmem 7\n\
-                  total_workingset_refault_anon 2\ntotal_workingset_refault_file 30\n";
-        assert_eq!(pages(v1), Pages { refaults: 32, swapped_in: 2, anonymous: 57 });
+                  total_workingset_refault_anon 2\ntotal_workingset_refault_file 30\ntotal_swap 8192\n";
+        assert_eq!(pages(v1), Pages { refaults: 32, swapped_in: 2, anonymous: 57, swap: 8192 });
         let v2 = "anon 11\nfile 5\nshmem 2\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
-        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13 });
+        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13, swap: 0 });
         assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
     }
 

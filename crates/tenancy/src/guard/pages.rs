@@ -47,8 +47,9 @@ pub struct Share {
     growing: bool,
     /// Until when external work stands still.
     still_until: Option<Duration>,
-    /// What own work had at the look before.
+    /// What own and external work had at the look before.
     own: Option<u64>,
+    external: Option<u64>,
 }
 
 impl Default for Share {
@@ -62,6 +63,7 @@ impl Default for Share {
             growing: false,
             still_until: None,
             own: None,
+            external: None,
         }
     }
 }
@@ -90,7 +92,12 @@ impl Share {
         }
         // Where there is room, pages that were pushed out before come back by themselves.
         let lacks = sense.free_memory < ROOM;
-        if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
+        // What was asked for last is still on its way.
+        let has = self.external.replace(sense.external_memory);
+        let above = self.limit.is_some_and(|limit| sense.external_memory as f64 > limit + ROOM as f64);
+        if above && has.is_some_and(|had| sense.external_memory < had) {
+            self.hold(now);
+        } else if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
             self.tighten(now, sense);
         } else if self.limit.is_some() && now >= self.held_until {
             self.growing = true;
@@ -173,6 +180,19 @@ mod tests {
         let sense = Sense { refaults: 1000.0, free_memory: 100 * MIB, ..Sense::quiet(2, LOOK) };
         share.see(Duration::from_secs(1), &Sense { external_memory: 900 * MIB, ..sense }, true, 0.01);
         assert_eq!(share.limit(), None);
+    }
+
+    #[test]
+    fn no_more_is_asked_for_while_what_was_asked_for_is_still_being_taken() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        look(&mut share, &mut at, 1000.0, 900 * MIB);
+        let limit = share.limit();
+        for has in [850, 800, 750, 700] {
+            look(&mut share, &mut at, 1000.0, has * MIB);
+            assert_eq!(share.limit(), limit);
+        }
+        look(&mut share, &mut at, 1000.0, 603 * MIB);
+        assert!(share.limit() < limit, "that was not enough");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct Sense {
     pub short_memory: bool,
     /// Bytes of memory that external work has.
     pub external_memory: u64,
-    /// Pages a second that it had swapped out and needed again.
+    /// Pages a second that it had swapped out and needed again, and that it had others swapped out for.
     pub external_swapping: f64,
     /// Those bytes that cannot be taken from it.
     pub external_floor: u64,

@@ -63,7 +63,7 @@ struct Counted {
     slow_at: Duration,
     waited: Option<Duration>,
     refaults: Both<u64>,
-    swapped_in: u64,
+    swapped: u64,
     stalls: [Both<Duration>; 2],
 }
 
@@ -220,7 +220,7 @@ impl Senses {
             memory.has += one.has;
             memory.floor += one.floor;
             memory.refaults += one.refaults;
-            memory.swapped_in += one.swapped_in;
+            memory.swapped += one.swapped;
             theirs.iter_mut().zip(tenant.stalls()).for_each(|(sum, stall)| *sum += stall);
         }
         let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
@@ -237,11 +237,11 @@ impl Senses {
             self.sense.memory_stall = share(0).min(1.0);
             self.sense.io_stall = share(1).min(1.0);
             self.sense.refaults = refaults.own_since(self.counted.refaults) as f64 / seconds;
-            let swapped_in = memory.swapped_in.saturating_sub(self.counted.swapped_in);
-            self.sense.external_swapping = swapped_in as f64 / seconds;
+            let swapped = memory.swapped.saturating_sub(self.counted.swapped);
+            self.sense.external_swapping = swapped as f64 / seconds;
         }
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
-        self.counted.swapped_in = memory.swapped_in;
+        self.counted.swapped = memory.swapped;
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
             self.sense.own_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);

@@ -19,6 +19,8 @@ use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
 /// Where the memory that it has is told.
 const MEMORY_USAGE: [(&str, &str); 2] = [("", "memory.current"), ("memory", "memory.usage_in_bytes")];
+/// What the kernel counts pages in (mm: PAGE_SIZE on x86-64, and the least elsewhere), in bytes.
+const PAGE: u64 = 4096;
 /// What a group needs to keep even where all can be taken from it: its programs' code.
 const LEAST_MEMORY: u64 = 16 << 20;
 
@@ -38,6 +40,7 @@ pub(super) struct Tenant {
     usage: Option<Steady>,
     memory_usage: Option<Steady>,
     memory_stat: Option<Steady>,
+    memory_swap: Option<Steady>,
     pressures: [Option<Steady>; 2],
     rest: Option<Rest>,
     cores: Option<Control<usize>>,
@@ -78,20 +81,24 @@ impl Rest {
 struct Counted {
     cpu: Duration,
     refaults: u64,
+    /// Pages that it had swapped out and needed again, and that it had others swapped out for.
     swapped_in: u64,
+    swapped_out: u64,
+    /// Bytes that were swapped out when that was last looked at, if nothing was being taken from it.
+    swap: Option<u64>,
     stalls: [Duration; 2],
     /// Bytes that cannot be taken from it, once that was looked at.
     floor: Option<u64>,
 }
 
-/// What a group has of memory: bytes, those of them that cannot be taken from it, and how many pages
-/// it has had to fetch again, from wherever and from swap.
+/// What a group has of memory: bytes, those of them that cannot be taken from it, how many pages it has
+/// had to fetch again from wherever, and how many it has swapped in or out without being made to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Memory {
     pub(super) has: u64,
     pub(super) floor: u64,
     pub(super) refaults: u64,
-    pub(super) swapped_in: u64,
+    pub(super) swapped: u64,
 }
 
 /// Whether work in the group gives way to all others once the group itself does: no group above it
@@ -151,6 +158,7 @@ impl Tenant {
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: open(&group, &MEMORY_USAGE),
             memory_stat: open(&group, &[("", "memory.stat"), ("memory", "memory.stat")]),
+            memory_swap: open(&group, &[("", "memory.swap.current")]),
             pressures: [open(&group, &[("", "memory.pressure")]), open(&group, &[("", "io.pressure")])],
             rest,
             may_have: cores.as_ref().map_or_else(Vec::new, |cores| may_have(cores.was())),
@@ -189,6 +197,7 @@ impl Tenant {
             usage: group.file(&USAGE).and_then(|path| Steady::open(&path)),
             memory_usage: None,
             memory_stat: None,
+            memory_swap: None,
             pressures: [None, None],
             rest: None,
             cores: None,
@@ -299,7 +308,14 @@ impl Tenant {
     pub(super) fn memory(&mut self, swap: bool) -> Memory {
         let has = self.memory_usage.as_mut().and_then(|file| file.told(number)).unwrap_or(0);
         let told = self.memory_stat.as_mut().and_then(|file| file.told(|text| Some(pages(text))));
+        let v2 = self.memory_swap.as_mut().and_then(|file| file.told(number));
+        let taking = self.memory.as_ref().is_some_and(Limit::is_taking);
         let counted = &mut self.counted;
+        // What the guard takes from it is no swapping of its own.
+        let out = v2.or(told.map(|pages| pages.swap)).filter(|_| !taking);
+        let more = out.zip(counted.swap).map_or(0, |(now, before)| now.saturating_sub(before));
+        counted.swapped_out += more / PAGE;
+        counted.swap = out;
         (counted.refaults, counted.swapped_in) =
             told.map_or((counted.refaults, counted.swapped_in), |pages| (pages.refaults, pages.swapped_in));
         let anonymous = told.map_or(0, |pages| pages.anonymous);
@@ -307,7 +323,8 @@ impl Tenant {
         let kept = if swap { 0 } else { anonymous + anonymous / 20 };
         let floor = kept + LEAST_MEMORY;
         self.counted.floor = Some(floor);
-        Memory { has, floor, refaults: self.counted.refaults, swapped_in: self.counted.swapped_in }
+        let swapped = self.counted.swapped_in + self.counted.swapped_out;
+        Memory { has, floor, refaults: self.counted.refaults, swapped }
     }
 
     /// How long some of it has waited for memory, and for devices.
