@@ -1,6 +1,6 @@
 //! How much memory external work may keep. Where own work has to fetch pages again that were
-//! pushed out, external work gives up a third of what it has, again and again, down to what cannot
-//! be taken from it. It gets more only slowly, and each time that turns out to have been too early
+//! pushed out, external work gives up as much as is fetched in a second, again and again, down to what
+//! cannot be taken from it. It gets more only slowly, and each time that turns out to have been too early
 //! the next try comes twice as late: what oscillates does so ever more rarely.
 //!
 //! Pages that are pushed out come back one by one, which takes a disk far longer than what it reads in
@@ -18,16 +18,20 @@ use super::sense::Sense;
 const REFAULTS: f64 = 64.0;
 /// Growth of own work's memory between two looks that is somebody's intent, in bytes.
 const GREW: u64 = 8 << 20;
-/// With so many bytes free, own work fetches again what was pushed out before: nobody keeps it from that.
-const ROOM: u64 = 64 << 20;
+/// With this share of all memory free, own work fetches again what was pushed out before: nobody keeps
+/// it from that. The kernel itself leaves less (Documentation/admin-guide/sysctl/vm.rst,
+/// watermark_scale_factor).
+const ROOM: u64 = 64;
 /// So many times that much is given up: until the next look it may grow as much again.
 const AHEAD: u64 = 2;
 /// Pages a second from which external work swaps more than it works: 8 MiB/s.
 const SWAPPING: f64 = 2048.0;
 /// Between two steps down: taking pages takes a moment.
 const STEP: Duration = Duration::from_millis(200);
-/// What is left by a step down.
+/// What is left at least by a step down.
 const LEFT: f64 = 0.67;
+/// Bytes of a page (mm: PAGE_SIZE on x86-64, and the least elsewhere).
+const PAGE: f64 = 4096.0;
 /// The first and the longest time that nothing is given back.
 const HOLD: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
 /// Growth in a second, once it is given back.
@@ -91,10 +95,10 @@ impl Share {
             self.hold = (self.hold * 2).min(HOLD[1]);
         }
         // Where there is room, pages that were pushed out before come back by themselves.
-        let lacks = sense.free_memory < ROOM;
+        let lacks = (sense.free_memory as f64) < room(sense);
         // What was asked for last is still on its way.
         let has = self.external.replace(sense.external_memory);
-        let above = self.limit.is_some_and(|limit| sense.external_memory as f64 > limit + ROOM as f64);
+        let above = self.limit.is_some_and(|limit| sense.external_memory as f64 > limit);
         if above && has.is_some_and(|had| sense.external_memory < had) {
             self.hold(now);
         } else if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
@@ -114,7 +118,9 @@ impl Share {
         self.last_step = Some(now);
         let (has, floor) = (sense.external_memory as f64, sense.external_floor as f64);
         let from = self.limit.map_or(has, |limit| limit.min(has.max(floor)));
-        self.take(from * LEFT, sense);
+        // Taking pages takes time and processors: no more than own work wants.
+        let wanted = (sense.refaults * PAGE).min(from * (1.0 - LEFT)).max(room(sense));
+        self.take(from - wanted, sense);
     }
 
     /// Nothing is given back for a while.
@@ -144,6 +150,11 @@ impl Share {
     pub fn limit(&self) -> Option<u64> {
         self.limit.map(|limit| limit as u64)
     }
+}
+
+/// The least worth asking for.
+fn room(sense: &Sense) -> f64 {
+    (sense.all_memory / ROOM) as f64
 }
 
 #[cfg(test)]
@@ -185,13 +196,14 @@ mod tests {
     #[test]
     fn no_more_is_asked_for_while_what_was_asked_for_is_still_being_taken() {
         let (mut share, mut at) = (Share::default(), 0.0);
-        look(&mut share, &mut at, 1000.0, 900 * MIB);
+        look(&mut share, &mut at, 1000.0, 960 * MIB);
         let limit = share.limit();
-        for has in [850, 800, 750, 700] {
+        assert_eq!(limit, Some(896 * MIB), "a sixty-fourth of 4 GiB");
+        for has in [950, 940, 930, 920] {
             look(&mut share, &mut at, 1000.0, has * MIB);
             assert_eq!(share.limit(), limit);
         }
-        look(&mut share, &mut at, 1000.0, 603 * MIB);
+        look(&mut share, &mut at, 1000.0, 860 * MIB);
         assert!(share.limit() < limit, "that was not enough");
     }
 

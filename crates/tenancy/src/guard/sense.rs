@@ -27,6 +27,8 @@ pub struct Sense {
     pub own_memory: u64,
     /// Bytes that nobody has there.
     pub free_memory: u64,
+    /// Bytes that there are.
+    pub all_memory: u64,
     /// Little of it is left.
     pub short_memory: bool,
     /// Bytes of memory that external work has.
@@ -64,6 +66,7 @@ impl Sense {
             refaults: 0.0,
             own_memory: 0,
             free_memory: u64::MAX,
+            all_memory: 4 << 30,
             short_memory: false,
             external_memory: 0,
             external_swapping: 0.0,

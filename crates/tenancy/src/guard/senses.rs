@@ -245,6 +245,7 @@ impl Senses {
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
             self.sense.own_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);
+            self.sense.all_memory = all.0;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         let waited = self.waits.read();
