@@ -101,6 +101,10 @@ impl Share {
         let above = self.limit.is_some_and(|limit| sense.external_memory as f64 > limit);
         if above && has.is_some_and(|had| sense.external_memory < had) {
             self.hold(now);
+            if !lacks && grew <= GREW {
+                // Own work has what it wanted; taking more slows it.
+                self.limit = Some(sense.external_memory as f64);
+            }
         } else if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
             self.tighten(now, sense);
         } else if self.limit.is_some() && now >= self.held_until {
@@ -276,6 +280,27 @@ mod tests {
         let mut share = Share::default();
         look(&mut share, 0.05, 300, 10);
         assert_eq!(look(&mut share, 0.10, 400, 1000), None, "there is enough for both");
+    }
+
+    #[test]
+    fn no_more_is_taken_once_own_work_has_what_it_wanted() {
+        let look = |share: &mut Share, at: f64, own: u64, free: u64, has: u64| {
+            let memory = Sense {
+                own_memory: own * MIB,
+                free_memory: free * MIB,
+                external_memory: has * MIB,
+                external_floor: 40 * MIB,
+                ..Sense::quiet(2, 0.05)
+            };
+            share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
+            share.limit()
+        };
+        let mut share = Share::default();
+        look(&mut share, 0.05, 300, 10, 500);
+        assert_eq!(look(&mut share, 0.10, 400, 10, 500), Some(310 * MIB));
+        assert_eq!(look(&mut share, 0.15, 400, 30, 480), Some(310 * MIB), "too little is free");
+        assert_eq!(look(&mut share, 0.20, 400, 80, 430), Some(430 * MIB));
+        assert_eq!(look(&mut share, 0.25, 400, 80, 430), Some(430 * MIB), "nor does it get any back yet");
     }
 
     #[test]
