@@ -51,6 +51,7 @@ pub struct Share {
     growing: bool,
     /// Until when external work stands still.
     still_until: Option<Duration>,
+    taking: bool,
     /// What own and external work had at the look before.
     own: Option<u64>,
     external: Option<u64>,
@@ -66,6 +67,7 @@ impl Default for Share {
             held_until: Duration::ZERO,
             growing: false,
             still_until: None,
+            taking: false,
             own: None,
             external: None,
         }
@@ -97,9 +99,11 @@ impl Share {
         // Where there is room, pages that were pushed out before come back by themselves.
         let lacks = (sense.free_memory as f64) < room(sense);
         // What was asked for last is still on its way.
-        let has = self.external.replace(sense.external_memory);
-        let above = self.limit.is_some_and(|limit| sense.external_memory as f64 > limit);
-        if above && has.is_some_and(|had| sense.external_memory < had) {
+        let before = self.external.replace(sense.external_memory);
+        let above = |limit: Option<f64>| limit.is_some_and(|limit| sense.external_memory as f64 > limit);
+        let falls = before.is_some_and(|before| sense.external_memory < before);
+        let asked = self.limit;
+        if above(asked) && falls {
             self.hold(now);
             if !lacks && grew <= GREW {
                 // Own work has what it wanted; taking more slows it.
@@ -112,6 +116,7 @@ impl Share {
             let grown = self.limit.map(|limit| limit * GROWTH.powf(sense.interval));
             self.limit = grown.filter(|limit| *limit < FREE * self.had);
         }
+        self.taking = above(self.limit) && (falls || self.limit != asked);
     }
 
     fn tighten(&mut self, now: Duration, sense: &Sense) {
@@ -148,6 +153,11 @@ impl Share {
     /// Whether external work has to stand still, since it would only swap.
     pub fn still(&self) -> bool {
         self.still_until.is_some()
+    }
+
+    /// Whether memory is being taken from it, which is soon over, and soon too much.
+    pub fn taking(&self) -> bool {
+        self.taking
     }
 
     /// Bytes that external work may have; `None` where nothing holds it.

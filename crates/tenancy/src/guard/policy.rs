@@ -282,8 +282,9 @@ impl Policy {
             (true, true) => LOOK[1],
             (true, false) => LOOK[0],
         };
+        let look = look.mul_f64(if self.pages.taking() { 1.0 } else { self.pace });
         let left = end.saturating_sub(now);
-        let turning = self.there && self.offers.turns && !full && left <= look.mul_f64(self.pace);
+        let turning = self.there && self.offers.turns && !full && left <= look;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let expected = if busy { super::duty::slowdown(grant.share, ratio) } else { 0.0 };
         let why = Why {
@@ -298,7 +299,7 @@ impl Policy {
         Decision {
             run: self.rhythm.running(),
             grade: grade(&grant, sense.cores),
-            wake: if turning { left } else { look.mul_f64(self.pace) },
+            wake: if turning { left } else { look },
             probe: turning,
             grant,
             why,

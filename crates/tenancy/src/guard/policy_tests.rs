@@ -170,6 +170,24 @@ fn a_guard_that_costs_too_much_looks_more_rarely() {
     assert!(looks(0.01) * 3 < looks(0.001));
 }
 
+#[test]
+fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    let mut now = Duration::ZERO;
+    let mut look = |sense: Sense| {
+        let wake = policy.step(now, &Sense { own_cpu: 1.0, looking: 0.01, free_memory: 0, ..sense }).wake;
+        now += wake;
+        wake
+    };
+    let has = |mib: u64| Sense { external_memory: mib << 20, ..Sense::quiet(2, 0.05) };
+    (0..200).for_each(|_| assert!(look(has(900)) > Duration::ZERO));
+    let rare = look(Sense { external_swapping: 1e5, short_memory: true, ..has(900) });
+    assert!(rare > 2 * LOOK[1], "{rare:?}");
+    assert_eq!(look(Sense { refaults: 1e4, ..has(900) }), LOOK[1]);
+    assert_eq!(look(Sense { refaults: 1e4, ..has(880) }), LOOK[1]);
+    assert_eq!(look(Sense { free_memory: 1 << 30, ..has(880) }), rare, "what it cannot be made to give");
+}
+
 /// A look with any pressure.
 fn any_sense() -> impl Strategy<Value = Sense> {
     let pressure = (0.0_f64..2.0, 0.0_f64..2.0, 0.0_f64..0.2, 0.0_f64..0.2, 0.0_f64..500.0);
