@@ -8,7 +8,8 @@
 //! gives up twice as much before anything is pushed out.
 //!
 //! External work that swaps because of its limit, or where memory is short for all, gets little done,
-//! and takes pages, time and bandwidth from own work: it stands still instead.
+//! and takes pages, time and bandwidth from own work: it stands still instead. So does what reads files
+//! again and again because of it, while own work waits for the same devices to have its own pages back.
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ const GREW: u64 = 8 << 20;
 const ROOM: u64 = 64;
 /// So many times that much is given up: until the next look it may grow as much again.
 const AHEAD: u64 = 2;
-/// Pages a second from which external work swaps more than it works: 8 MiB/s.
+/// Pages a second from which external work swaps, or reads again, more than it works: 8 MiB/s.
 const SWAPPING: f64 = 2048.0;
 /// Between two steps down: taking pages takes a moment.
 const STEP: Duration = Duration::from_millis(200);
@@ -89,7 +90,9 @@ impl Share {
             let lacking = AHEAD * grew - sense.free_memory;
             self.take((sense.external_memory as f64) - lacking as f64, sense);
         }
-        if (self.limit.is_some() || sense.short_memory) && sense.external_swapping > SWAPPING {
+        let short = self.limit.is_some() || sense.short_memory;
+        let in_the_way = sense.refaults > REFAULTS && sense.external_refaults > SWAPPING;
+        if short && (sense.external_swapping > SWAPPING || in_the_way) {
             self.still_until = Some(now + self.hold);
         } else if self.still_until.is_some_and(|until| now >= until) {
             self.still_until = None;
@@ -266,6 +269,25 @@ mod tests {
         assert!(still > 380, "{still} of 400 looks");
         share.see(Duration::from_secs_f64(at + LOOK), &Sense::quiet(2, LOOK), false, 0.01);
         assert!(!share.still());
+    }
+
+    #[test]
+    fn what_reads_again_because_of_its_limit_stands_still_while_own_work_wants_its_pages_back() {
+        let mut at = 0.0;
+        let mut look = |share: &mut Share, refaults: f64, theirs: f64| {
+            at += LOOK;
+            let sense = Sense { refaults, external_refaults: theirs, ..Sense::quiet(2, LOOK) };
+            let sense = Sense { external_memory: 900 * MIB, free_memory: 0, ..sense };
+            share.see(Duration::from_secs_f64(at), &sense, true, 0.01);
+            share.still()
+        };
+        let mut share = Share::default();
+        assert!(!look(&mut share, 1000.0, 1e5), "nothing holds it yet");
+        assert!(!look(&mut share, 0.0, 1e5), "own work has all that it wants");
+        assert!(!look(&mut share, 1000.0, 100.0), "it does not read much");
+        assert!(look(&mut share, 1000.0, 1e5));
+        let still = (0..60).take_while(|_| look(&mut share, 0.0, 0.0)).count() as f64 * LOOK;
+        assert!((9.0..11.0).contains(&still), "{still} s");
     }
 
     #[test]

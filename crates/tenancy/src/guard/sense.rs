@@ -35,6 +35,8 @@ pub struct Sense {
     pub external_memory: u64,
     /// Pages a second that it had swapped out and needed again, and that it had others swapped out for.
     pub external_swapping: f64,
+    /// Pages a second that had been pushed out and that it needed again, those of files among them.
+    pub external_refaults: f64,
     /// Those bytes that cannot be taken from it.
     pub external_floor: u64,
     /// Whether there is any external work.
@@ -70,6 +72,7 @@ impl Sense {
             short_memory: false,
             external_memory: 0,
             external_swapping: 0.0,
+            external_refaults: 0.0,
             external_floor: 0,
             external_there: true,
             lateness: 0.0,

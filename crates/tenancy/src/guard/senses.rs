@@ -239,6 +239,8 @@ impl Senses {
             self.sense.refaults = refaults.own_since(self.counted.refaults) as f64 / seconds;
             let swapped = memory.swapped.saturating_sub(self.counted.swapped);
             self.sense.external_swapping = swapped as f64 / seconds;
+            let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
+            self.sense.external_refaults = theirs as f64 / seconds;
         }
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped = memory.swapped;
