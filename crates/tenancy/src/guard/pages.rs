@@ -25,6 +25,8 @@ const GREW: u64 = 8 << 20;
 const ROOM: u64 = 64;
 /// So many times that much is given up: until the next look it may grow as much again.
 const AHEAD: u64 = 2;
+/// And so many times what is left free otherwise: it may grow ever faster.
+const MARGIN: f64 = 4.0;
 /// Pages a second from which external work swaps, or reads again, more than it works: 8 MiB/s.
 const SWAPPING: f64 = 2048.0;
 /// Between two steps down: taking pages takes a moment.
@@ -52,7 +54,7 @@ pub struct Share {
     growing: bool,
     /// Until when external work stands still.
     still_until: Option<Duration>,
-    taking: bool,
+    hurried: bool,
     /// What own and external work had at the look before.
     own: Option<u64>,
     external: Option<u64>,
@@ -68,7 +70,7 @@ impl Default for Share {
             held_until: Duration::ZERO,
             growing: false,
             still_until: None,
-            taking: false,
+            hurried: false,
             own: None,
             external: None,
         }
@@ -84,11 +86,12 @@ impl Share {
             return;
         }
         let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
-        if grew > GREW && sense.free_memory < AHEAD * grew {
+        // What is free is had first.
+        let lacking = (AHEAD * grew) as f64 + MARGIN * room(sense) - sense.free_memory as f64;
+        let grows = grew > GREW;
+        if grows && lacking > 0.0 {
             self.hold(now);
-            // What is free is had first.
-            let lacking = AHEAD * grew - sense.free_memory;
-            self.take((sense.external_memory as f64) - lacking as f64, sense);
+            self.take(sense.external_memory as f64 - lacking, sense);
         }
         let short = self.limit.is_some() || sense.short_memory;
         let in_the_way = sense.refaults > REFAULTS && sense.external_refaults > SWAPPING;
@@ -108,7 +111,7 @@ impl Share {
         let asked = self.limit;
         if above(asked) && falls {
             self.hold(now);
-            if !lacks && grew <= GREW {
+            if !lacks && !grows {
                 // Own work has what it wanted; taking more slows it.
                 self.limit = Some(sense.external_memory as f64);
             }
@@ -119,7 +122,7 @@ impl Share {
             let grown = self.limit.map(|limit| limit * GROWTH.powf(sense.interval));
             self.limit = grown.filter(|limit| *limit < FREE * self.had);
         }
-        self.taking = above(self.limit) && (falls || self.limit != asked);
+        self.hurried = grows || above(self.limit) && (falls || self.limit != asked);
     }
 
     fn tighten(&mut self, now: Duration, sense: &Sense) {
@@ -158,9 +161,9 @@ impl Share {
         self.still_until.is_some()
     }
 
-    /// Whether memory is being taken from it, which is soon over, and soon too much.
-    pub fn taking(&self) -> bool {
-        self.taking
+    /// Whether own work takes memory, or external work is made to give it: both go quickly.
+    pub fn hurried(&self) -> bool {
+        self.hurried
     }
 
     /// Bytes that external work may have; `None` where nothing holds it.
@@ -306,8 +309,8 @@ mod tests {
         let mut share = Share::default();
         assert_eq!(look(&mut share, 0.05, 300, 10), None, "the first look tells no growth");
         assert_eq!(look(&mut share, 0.10, 301, 10), None);
-        assert_eq!(look(&mut share, 0.15, 401, 10), Some(310 * MIB), "what is free is had first");
-        assert_eq!(look(&mut share, 0.20, 421, 10), Some(310 * MIB), "never more than before");
+        assert_eq!(look(&mut share, 0.15, 401, 10), Some(54 * MIB), "what is free is had first");
+        assert_eq!(look(&mut share, 0.20, 421, 10), Some(54 * MIB), "never more than before");
         assert_eq!(look(&mut share, 0.25, 821, 10), Some(40 * MIB));
         let mut share = Share::default();
         look(&mut share, 0.05, 300, 10);
@@ -329,8 +332,8 @@ mod tests {
         };
         let mut share = Share::default();
         look(&mut share, 0.05, 300, 10, 500);
-        assert_eq!(look(&mut share, 0.10, 400, 10, 500), Some(310 * MIB));
-        assert_eq!(look(&mut share, 0.15, 400, 30, 480), Some(310 * MIB), "too little is free");
+        assert_eq!(look(&mut share, 0.10, 400, 10, 500), Some(54 * MIB));
+        assert_eq!(look(&mut share, 0.15, 400, 30, 480), Some(54 * MIB), "too little is free");
         assert_eq!(look(&mut share, 0.20, 400, 80, 430), Some(430 * MIB));
         assert_eq!(look(&mut share, 0.25, 400, 80, 430), Some(430 * MIB), "nor does it get any back yet");
     }

@@ -282,7 +282,7 @@ impl Policy {
             (true, true) => LOOK[1],
             (true, false) => LOOK[0],
         };
-        let look = look.mul_f64(if self.pages.taking() { 1.0 } else { self.pace });
+        let look = look.mul_f64(if self.pages.hurried() { 1.0 } else { self.pace });
         let left = end.saturating_sub(now);
         let turning = self.there && self.offers.turns && !full && left <= look;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });

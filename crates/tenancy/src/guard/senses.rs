@@ -19,8 +19,10 @@ use crate::process::{Process, TICK};
 /// Between two looks at memory, pressure, devices and waiting, and where memory is short, which goes
 /// quickly.
 const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(50)];
-/// Memory is short where so small a share of it is free.
+/// Memory is short where so small a share of it is free, and may soon be where own work takes more of it
+/// while so small a share is.
 const SHORT: f64 = 0.15;
+const SOON: f64 = 0.5;
 /// Between two looks for who own work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
 /// Own work that uses so many processors more than when that was last looked for is somebody new.
@@ -40,6 +42,7 @@ pub(super) struct Senses {
     /// When, and of own work that used how much, those were chosen who are watched for waiting.
     chosen: (Duration, f64),
     slow: Duration,
+    short_soon: bool,
 }
 
 /// What tells of the whole host.
@@ -109,6 +112,7 @@ impl Senses {
             sense: Sense::quiet(cores, 0.0),
             chosen: (Duration::ZERO, 0.0),
             slow: Duration::ZERO,
+            short_soon: false,
         }
     }
 
@@ -127,7 +131,7 @@ impl Senses {
         let before = self.counted.at;
         self.look_at_processors(now, tenants);
         self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
-        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory)] {
+        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)] {
             self.look_at_the_rest(now, tenants);
         }
     }
@@ -245,9 +249,12 @@ impl Senses {
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped = memory.swapped;
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
+            let before = self.sense.own_memory;
             self.sense.own_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);
             self.sense.all_memory = all.0;
+            self.short_soon =
+                self.sense.own_memory > before && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         let waited = self.waits.read();
