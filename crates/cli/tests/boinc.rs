@@ -5,7 +5,7 @@ mod common;
 
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use crosstalk_core::units::Seconds;
-use crosstalk_tenancy::boinc::{Client, PASSWORD, Status, Way};
+use crosstalk_tenancy::boinc::{Client, PASSWORD, Preferences, Status, Way};
 use crosstalk_work::Until;
 use crosstalk_work::tool::boinc::project::Attach;
 use crosstalk_work::tool::boinc::{Host, find};
@@ -147,7 +147,7 @@ fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Hos
         eprintln!("skipped: no BOINC client here");
         return None;
     }
-    Some(Host::start_by(launch, folder, 2, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
+    Some(Host::start_by(launch, folder, 2, &Preferences::default(), &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
 }
 
 /// Urges the clients until the project is done: else each waits out its back-off.

@@ -2,7 +2,7 @@
 
 use crate::catalogue::NO_FABRIC;
 use crate::check::check;
-use crate::file::{Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, STUDY_SCHEMA, Study, WorkSpec};
+use crate::file::{Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study, WorkSpec};
 use crate::substitute::literal;
 use crate::written::Written;
 use crosstalk_core::Fault;
@@ -180,7 +180,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
         metric: RUN_TIME.into(),
         also: Vec::new(),
         x: factor(across).into(),
-        series: factor(first).into(),
+        series: Names::One(factor(first).into()),
         at: rest.collect::<Levels>(),
         log: Vec::new(),
         relative_to: None,

@@ -189,6 +189,24 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
 }
 
 #[test]
+fn several_factors_make_the_points_of_a_frontier_and_of_nothing_else() {
+    let both = |kind: &str| JOBS.replacen("series = \"nodes\"\n    where", "SERIES\n    where", 1).replace(
+        "SERIES", "series = [\"fabric\", \"nodes\"]").replace("where = { fabric = \"ethernet-1g\" }", "")
+        .replace("kind = \"frontier\"", &format!("kind = \"{kind}\""));
+    let findings = {
+        let made = made(&both("frontier"));
+        made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")))
+    };
+    let figure = &findings.figures[0];
+    assert_eq!(figure.by, "fabric, nodes");
+    let mut names: Vec<&str> =
+        figure.series.iter().flat_map(|series| &series.points).map(|point| point.label.as_str()).collect();
+    names.sort_unstable();
+    let all = ["10g, 1", "10g, 2", "10g, 4", "1g, 1", "1g, 2", "1g, 4"];
+    assert_eq!(names, all.map(|name| format!("ethernet-{name}")));
+}
+
+#[test]
 fn rows_are_all_combinations_and_a_column_may_be_a_ratio() {
     let made = made(JOBS);
     let findings = made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")));

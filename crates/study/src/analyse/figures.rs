@@ -41,7 +41,8 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         x: drawing.x_axis(),
         y: drawing.y_axis(),
         by: match spec.kind {
-            DrawAs::Heat | DrawAs::Frontier => words(&spec.series),
+            DrawAs::Heat => words(spec.by()),
+            DrawAs::Frontier => spec.series.all().iter().map(|name| words(name)).collect::<Vec<_>>().join(", "),
             _ => String::new(),
         },
         series,
@@ -77,7 +78,7 @@ impl Drawing<'_> {
 
     /// The levels that make the series; one that is none where only the metrics do.
     fn told_apart(&self) -> Vec<Option<Value>> {
-        match self.spec.series.as_str() {
+        match self.spec.by() {
             "" => vec![None],
             series => self.view.levels_of(series, &self.spec.at).into_iter().map(Some).collect(),
         }
@@ -97,19 +98,19 @@ impl Drawing<'_> {
     /// where nothing else says so.
     fn level(&self, level: &Value) -> String {
         let spec = self.spec;
-        let said = spec.kind == DrawAs::Heat || spec.x == spec.series;
+        let said = spec.kind == DrawAs::Heat || spec.x == spec.by();
         let word = level.to_string();
         match word.parse::<f64>() {
-            Ok(_) if !said => format!("{} {word}", words(&spec.series)),
+            Ok(_) if !said => format!("{} {word}", words(spec.by())),
             _ => word,
         }
     }
 
     /// `make` at every level across, in order.
     fn across<T>(&self, series: Option<&Value>, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
-        let own: Levels = series.map(|level| (self.spec.series.clone(), level.clone())).into_iter().collect();
+        let own: Levels = series.map(|level| (self.spec.by().into(), level.clone())).into_iter().collect();
         // Where one factor makes both, each of its levels is a series of one point.
-        let both = self.spec.x == self.spec.series;
+        let both = self.spec.x == self.spec.by();
         let here = self.places(&own).into_iter().filter(|at| !both || at.get(&self.spec.x) == series);
         here.filter_map(|at| make(&at)).collect()
     }

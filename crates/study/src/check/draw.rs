@@ -70,7 +70,15 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
         (_, true) => Err(Fault::usage("missing `series`")
             .at(study.written.at(path))
             .remedy("name the factor whose levels are told apart")),
-        (_, false) => across(study, experiment, figure, &figure.series, path),
+        (DrawAs::Frontier, false) => {
+            figure.series.all().iter().try_for_each(|name| super::axis(study, experiment, name, path))
+        }
+        (_, false) => match figure.series.all() {
+            [name] => across(study, experiment, figure, name, path),
+            _ => Err(Fault::usage("several factors make the points of a frontier only")
+                .at(study.written.at(path))
+                .remedy("name one factor, and levels of the others in `where`")),
+        },
     }
 }
 

@@ -29,9 +29,9 @@ pub struct FigureSpec {
     pub also: Vec<String>,
     /// The factor across; of a waterfall its steps; of `frontier` the metric across.
     pub x: String,
-    /// The factor that makes the series, of `heat` the rows, of `frontier` the points; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub series: String,
+    /// The factor that makes the series, of `heat` the rows, of `frontier` the points, which several may make: a point each combination; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
+    #[serde(default, skip_serializing_if = "Names::is_empty")]
+    pub series: Names,
     /// Levels it is drawn at.
     #[serde(default, rename = "where")]
     pub at: Levels,
@@ -56,6 +56,11 @@ impl FigureSpec {
     /// Everything it draws.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.metric).chain(&self.also).map(String::as_str)
+    }
+
+    /// The factor that makes the series, the first where several do; empty where none does.
+    pub fn by(&self) -> &str {
+        self.series.all().first().map_or("", String::as_str)
     }
 }
 

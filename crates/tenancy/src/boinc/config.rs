@@ -4,7 +4,12 @@
 //! Source: BOINC's pages on client configuration and preferences, `lib/cc_config.cpp`,
 //! `lib/prefs.cpp`.
 
+use std::str::FromStr;
+
+use crosstalk_core::Fault;
+
 use super::dialect::first;
+use crate::guard::percent;
 
 /// `cc_config.xml` with so many processors to use (`None`: as many as there are), and
 /// all else as it was. An empty text, or one that is no such file, becomes one.
@@ -45,8 +50,57 @@ fn without(text: &str, name: &str) -> String {
     kept + rest
 }
 
-/// `global_prefs_override.xml` of a client that may have all of the machine, whatever else it does.
-pub fn all_of_the_machine() -> String {
+/// What a client may have of the machine by its own settings, whatever else that does. Written `none`
+/// for all of it, `time N%` or `processors N%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preferences {
+    /// Share of the time that it computes in; it stands still for the rest of each second or so.
+    pub time: f64,
+    /// Share of the processors that it takes itself to have.
+    pub processors: f64,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Preferences { time: 1.0, processors: 1.0 }
+    }
+}
+
+impl FromStr for Preferences {
+    type Err = Fault;
+
+    fn from_str(written: &str) -> Result<Self, Fault> {
+        let all = Preferences::default();
+        if written.trim() == "none" {
+            return Ok(all);
+        }
+        let read = || {
+            let (word, share) = written.trim().split_once(' ')?;
+            let share = percent(share).filter(|share| (0.01..=1.0).contains(share))?;
+            match word {
+                "time" => Some(Preferences { time: share, ..all }),
+                "processors" => Some(Preferences { processors: share, ..all }),
+                _ => None,
+            }
+        };
+        read().ok_or_else(|| {
+            Fault::usage(format!(
+                "expected none, or time or processors with a share from 1% to 100%, found `{written}`"
+            ))
+            .remedy("write for example \"time 50%\"")
+        })
+    }
+}
+
+impl Preferences {
+    /// How many tasks that leaves to a client with so many processors; one at least, and none without any.
+    pub fn tasks(&self, cores: u32) -> u32 {
+        ((f64::from(cores) * self.processors) as u32).max(1).min(cores)
+    }
+}
+
+/// `global_prefs_override.xml` of a client that may have so much.
+pub fn preferences(share: &Preferences) -> String {
     let settings = [
         ("run_on_batteries", 1.0),
         ("run_if_user_active", 1.0),
@@ -54,8 +108,8 @@ pub fn all_of_the_machine() -> String {
         ("leave_apps_in_memory", 1.0),
         // Of other programs' use, in percent; 0: it never stands still for them.
         ("suspend_cpu_usage", 0.0),
-        ("max_ncpus_pct", 100.0),
-        ("cpu_usage_limit", 100.0),
+        ("max_ncpus_pct", 100.0 * share.processors),
+        ("cpu_usage_limit", 100.0 * share.time),
         ("ram_max_used_busy_pct", 90.0),
         ("ram_max_used_idle_pct", 90.0),
         ("vm_max_used_pct", 100.0),
@@ -101,11 +155,26 @@ mod tests {
 
     #[test]
     fn preferences_are_one_element_with_one_setting_each() {
-        let file = all_of_the_machine();
+        let file = preferences(&"time 25%".parse().expect("is one"));
         let prefs = first(&file, "global_preferences").expect("is one");
         let names: Vec<&str> = prefs.elements().map(|element| element.name).collect();
         assert_eq!(names.len(), 16);
-        assert_eq!(first(prefs.body, "work_buf_min_days").map(|store| store.number()), Some(0.006944));
+        let number = |name| first(prefs.body, name).map(|store| store.number());
+        assert_eq!(number("work_buf_min_days"), Some(0.006944));
+        assert_eq!((number("cpu_usage_limit"), number("max_ncpus_pct")), (Some(25.0), Some(100.0)));
+    }
+
+    #[test]
+    fn what_a_client_may_have_is_read() {
+        let read = |written: &str| written.parse::<Preferences>();
+        assert_eq!(read("none"), Ok(Preferences::default()));
+        assert_eq!(read("processors 50 %"), Ok(Preferences { processors: 0.5, ..Preferences::default() }));
+        for wrong in ["", "all", "time", "time 0%", "time 101%", "cpus 50%", "time 50", "time half"] {
+            let fault = read(wrong).expect_err(wrong);
+            assert!(fault.message.contains(&format!("`{wrong}`")), "{fault}");
+        }
+        let half = read("processors 50%").expect("is one");
+        assert_eq!([0, 1, 2, 5, 50].map(|cores| half.tasks(cores)), [0, 1, 1, 2, 25]);
     }
 
     proptest! {

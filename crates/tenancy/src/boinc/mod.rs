@@ -25,7 +25,7 @@ mod mock;
 mod told;
 
 pub use client::{Client, Mode, PASSWORD, PORT, md5_hex};
-pub use config::all_of_the_machine;
+pub use config::{Preferences, preferences};
 pub use conversation::{DEADLINE, LONGEST};
 pub use found::{Found, NAMES, Way};
 pub(crate) use found::{is_client, is_running};

@@ -1,4 +1,5 @@
-//! One metric against another: a point a level, and which of them no other beats in both.
+//! One metric against another: a point a level, or a combination of several factors' levels, and which
+//! of them no other beats in both.
 //!
 //! Who beats whom is told by the points; their intervals tell how sure that is.
 
@@ -11,14 +12,16 @@ use crate::findings::{Point, Series};
 
 /// What those are called that no other beats,
 const FRONTIER: &str = "frontier";
-/// and the others.
+/// and the others,
 const DOMINATED: &str = "dominated";
+/// and a level at which a factor does nothing.
+const NONE: &str = "none";
 
 impl Drawing<'_> {
-    /// The levels that no other beats in both metrics, in x order, and the others.
+    /// The points that no other beats in both metrics, in x order, and the others.
     pub(super) fn frontier(&self) -> Vec<Series> {
         let (points, origins): (Vec<Point>, Vec<Origin>) =
-            self.told_apart().iter().flatten().filter_map(|level| self.traded(level)).unzip();
+            self.combinations().iter().filter_map(|levels| self.traded(levels)).unzip();
         let origin = origins.into_iter().max().unwrap_or(Origin::Measured);
         let beaten = |point: &Point| points.iter().any(|other| self.beats(other, point));
         let (dominated, mut frontier): (Vec<Point>, Vec<Point>) = points.iter().cloned().partition(beaten);
@@ -29,13 +32,28 @@ impl Drawing<'_> {
             .collect()
     }
 
-    /// Where a level stands, by both metrics.
-    fn traded(&self, level: &Value) -> Option<(Point, Origin)> {
+    /// The combinations of levels that make points, the first factor's outermost.
+    fn combinations(&self) -> Vec<Vec<(&str, Value)>> {
+        let mut all = vec![Vec::new()];
+        for factor in self.spec.series.all() {
+            let levels = self.view.levels_of(factor, &self.spec.at);
+            let more = |one: &Vec<_>| -> Vec<_> {
+                let one = |level: &Value| [one.as_slice(), &[(factor.as_str(), level.clone())]].concat();
+                levels.iter().map(one).collect()
+            };
+            all = all.iter().flat_map(more).collect();
+        }
+        all
+    }
+
+    /// Where a combination stands, by both metrics; none where it was not run.
+    fn traded(&self, levels: &[(&str, Value)]) -> Option<(Point, Origin)> {
         let spec = self.spec;
-        let at = level::with(&spec.at, &Levels::from([(spec.series.clone(), level.clone())]));
+        let own = levels.iter().map(|(factor, level)| ((*factor).into(), level.clone())).collect();
+        let at = level::with(&spec.at, &own);
         let (x, from) = value(self.view, &spec.x, &at, None)?;
         let (y, origin) = value(self.view, &spec.metric, &at, spec.relative_to.as_ref())?;
-        let point = Point { x: Some(x.value), x_interval: x.interval, label: level.to_string(), y };
+        let point = Point { x: Some(x.value), x_interval: x.interval, label: called(levels), y };
         Some((point, origin.max(from)))
     }
 
@@ -49,4 +67,12 @@ impl Drawing<'_> {
         let y = gain(&self.spec.metric, one.y.value, other.y.value);
         x >= 0.0 && y >= 0.0 && (x > 0.0 || y > 0.0)
     }
+}
+
+/// What a combination is called: its levels, of which `none` says nothing beside others.
+fn called(levels: &[(&str, Value)]) -> String {
+    let all: Vec<String> = levels.iter().map(|(_, level)| level.to_string()).collect();
+    let mut telling: Vec<&str> = all.iter().map(String::as_str).filter(|level| *level != NONE).collect();
+    telling.extend(all.first().filter(|_| telling.is_empty()).map(String::as_str));
+    telling.join(", ")
 }

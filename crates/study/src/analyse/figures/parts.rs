@@ -26,7 +26,7 @@ impl Drawing<'_> {
             let place = self.cell(at)?;
             self.split(at, place, &causes::busiest(self.view.data, &[place], &self.prefix())?)
         };
-        let levels = self.view.levels_of(&self.spec.series, &self.spec.at);
+        let levels = self.view.levels_of(self.spec.by(), &self.spec.at);
         levels
             .iter()
             .flat_map(|level| self.stack(&self.level(level), self.across(Some(level), split)))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::fresh_mark;
-use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, all_of_the_machine};
+use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, Preferences, preferences};
 
 use super::project::{Attach, NAME};
 use crate::peer::Until;
@@ -64,12 +64,12 @@ pub struct Host {
 
 impl Host {
     /// Starts one with its data in `folder`, which takes itself to have `cores` processors
-    /// and uses all of them, whatever else this machine does.
+    /// and uses `share` of them, whatever else this machine does.
     ///
     /// # Errors
     /// When there is none, or it does not come up.
-    pub fn start(folder: &Path, cores: u32, until: &Until) -> Result<Self, Fault> {
-        Self::start_by(|client| Command::new(client), folder, cores, until)
+    pub fn start(folder: &Path, cores: u32, share: &Preferences, until: &Until) -> Result<Self, Fault> {
+        Self::start_by(|client| Command::new(client), folder, cores, share, until)
     }
 
     /// The same for one whose program another command starts.
@@ -80,12 +80,13 @@ impl Host {
         launch: impl FnOnce(&Path) -> Command,
         folder: &Path,
         cores: u32,
+        share: &Preferences,
         until: &Until,
     ) -> Result<Self, Fault> {
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
-        furnish(folder, cores, &password).map_err(|e| {
+        furnish(folder, cores, share, &password).map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
         let port = free()?;
@@ -182,7 +183,7 @@ fn died(program: &Program, fault: Fault) -> Fault {
 }
 
 /// Writes the client's settings.
-fn furnish(folder: &Path, cores: u32, password: &str) -> io::Result<()> {
+fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let options = [
         ("ncpus", cores),
@@ -202,7 +203,7 @@ fn furnish(folder: &Path, cores: u32, password: &str) -> io::Result<()> {
         folder.join("cc_config.xml"),
         format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
     )?;
-    fs::write(folder.join("global_prefs_override.xml"), all_of_the_machine())?;
+    fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
     let mut options = OpenOptions::new();
     let path = folder.join(PASSWORD);
     options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(password.as_bytes())
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn the_password_is_for_nobody_else() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        furnish(folder.path(), 50, "secret").expect("writes");
+        furnish(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
         let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
@@ -240,7 +241,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(60.0), &never);
-        let mut host = Host::start(folder.path(), 3, &until).expect("starts");
+        let mut host = Host::start(folder.path(), 3, &Preferences::default(), &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
         assert!(host.client().tasks().expect("tells").is_empty());
         host.client()

@@ -39,19 +39,28 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Effort, Timing};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, parameter};
+use crosstalk_tenancy::boinc::Preferences;
 
 pub use donated::Donated;
 pub use host::{Host, find};
 
 use self::project::Settings;
 use crate::Declared;
-use crate::tenant::Lasting;
+use crate::tenant::{Lasting, threads};
+
+/// Tasks at a time, at most.
+const MOST: usize = 1000;
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "ncpus",
         "as many as there are",
-        "processors that the client takes itself to have: tasks at a time; 0: no external work",
+        "processors that the client takes itself to have: tasks at a time; 0: no external work; or: quarter, half, all, twice, four times",
+    ),
+    Parameter::new(
+        "settings",
+        "none",
+        "of the client, that leave it a share of the machine: none, time N%, processors N%",
     ),
     Parameter::new(
         "task",
@@ -87,6 +96,7 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     ncpus: u32,
+    share: Preferences,
     task: Seconds,
     steady: Seconds,
 }
@@ -94,9 +104,15 @@ pub struct Spec {
 impl Spec {
     fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+        let all = Params::default().with("ncpus", "all");
+        let told = if params.get("ncpus").is_some() { params } else { &all };
+        let ncpus = threads(told, "ncpus", 0)?;
+        if ncpus > MOST {
+            return Err(parameter("ncpus", format!("expected at most {MOST}, found {ncpus}")));
+        }
         let spec = Spec {
-            ncpus: params.bounded("ncpus", cores, 0, 1000)? as u32,
+            ncpus: ncpus as u32,
+            share: params.text("settings", "none")?.parse().map_err(|fault: Fault| fault.at("parameter `settings`"))?,
             task: params.seconds("task", Seconds(300.0))?,
             steady: params.seconds("steady", Seconds(120.0))?,
         };
@@ -123,7 +139,11 @@ mod tests {
         let params = Params::default().with("ncpus", 50).with("task", "5 s");
         assert_eq!(Spec::new(&params).map(|spec| (spec.ncpus, spec.task)), Ok((50, Seconds(5.0))));
         assert_eq!(BOINC.deploy(&params).expect("is fine").metrics[0].name, "donated");
-        let cases: [(&str, Value); 5] = [
+        let share = |settings: &str| Spec::new(&params.clone().with("settings", settings));
+        assert_eq!(share("time 50%").map(|spec| spec.share.time), Ok(0.5));
+        assert!(Spec::new(&Params::default().with("ncpus", "twice")).is_ok_and(|spec| spec.ncpus >= 2));
+        let cases: [(&str, Value); 6] = [
+            ("settings", "half".into()),
             ("task", "2 h".into()),
             ("ncpus", 2000.into()),
             ("task", "0 s".into()),
