@@ -201,8 +201,9 @@ fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
         eprintln!("skipped: half of the ratios spread over {:.1} %", 100.0 * spread);
         return;
     }
-    // How far off it is, with its interval and against its bound, `make bench` reports.
-    assert!((0.95..=1.05).contains(&median.point), "emulated over real: {median:?}");
+    // How far off it is against its bound `make bench` reports. Here it is wrong where all of its interval
+    // lies beyond: a point near the bound falls on either side by chance.
+    assert!(median.low <= 1.05 && median.high >= 0.95, "emulated over real: {median:?}");
 }
 
 /// One comparison, at one speed of the cores; `None` when they were busy.

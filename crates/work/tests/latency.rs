@@ -144,7 +144,10 @@ fn a_deadline_ends_it_with_a_fault() {
     let begin = Instant::now();
     let outcomes = scene::play(&LATENCY, &long, 2, 0.5, &AtomicBool::new(false));
     assert!(begin.elapsed() < Duration::from_secs(3));
-    assert!(outcomes[0].as_ref().is_err_and(|f| f.message.contains("time was up")), "{outcomes:?}");
+    // Both have the same deadline: whoever comes second may find the other one gone.
+    let late =
+        outcomes.iter().filter(|end| matches!(end, Err(f) if f.message.contains("time was up"))).count();
+    assert!(late > 0 && outcomes.iter().all(Result::is_err), "{outcomes:?}");
 }
 
 fn impostor(upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send) -> Result<Vec<Outcome>, Fault> {
