@@ -147,7 +147,10 @@ fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Hos
         eprintln!("skipped: no BOINC client here");
         return None;
     }
-    Some(Host::start_by(launch, folder, 2, &Preferences::default(), &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
+    Some(
+        Host::start_by(launch, folder, 2, &Preferences::default(), &Until::new(Seconds(60.0), &NEVER))
+            .expect("starts"),
+    )
 }
 
 /// Urges the clients until the project is done: else each waits out its back-off.

@@ -2,7 +2,9 @@
 
 use crate::catalogue::NO_FABRIC;
 use crate::check::check;
-use crate::file::{Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study, WorkSpec};
+use crate::file::{
+    Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study, WorkSpec,
+};
 use crate::substitute::literal;
 use crate::written::Written;
 use crosstalk_core::Fault;

@@ -190,9 +190,12 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
 
 #[test]
 fn several_factors_make_the_points_of_a_frontier_and_of_nothing_else() {
-    let both = |kind: &str| JOBS.replacen("series = \"nodes\"\n    where", "SERIES\n    where", 1).replace(
-        "SERIES", "series = [\"fabric\", \"nodes\"]").replace("where = { fabric = \"ethernet-1g\" }", "")
-        .replace("kind = \"frontier\"", &format!("kind = \"{kind}\""));
+    let both = |kind: &str| {
+        JOBS.replacen("series = \"nodes\"\n    where", "SERIES\n    where", 1)
+            .replace("SERIES", "series = [\"fabric\", \"nodes\"]")
+            .replace("where = { fabric = \"ethernet-1g\" }", "")
+            .replace("kind = \"frontier\"", &format!("kind = \"{kind}\""))
+    };
     let findings = {
         let made = made(&both("frontier"));
         made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")))

@@ -42,7 +42,9 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         y: drawing.y_axis(),
         by: match spec.kind {
             DrawAs::Heat => words(spec.by()),
-            DrawAs::Frontier => spec.series.all().iter().map(|name| words(name)).collect::<Vec<_>>().join(", "),
+            DrawAs::Frontier => {
+                spec.series.all().iter().map(|name| words(name)).collect::<Vec<_>>().join(", ")
+            }
             _ => String::new(),
         },
         series,

@@ -168,7 +168,8 @@ impl Names {
         }
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.all().is_empty()
     }
 }

@@ -4,7 +4,7 @@
 //! Who beats whom is told by the points; their intervals tell how sure that is.
 
 use crosstalk_core::record::{Better, Origin};
-use crosstalk_core::value::{Levels, Value};
+use crosstalk_core::value::Value;
 
 use super::{Drawing, value};
 use crate::analyse::level;

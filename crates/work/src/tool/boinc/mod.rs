@@ -112,7 +112,10 @@ impl Spec {
         }
         let spec = Spec {
             ncpus: ncpus as u32,
-            share: params.text("settings", "none")?.parse().map_err(|fault: Fault| fault.at("parameter `settings`"))?,
+            share: params
+                .text("settings", "none")?
+                .parse()
+                .map_err(|fault: Fault| fault.at("parameter `settings`"))?,
             task: params.seconds("task", Seconds(300.0))?,
             steady: params.seconds("steady", Seconds(120.0))?,
         };
