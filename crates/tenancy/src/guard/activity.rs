@@ -20,11 +20,15 @@ const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
 
+/// For so long it has only begun.
+const BEGINNING: Duration = Duration::from_millis(150);
+
 /// What own work does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Activity {
     threshold: f64,
     busy: bool,
+    began: Duration,
     /// When own work last did more than next to nothing.
     last: Duration,
     /// Averages: what own work leaves, in processors.
@@ -40,6 +44,7 @@ impl Activity {
         Activity {
             threshold,
             busy: false,
+            began: Duration::ZERO,
             last: Duration::ZERO,
             room: cores as f64,
             full: false,
@@ -50,7 +55,7 @@ impl Activity {
     /// Takes a look in.
     pub fn see(&mut self, now: Duration, sense: &Sense) {
         if sense.own_cpu >= self.threshold && !self.busy {
-            self.busy = true;
+            (self.busy, self.began) = (true, now);
             // What was before it began says nothing.
             self.room = sense.room();
         }
@@ -73,6 +78,11 @@ impl Activity {
     /// Whether own work is at work.
     pub fn busy(&self) -> bool {
         self.busy
+    }
+
+    /// Whether it has only begun to be: how much it wants is not seen yet.
+    pub fn begins(&self, now: Duration) -> bool {
+        self.busy && now.saturating_sub(self.began) < BEGINNING
     }
 
     /// Processors that own work leaves, on average.

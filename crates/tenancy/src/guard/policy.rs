@@ -114,6 +114,8 @@ const PLANNED: f64 = 0.8;
 /// there is no external work.
 const LOOK: [Duration; 3] =
     [Duration::from_millis(25), Duration::from_millis(50), Duration::from_millis(250)];
+/// Where own work has only begun: the look that saw it may have seen no more than its first moment.
+const BEGINS: Duration = Duration::from_millis(16);
 /// Between two pairs where external work always runs: while little is known or the last pair says much
 /// more than that, while own work is at work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
 const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
@@ -277,12 +279,13 @@ impl Policy {
         let planned = self.contract.slowdown * PLANNED;
         let allowed = if busy && self.offers.turns { share(planned, ratio) } else { 1.0 };
         let end = self.turn(now, allowed, full);
+        let pace = if self.pages.hurried() { 1.0 } else { self.pace };
         let look = match (self.there, busy) {
-            (false, _) => LOOK[2],
-            (true, true) => LOOK[1],
-            (true, false) => LOOK[0],
+            (true, true) if self.own.begins(now) => BEGINS,
+            (false, _) => LOOK[2].mul_f64(pace),
+            (true, true) => LOOK[1].mul_f64(pace),
+            (true, false) => LOOK[0].mul_f64(pace),
         };
-        let look = look.mul_f64(if self.pages.hurried() { 1.0 } else { self.pace });
         let left = end.saturating_sub(now);
         let turning = self.there && self.offers.turns && !full && left <= look;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });

@@ -171,6 +171,21 @@ fn a_guard_that_costs_too_much_looks_more_rarely() {
 }
 
 #[test]
+fn own_work_that_has_only_begun_is_looked_at_quickly_for_a_moment() {
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    let mut now = Duration::ZERO;
+    let mut look = |own_cpu: f64| {
+        let wake = policy.step(now, &Sense { own_cpu, ..Sense::quiet(2, 0.025) }).wake;
+        now += wake;
+        wake
+    };
+    (0..20).for_each(|_| assert!(look(0.0) <= LOOK[0]));
+    let looks: Vec<Duration> = (0..20).map(|_| look(0.3)).collect();
+    assert!(looks[..8].iter().all(|look| *look <= BEGINS), "{looks:?}");
+    assert!(looks[12..].iter().any(|look| *look > BEGINS), "{looks:?}");
+}
+
+#[test]
 fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let mut now = Duration::ZERO;

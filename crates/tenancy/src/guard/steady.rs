@@ -7,6 +7,9 @@ use std::path::Path;
 
 /// Longer than any file that is read so.
 const LONGEST: usize = 64 << 10;
+/// A file that has told less is at its end: the kernel ends a reading only where the next record does not
+/// fit into a page (fs/seq_file.c), and none is that long here. Asking again would have it written again.
+const WHOLE: usize = 2048;
 
 /// The open file.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ impl Steady {
         loop {
             let read = self.file.read_at(&mut self.buffer[length..], length as u64)?;
             length += read;
-            if read == 0 || length == LONGEST {
+            if read == 0 || length < WHOLE || length == LONGEST {
                 break;
             }
             if length == self.buffer.len() {
