@@ -5,7 +5,7 @@
 //!
 //! Pages that are pushed out come back one by one, which takes a disk far longer than what it reads in
 //! order. So where memory is short and own work takes more of it, external work
-//! gives up twice as much before anything is pushed out.
+//! gives up twice as much, and some to spare, before anything is pushed out.
 //!
 //! External work that swaps because of its limit, or where memory is short for all, gets little done,
 //! and takes pages, time and bandwidth from own work: it stands still instead. So does what reads files
@@ -34,7 +34,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// What is left at least by a step down.
 const LEFT: f64 = 0.67;
 /// Bytes of a page (mm: PAGE_SIZE on x86-64, and the least elsewhere).
-const PAGE: f64 = 4096.0;
+pub(super) const PAGE: u64 = 4096;
 /// The first and the longest time that nothing is given back.
 const HOLD: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
 /// Growth in a second, once it is given back.
@@ -134,7 +134,7 @@ impl Share {
         let (has, floor) = (sense.external_memory as f64, sense.external_floor as f64);
         let from = self.limit.map_or(has, |limit| limit.min(has.max(floor)));
         // Taking pages takes time and processors: no more than own work wants.
-        let wanted = (sense.refaults * PAGE).min(from * (1.0 - LEFT)).max(room(sense));
+        let wanted = (sense.refaults * PAGE as f64).min(from * (1.0 - LEFT)).max(room(sense));
         self.take(from - wanted, sense);
     }
 

@@ -11,6 +11,7 @@ use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
 use super::limit::Limit;
+use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
 use crate::exec::{USAGE, processors};
@@ -19,8 +20,6 @@ use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
 /// Where the memory that it has is told.
 const MEMORY_USAGE: [(&str, &str); 2] = [("", "memory.current"), ("memory", "memory.usage_in_bytes")];
-/// What the kernel counts pages in (mm: PAGE_SIZE on x86-64, and the least elsewhere), in bytes.
-const PAGE: u64 = 4096;
 /// What a group needs to keep even where all can be taken from it: its programs' code.
 const LEAST_MEMORY: u64 = 16 << 20;
 
