@@ -1,100 +1,17 @@
-//! `crosstalk exec` and `crosstalk guard` on this machine: what gives way, what comes back, and that
-//! nothing is left however they end. Skipped where no control groups can be made.
+//! `crosstalk guard` on this machine: what is refused, what is withstood, and that nothing is left however
+//! it ends. Skipped where no control groups can be made.
 
 mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+use common::external::{External, Spinner, alone, await_that, dirs, external, inside, search};
+use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
 use serde_json::Value;
-
-/// They take turns: a guard guards all that is external on the machine, and some load it.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A program as external work, which ends with its test, however that ends.
-struct External(Option<Child>);
-
-fn external(name: &str, script: &str) -> External {
-    let mut command =
-        command(Path::new("/"), &["exec", "--external", "--name", name, "--", "sh", "-c", script]);
-    External(Some(command.spawn().expect("starts")))
-}
-
-impl External {
-    fn child(&mut self) -> &mut Child {
-        self.0.as_mut().expect("has not been waited for")
-    }
-
-    /// Waits for its end.
-    fn finish(mut self) -> Output {
-        finish(self.0.take().expect("has not been waited for"))
-    }
-
-    /// Tells it to end.
-    fn end(mut self) -> Output {
-        kill("-TERM", self.child().id());
-        self.finish()
-    }
-
-    /// Kills the program that has it in its group.
-    fn kill(&mut self) {
-        self.child().kill().expect("is ours");
-        self.child().wait().expect("is ours");
-    }
-}
-
-impl Drop for External {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            // A test that fails has not waited for it; with its owner killed, the group goes too.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// The directories of the group that was made with this name.
-fn dirs(name: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    search(Path::new("/sys/fs/cgroup"), &format!("crosstalk-external-{name}-"), &mut found);
-    found
-}
-
-fn search(dir: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        if entry.file_name().to_string_lossy().starts_with(prefix) {
-            found.push(entry.path());
-        } else {
-            search(&entry.path(), prefix, found);
-        }
-    }
-}
-
-fn await_that(what: &str, seconds: u64, holds: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(seconds);
-    while !holds() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// The processes in the group.
-fn inside(name: &str) -> Vec<u32> {
-    let text = dirs(name).first().and_then(|dir| fs::read_to_string(dir.join("cgroup.procs")).ok());
-    text.unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
-}
 
 /// What can be set of the group, as it is.
 fn settings(name: &str) -> BTreeMap<PathBuf, String> {
@@ -113,54 +30,10 @@ fn settings(name: &str) -> BTreeMap<PathBuf, String> {
     all.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
 }
 
-/// Clock ticks of CPU time that a process has used.
-fn ticks(pid: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    fields.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
-}
-
-/// A process of its own that computes, on these processors.
-struct Spinner(Child);
-
-impl Spinner {
-    fn on(processors: &str) -> Self {
-        let mut command = Command::new("taskset");
-        command.args(["-c", processors, "sh", "-c", "while :; do :; done"]).stdout(Stdio::null());
-        Spinner(command.spawn().expect("taskset starts"))
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        self.0.kill().expect("is ours");
-        self.0.wait().expect("is ours");
-    }
-}
-
-#[test]
-fn the_exit_code_comes_back_and_signals_go_through() {
-    if lacks_groups() {
-        return;
-    }
-    let _alone = alone();
-    let run = |kind: &str, script: &str| crosstalk(Path::new("/"), &["exec", kind, "--", "sh", "-c", script]);
-    assert_eq!(run("--external", "exit 7").status.code(), Some(7));
-    assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
-    assert_eq!(run("--external", "kill -9 $$").status.code(), Some(137));
-    let child = external("signal", "trap 'exit 33' TERM; echo ready; while :; do sleep 0.05; done");
-    await_that("it begins", 20, || inside("signal").len() > 1);
-    let output = child.end();
-    assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
-    assert!(dirs("signal").is_empty(), "its group is gone");
-}
-
 #[test]
 fn what_cannot_be_is_said() {
     let _alone = alone();
     let code = |args: &[&str]| crosstalk(Path::new("/"), args).status.code();
-    assert_eq!(code(&["exec", "--", "true"]), Some(2), "own or external?");
-    assert_eq!(code(&["exec", "--external"]), Some(2), "what?");
     assert_eq!(code(&["guard", "--slowdown", "1"]), Some(2));
     assert_eq!(code(&["guard", "--slowdown", "0%"]), Some(2));
     assert_eq!(code(&["guard", "--for", "0 s"]), Some(2));
@@ -173,9 +46,6 @@ fn what_cannot_be_is_said() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         stderr(&output)
     };
-    assert!(said(&["exec", "--external", "--", "/no/such/program"]).contains("/no/such/program"));
-    assert!(said(&["exec", "--external", "--name", "a/b", "--", "true"]).contains("--name"));
-    assert!(said(&["exec", "--external", "--cores", "9999", "--", "true"]).contains("--cores"));
     assert!(said(&["guard", "--external", "no-such-group"]).contains("no-such-group"));
     assert!(said(&["guard", "--pid", "4194303"]).contains("4194303"));
     assert!(said(&["guard", "boinc", "--boinc-address", "127.0.0.1:1"]).contains("127.0.0.1:1"));
@@ -330,80 +200,6 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
 }
 
 #[test]
-fn without_privileges_it_says_what_helps() {
-    use std::os::unix::process::CommandExt;
-    let _alone = alone();
-    let mut command = command(Path::new("/"), &["exec", "--external", "--", "true"]);
-    let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
-        eprintln!("skipped: only root can be somebody else");
-        return;
-    };
-    let output = finish(child);
-    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));
-}
-
-#[test]
-fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
-    if lacks_groups() {
-        return;
-    }
-    let _alone = alone();
-    let ended = external("daemon", "sleep 300 & sleep 300 & exit 3");
-    let output = ended.finish();
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(dirs("daemon").is_empty());
-    let mut child = external("killed", "sleep 300 & sleep 300 & wait");
-    await_that("it begins", 20, || inside("killed").len() > 2);
-    let pids = inside("killed");
-    child.kill();
-    await_that("the group goes", 10, || dirs("killed").is_empty());
-    // One that has ended may wait to be counted by whoever starts this machine's programs.
-    let ended = |pid: &u32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ")
-    };
-    assert!(pids.iter().all(ended), "{pids:?}");
-}
-
-#[test]
-fn memory_has_its_limit_and_is_counted_where_it_belongs() {
-    if lacks_groups() {
-        return;
-    }
-    let _alone = alone();
-    let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
-    let output =
-        crosstalk(Path::new("/"), &["exec", "--external", "--memory", "64 MiB", "--", "sh", "-c", script]);
-    if stderr(&output).contains("does not offer a memory limit") {
-        eprintln!("skipped: {}", stderr(&output).trim());
-        return;
-    }
-    // `tail` must keep 300 MiB, and has 64.
-    assert_ne!(output.status.code(), Some(0), "{}", stderr(&output));
-}
-
-#[test]
-fn own_work_has_the_processor_beside_eight_external_spinners() {
-    if lacks_groups() {
-        return;
-    }
-    let _alone = alone();
-    let script = "for n in 1 2 3 4 5 6 7 8; do taskset -c 0 sh -c 'while :; do :; done' & done; wait";
-    let child = external("spin", script);
-    await_that("they spin", 20, || inside("spin").len() > 8);
-    let own = Spinner::on("0");
-    let others = || inside("spin").into_iter().map(ticks).sum::<u64>();
-    let (before, theirs) = (ticks(own.0.id()), others());
-    // Both have what there is of one processor, whoever else is on the machine.
-    await_that("time passes", 60, || ticks(own.0.id()) - before + others() - theirs > 200);
-    let (own, theirs) = (ticks(own.0.id()) - before, others() - theirs);
-    child.end();
-    assert!(dirs("spin").is_empty(), "its group is gone, although own work leaves it no processor to end on");
-    assert!(own > 20 * theirs, "{own} ticks beside {theirs}");
-}
-
-#[test]
 fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     if lacks_groups() {
         return;
@@ -450,7 +246,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
         Path::new("/"),
         &["exec", "--external", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
     );
-    let child = External(Some(starts.spawn().expect("starts")));
+    let child = External::of(starts.spawn().expect("starts"));
     await_that("they spin", 20, || inside("held").len() > 2);
     let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
     if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
@@ -503,7 +299,7 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
         .arg("head -c 40m /dev/zero | tail -c 20m | sleep 100")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = External(Some(starts.spawn().expect("starts")));
+    let child = External::of(starts.spawn().expect("starts"));
     let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above));
     let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
     let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
@@ -530,9 +326,9 @@ fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
     }
     let _alone = alone();
     let spinner = Spinner::on("0-1023");
-    let place = || fs::read_to_string(format!("/proc/{}/cgroup", spinner.0.id())).expect("runs");
+    let place = || fs::read_to_string(format!("/proc/{}/cgroup", spinner.id())).expect("runs");
     let before = place();
-    let pid = spinner.0.id().to_string();
+    let pid = spinner.id().to_string();
     let mut guard = command(Path::new("/"), &["guard", "--pid", &pid]).spawn().expect("starts");
     await_that("it is taken in", 20, || place() != before);
     assert!(place().contains("crosstalk-guests-"), "{}", place());

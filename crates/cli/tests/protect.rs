@@ -7,10 +7,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use common::external::alone;
 use common::{command, crosstalk, finish, journal, kill, lacks_groups, stderr};
 use crosstalk_tenancy::group::{Group, Hierarchy, Setting};
 use crosstalk_tenancy::process;
@@ -27,13 +27,6 @@ work.external = { kind = "burner", threads = "all", priority = "normal" }
 conditions.protect = "$protect"
 factors = { protect = ["none", "LEVEL"] }
 "#;
-
-/// Those that load the machine take turns.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn lacks() -> bool {
     let root = fs::metadata("/proc/self").expect("is there").uid() == 0;

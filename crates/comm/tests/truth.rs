@@ -220,30 +220,32 @@ fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
     };
     let ratios = of(|one| one.emulated / one.real);
     println!("{{\"place\":\"{name}\",\"emulated_over_real\":{ratios:?}}}");
-    let median = |ratios: &[f64]| quantile::estimate(ratios, 0.5, 0.05);
-    let all = [&ratios, &of(|one| one.emulated / one.predicted), &of(|one| one.predicted / one.real)]
-        .map(|r| median(r));
-    let [Some(to_real), Some(to_predicted), Some(predicted)] = all else {
-        eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
-        return;
-    };
-    assert!(WITHIN.contains(&to_predicted.point), "emulated over what was measured: {to_predicted:?}");
-    let quarter = ratios.len() / 4;
-    let spread = ratios[ratios.len() - 1 - quarter] - ratios[quarter];
-    if spread > REPEATABLE {
-        eprintln!("skipped: half of the ratios spread over {:.1} %", 100.0 * spread);
-        return;
-    }
-    if !WITHIN.contains(&predicted.point) {
+    judge("emulated over what was measured", &of(|one| one.emulated / one.predicted));
+    let Some(predicted) = quantile::estimate(&of(|one| one.predicted / one.real), 0.5, 0.05) else { return };
+    if WITHIN.contains(&predicted.point) {
+        judge("emulated over real", &ratios);
+    } else {
         eprintln!(
             "skipped: in the program the transport takes something else than was measured: {predicted:?}"
         );
+    }
+}
+
+/// Ratios, in order, are within the bound where they can be repeated. How far off they are against it
+/// `make bench` reports; here they are wrong where all of their interval lies beyond: a point near the
+/// bound falls on either side by chance.
+fn judge(what: &str, ratios: &[f64]) {
+    let Some(median) = quantile::estimate(ratios, 0.5, 0.05) else {
+        eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
+        return;
+    };
+    let quarter = ratios.len() / 4;
+    let spread = ratios[ratios.len() - 1 - quarter] - ratios[quarter];
+    if spread > REPEATABLE {
+        eprintln!("skipped: {what}: half of the ratios spread over {:.1} %", 100.0 * spread);
         return;
     }
-    // How far off it is against its bound `make bench` reports. Here it is wrong where all of its interval
-    // lies beyond: a point near the bound falls on either side by chance.
-    let bound = WITHIN;
-    assert!(to_real.low <= *bound.end() && to_real.high >= *bound.start(), "emulated over real: {to_real:?}");
+    assert!(median.low <= *WITHIN.end() && median.high >= *WITHIN.start(), "{what}: {median:?}");
 }
 
 /// Seconds of one turn of each kind: emulated, in real time, and by what was measured.

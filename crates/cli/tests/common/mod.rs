@@ -1,6 +1,8 @@
 //! The program as a user has it.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod external;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};

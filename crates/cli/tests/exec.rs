@@ -1,0 +1,120 @@
+//! `crosstalk exec` on this machine: what gives way, what comes back, and that nothing is left however
+//! it ends. Skipped where no control groups can be made.
+
+mod common;
+
+use std::path::Path;
+
+use common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
+use common::{command, crosstalk, finish, lacks_groups, stderr};
+
+#[test]
+fn the_exit_code_comes_back_and_signals_go_through() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let run = |kind: &str, script: &str| crosstalk(Path::new("/"), &["exec", kind, "--", "sh", "-c", script]);
+    assert_eq!(run("--external", "exit 7").status.code(), Some(7));
+    assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
+    assert_eq!(run("--external", "kill -9 $$").status.code(), Some(137));
+    let child = external("signal", "trap 'exit 33' TERM; echo ready; while :; do sleep 0.05; done");
+    await_that("it begins", 20, || inside("signal").len() > 1);
+    let output = child.end();
+    assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
+    assert!(dirs("signal").is_empty(), "its group is gone");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let _alone = alone();
+    let run = |args: &[&str]| crosstalk(Path::new("/"), &[&["exec"], args].concat());
+    assert_eq!(run(&["--", "true"]).status.code(), Some(2), "own or external?");
+    assert_eq!(run(&["--external"]).status.code(), Some(2), "what?");
+    if lacks_groups() {
+        return;
+    }
+    for (args, says) in [
+        (["--", "/no/such/program"].as_slice(), "/no/such/program"),
+        (&["--name", "a/b", "--", "true"], "--name"),
+        (&["--cores", "9999", "--", "true"], "--cores"),
+    ] {
+        let output = run(&[&["--external"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn without_privileges_it_says_what_helps() {
+    use std::os::unix::process::CommandExt;
+    let _alone = alone();
+    let mut command = command(Path::new("/"), &["exec", "--external", "--", "true"]);
+    let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
+        eprintln!("skipped: only root can be somebody else");
+        return;
+    };
+    let output = finish(child);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));
+}
+
+#[test]
+fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let ended = external("daemon", "sleep 300 & sleep 300 & exit 3");
+    let output = ended.finish();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(dirs("daemon").is_empty());
+    let mut child = external("killed", "sleep 300 & sleep 300 & wait");
+    await_that("it begins", 20, || inside("killed").len() > 2);
+    let pids = inside("killed");
+    child.kill();
+    await_that("the group goes", 10, || dirs("killed").is_empty());
+    // One that has ended may wait to be counted by whoever starts this machine's programs.
+    let ended = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ")
+    };
+    assert!(pids.iter().all(ended), "{pids:?}");
+}
+
+#[test]
+fn memory_has_its_limit_and_is_counted_where_it_belongs() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
+    let output =
+        crosstalk(Path::new("/"), &["exec", "--external", "--memory", "64 MiB", "--", "sh", "-c", script]);
+    if stderr(&output).contains("does not offer a memory limit") {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    // `tail` must keep 300 MiB, and has 64.
+    assert_ne!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn own_work_has_the_processor_beside_eight_external_spinners() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let script = "for n in 1 2 3 4 5 6 7 8; do taskset -c 0 sh -c 'while :; do :; done' & done; wait";
+    let child = external("spin", script);
+    await_that("they spin", 20, || inside("spin").len() > 8);
+    let own = Spinner::on("0");
+    let others = || inside("spin").into_iter().map(ticks).sum::<u64>();
+    let (before, theirs) = (ticks(own.id()), others());
+    // Both have what there is of one processor, whoever else is on the machine.
+    await_that("time passes", 60, || ticks(own.id()) - before + others() - theirs > 200);
+    let (own, theirs) = (ticks(own.id()) - before, others() - theirs);
+    child.end();
+    assert!(dirs("spin").is_empty(), "its group is gone, although own work leaves it no processor to end on");
+    assert!(own > 20 * theirs, "{own} ticks beside {theirs}");
+}
