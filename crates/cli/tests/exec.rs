@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::fs;
 use std::path::Path;
 
 use common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
