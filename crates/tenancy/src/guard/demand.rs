@@ -6,15 +6,18 @@
 //! is nothing to run), but at the next balancing, milliseconds later. Own work whose threads sleep and
 //! wake up often, a database's, loses by that. It shows where own work waits for a
 //! processor while external work has one; but it may as well wait for itself. So it is tried:
-//! external work stands still, and own work uses more, or it does not. Own work that begins with half
-//! of the processors is tried at once: if it uses nearly all of them, it has them from the beginning.
+//! external work stands still, and own work uses more, or it does not. Own work that begins is tried
+//! at once, since its threads may all have begun on one processor: if it uses nearly all of them, it
+//! has them from the beginning.
 
 use std::time::Duration;
 
 use super::sense::Sense;
 
-/// How long it stands still to see, and how much of that is no part of what is seen.
+/// How long it stands still to see, and to see of own work that begins whether it uses nearly all; and
+/// how much of that is no part of what is seen.
 const TRIAL: Duration = Duration::from_millis(300);
+const FIRST: Duration = Duration::from_millis(100);
 const SETTLE: Duration = Duration::from_millis(40);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;
@@ -23,8 +26,9 @@ const GAIN: f64 = 0.02;
 /// A share of the host that is so small is left to own work altogether, and when it is no more.
 const LITTLE: f64 = 0.10;
 const ENOUGH: f64 = 0.15;
-/// Own work that uses such a share of the host is tried when it begins.
-const MUCH: f64 = 0.5;
+/// Own work that uses such a share of the host is tried when it begins: where that has lately shown
+/// nothing, and in any case.
+const MUCH: [f64; 2] = [0.3, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
 /// The first and the longest time between trials that show nothing.
@@ -64,8 +68,26 @@ pub struct Demand {
     /// Own work has been tried since it began.
     tried: bool,
     verdict: Verdict,
+    rest: Rest,
+    /// The same of trials of own work that begins.
+    rest_of_first: Rest,
+}
+
+/// When it may be tried again, and how long after a trial that shows nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rest {
     next: Duration,
     hold: Duration,
+}
+
+impl Rest {
+    const NONE: Rest = Rest { next: Duration::ZERO, hold: HOLD[0] };
+
+    /// A trial has shown nothing.
+    fn longer(&mut self, now: Duration) {
+        self.next = now + self.hold;
+        self.hold = (self.hold * 2).min(HOLD[1]);
+    }
 }
 
 impl Default for Demand {
@@ -76,13 +98,24 @@ impl Default for Demand {
             trial: None,
             tried: false,
             verdict: Verdict::Open,
-            next: Duration::ZERO,
-            hold: HOLD[0],
+            rest: Rest::NONE,
+            rest_of_first: Rest::NONE,
         }
     }
 }
 
 impl Demand {
+    /// Own work begins, or has ended.
+    pub fn rewind(&mut self) {
+        *self = Demand { rest_of_first: self.rest_of_first, ..Demand::default() };
+    }
+
+    /// Knows nothing any more, of own work that goes on; it may be tried from `next`.
+    fn forget(&mut self, next: Duration) {
+        self.rewind();
+        (self.tried, self.rest.next) = (true, next);
+    }
+
     /// Takes a look in. `runs` says whether external work ran meanwhile, `tolerated` which share of
     /// its time own work may wait.
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64) {
@@ -92,7 +125,7 @@ impl Demand {
                 trial.used += sense.own_cpu * sense.interval;
                 trial.seconds += sense.interval;
             }
-            if now >= trial.began + TRIAL {
+            if now >= trial.began + if trial.before.is_some() { TRIAL } else { FIRST } {
                 let trial = *trial;
                 self.trial = None;
                 self.judge(now, sense, &trial);
@@ -103,13 +136,13 @@ impl Demand {
             Verdict::Tight { room } => {
                 *room += weight * (sense.room() - *room);
                 if *room > ENOUGH * sense.cores as f64 {
-                    *self = Demand { next: now + HOLD[0], tried: true, ..Demand::default() };
+                    self.forget(now + HOLD[0]);
                 }
                 return;
             }
             Verdict::Slowed { trials: TRIALS, until, .. } => {
                 if now >= *until {
-                    *self = Demand { next: now, tried: true, ..Demand::default() };
+                    self.forget(now);
                 }
                 return;
             }
@@ -121,8 +154,9 @@ impl Demand {
         let waited = sense.own_wait.unwrap_or(0.0).min(sense.external_cpu) / sense.own_cpu.max(0.05);
         self.suspect += weight * (waited - self.suspect);
         self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
-        let begins = !self.tried && sense.own_cpu >= MUCH * sense.cores as f64;
-        if begins || self.suspect > tolerated && now >= self.next {
+        let least = MUCH[usize::from(now < self.rest_of_first.next)];
+        let begins = !self.tried && sense.own_cpu >= least * sense.cores as f64;
+        if begins || self.suspect > tolerated && now >= self.rest.next {
             self.tried = true;
             let before = (!begins).then_some(self.used);
             self.trial = Some(Trial { began: now, before, used: 0.0, seconds: 0.0 });
@@ -136,19 +170,24 @@ impl Demand {
         // Of own work that has only begun nothing is known but what it leaves.
         let ratio = trial.before.map(|used| without / used.max(1e-6));
         self.verdict = match (self.verdict, ratio) {
-            (_, None) if !tight => Verdict::Open,
-            (_, Some(ratio)) if ratio <= 1.0 + GAIN => {
-                self.next = now + self.hold;
-                self.hold = (self.hold * 2).min(HOLD[1]);
+            (_, None) if !tight => {
+                self.rest_of_first.longer(now);
                 Verdict::Open
             }
-            (_, None) => Verdict::Tight { room: cores - without },
+            (_, Some(ratio)) if ratio <= 1.0 + GAIN => {
+                self.rest.longer(now);
+                Verdict::Open
+            }
+            (_, None) => {
+                self.rest_of_first = Rest::NONE;
+                Verdict::Tight { room: cores - without }
+            }
             _ if tight => Verdict::Tight { room: cores - without },
             (Verdict::Slowed { ratio: other, trials, .. }, Some(ratio)) => {
                 Verdict::Slowed { ratio: (ratio * other).sqrt(), trials: trials + 1, until: now + VALID }
             }
             (_, Some(ratio)) => {
-                self.next = now + TRIAL;
+                self.rest.next = now + TRIAL;
                 Verdict::Slowed { ratio, trials: 1, until: now + VALID }
             }
         };
@@ -216,6 +255,25 @@ mod tests {
     }
 
     #[test]
+    fn own_work_that_begins_on_one_processor_has_all_at_once() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        assert!(watch(&mut demand, &mut at, 0.5, 0.0, [0.98, 2.0]) < 0.2);
+        assert!(demand.tight());
+    }
+
+    #[test]
+    fn own_work_that_often_begins_and_leaves_room_costs_little() {
+        let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
+        for _ in 0..100 {
+            demand.rewind();
+            ran += watch(&mut demand, &mut at, 1.0, 0.0, [1.0, 1.0]);
+        }
+        assert!(ran > 99.0, "{ran} s of 100");
+        demand.rewind();
+        assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.9, 2.0]) < 0.2, "one that takes all has all");
+    }
+
+    #[test]
     fn own_work_that_waits_for_itself_is_left_as_it_is() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         assert!(watch(&mut demand, &mut at, 100.0, 3.0, [1.2, 1.2]) > 0.97);
@@ -236,6 +294,8 @@ mod tests {
     #[test]
     fn own_work_that_never_waits_is_never_disturbed_by_a_trial() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
+        // But once, when it begins.
+        watch(&mut demand, &mut at, 0.5, 0.001, [0.9, 1.5]);
         assert_eq!(watch(&mut demand, &mut at, 60.0, 0.001, [0.9, 1.5]), 1.0);
     }
 }

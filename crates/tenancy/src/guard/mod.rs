@@ -35,7 +35,7 @@
 //! nothing is integrated, so nothing winds up or swings: the share follows from what was measured.
 //! Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
 //! 5 s, so that a share is known at the moment when own work begins; that moment is seen within
-//! 25 ms, by own work's CPU time.
+//! 16 ms, by own work's CPU time.
 //!
 //! # Its limits
 //! - What own work is made of is not known (without hardware counters nothing tells): it is taken
@@ -46,7 +46,7 @@
 //!   larger holds all of it where nobody else needs it, and own work's larger memory is contended
 //!   for more than the probe's.
 //! - Own work that comes in bursts is protected by the idle class alone at the beginning of each,
-//!   until the next look: 25 ms, and a quarter of a second where it stands in v2's root group itself.
+//!   until the next look: 16 ms, and a quarter of a second where it stands in v2's root group itself.
 //! - Four fifths of the budget leave one for the turns themselves: caches that must be filled again
 //!   are not in `r`.
 //!

@@ -113,9 +113,9 @@ const PLANNED: f64 = 0.8;
 /// Looks: while own work is quiet (it must be seen soon when it begins), while it is not, and where
 /// there is no external work.
 const LOOK: [Duration; 3] =
-    [Duration::from_millis(25), Duration::from_millis(50), Duration::from_millis(250)];
+    [Duration::from_millis(16), Duration::from_millis(50), Duration::from_millis(250)];
 /// Where own work has only begun: the look that saw it may have seen no more than its first moment.
-const BEGINS: Duration = Duration::from_millis(16);
+const BEGINS: Duration = Duration::from_millis(8);
 /// Between two pairs where external work always runs: while little is known or the last pair says much
 /// more than that, while own work is at work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
 const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
@@ -192,7 +192,7 @@ impl Policy {
         if self.own.busy() != was_busy {
             self.last = None;
             self.menu.rewind();
-            self.demand = Demand::default();
+            self.demand.rewind();
         }
         self.wait(now, sense);
         self.pair(now, sense);
