@@ -20,6 +20,8 @@ const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
 
+/// In a look that is shorter, in seconds, it takes more to count as work: a service may have woken up.
+const SHORT: f64 = 0.025;
 /// For so long it has only begun.
 const BEGINNING: Duration = Duration::from_millis(150);
 
@@ -54,7 +56,7 @@ impl Activity {
 
     /// Takes a look in.
     pub fn see(&mut self, now: Duration, sense: &Sense) {
-        if sense.own_cpu >= self.threshold && !self.busy {
+        if sense.own_cpu * (sense.interval / SHORT).min(1.0) >= self.threshold && !self.busy {
             (self.busy, self.began) = (true, now);
             // What was before it began says nothing.
             self.room = sense.room();

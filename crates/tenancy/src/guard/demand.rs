@@ -28,7 +28,7 @@ const LITTLE: f64 = 0.10;
 const ENOUGH: f64 = 0.15;
 /// Own work that uses such a share of the host is tried when it begins: where that has lately shown
 /// nothing, and in any case.
-const MUCH: [f64; 2] = [0.3, 0.75];
+const MUCH: [f64; 2] = [0.15, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
 /// The first and the longest time between trials that show nothing.

@@ -115,7 +115,7 @@ const PLANNED: f64 = 0.8;
 const LOOK: [Duration; 3] =
     [Duration::from_millis(16), Duration::from_millis(50), Duration::from_millis(250)];
 /// Where own work has only begun: the look that saw it may have seen no more than its first moment.
-const BEGINS: Duration = Duration::from_millis(8);
+const BEGINS: Duration = Duration::from_millis(16);
 /// Between two pairs where external work always runs: while little is known or the last pair says much
 /// more than that, while own work is at work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
 const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
@@ -145,6 +145,9 @@ pub struct Policy {
     /// Contention beside own work.
     menu: Menu,
     rhythm: Rhythm,
+    /// A probe was asked for, since the rhythm turns at the next look: it does, although what that
+    /// follows from may have changed a little by then.
+    turns: bool,
     demand: Demand,
     pages: Share,
     waiting: f64,
@@ -166,6 +169,7 @@ impl Policy {
             guess: Menu::new(cores, false),
             menu: Menu::new(cores, offers.cores),
             rhythm: Rhythm::new(Duration::ZERO),
+            turns: false,
             demand: Demand::default(),
             pages: Share::default(),
             waiting: 0.0,
@@ -288,6 +292,7 @@ impl Policy {
         };
         let left = end.saturating_sub(now);
         let turning = self.there && self.offers.turns && !full && left <= look;
+        self.turns = turning;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let expected = if busy { super::duty::slowdown(grant.share, ratio) } else { 0.0 };
         let why = Why {
@@ -326,6 +331,7 @@ impl Policy {
     /// Turns if it is time to; when it is time next.
     fn turn(&mut self, now: Duration, allowed: f64, full: bool) -> Duration {
         let survey = self.survey();
+        let announced = std::mem::take(&mut self.turns);
         if full || !self.there || !self.offers.turns {
             // Nothing to be measured, or nothing to be measured by.
             if self.rhythm.running() == full {
@@ -333,7 +339,7 @@ impl Policy {
             }
             return now + survey;
         }
-        if now >= self.rhythm.turns(allowed, survey, self.pace) {
+        if announced || now >= self.rhythm.turns(allowed, survey, self.pace) {
             self.rhythm.turn(now);
         }
         self.rhythm.turns(allowed, survey, self.pace)
