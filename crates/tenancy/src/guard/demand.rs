@@ -31,8 +31,9 @@ const ENOUGH: f64 = 0.15;
 const MUCH: [f64; 2] = [0.15, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
-/// The first and the longest time between trials that show nothing.
+/// The first and the longest time between trials that show nothing; the first of own work that begins.
 const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(32)];
+const HOLD_OF_FIRST: Duration = Duration::from_millis(500);
 /// How long a ratio is taken for true.
 const VALID: Duration = Duration::from_secs(20);
 
@@ -82,6 +83,7 @@ struct Rest {
 
 impl Rest {
     const NONE: Rest = Rest { next: Duration::ZERO, hold: HOLD[0] };
+    const NONE_OF_FIRST: Rest = Rest { hold: HOLD_OF_FIRST, ..Rest::NONE };
 
     /// A trial has shown nothing.
     fn longer(&mut self, now: Duration) {
@@ -99,7 +101,7 @@ impl Default for Demand {
             tried: false,
             verdict: Verdict::Open,
             rest: Rest::NONE,
-            rest_of_first: Rest::NONE,
+            rest_of_first: Rest::NONE_OF_FIRST,
         }
     }
 }
@@ -179,7 +181,7 @@ impl Demand {
                 Verdict::Open
             }
             (_, None) => {
-                self.rest_of_first = Rest::NONE;
+                self.rest_of_first = Rest::NONE_OF_FIRST;
                 Verdict::Tight { room: cores - without }
             }
             _ if tight => Verdict::Tight { room: cores - without },

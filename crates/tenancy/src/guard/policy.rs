@@ -110,7 +110,7 @@ pub struct Why {
 
 /// Of the slowdown agreed on, what is planned with: the rest is for what is not seen.
 const PLANNED: f64 = 0.8;
-/// Looks: while own work is quiet (it must be seen soon when it begins), while it is not, and where
+/// Looks: while own work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
 /// there is no external work.
 const LOOK: [Duration; 3] =
     [Duration::from_millis(16), Duration::from_millis(50), Duration::from_millis(250)];
@@ -264,6 +264,10 @@ impl Policy {
     }
 
     fn keep_pace(&mut self, sense: &Sense) {
+        if sense.probe.is_some() && self.known() < KNOWN {
+            // The first probes follow each other more quickly than any later, once.
+            return;
+        }
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         self.cost += weight * (sense.looking - self.cost);
         let change = (sense.interval / SMOOTH).min(1.0);
@@ -287,8 +291,8 @@ impl Policy {
         let look = match (self.there, busy) {
             (true, true) if self.own.begins(now) => BEGINS,
             (false, _) => LOOK[2].mul_f64(pace),
-            (true, true) => LOOK[1].mul_f64(pace),
-            (true, false) => LOOK[0].mul_f64(pace),
+            (true, true) if sense.own_cpu >= self.contract.busy => LOOK[1].mul_f64(pace),
+            (true, _) => LOOK[0].mul_f64(pace),
         };
         let left = end.saturating_sub(now);
         let turning = self.there && self.offers.turns && !full && left <= look;

@@ -193,8 +193,10 @@ fn a_probe_that_was_asked_for_is_followed_by_a_turn_however_much_looking_costs()
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut now, mut asked, mut turns, mut ran) = (Duration::ZERO, 0, 0, true);
     // Looking becomes rarer meanwhile, which puts off every turn.
+    let mut probe = None;
     while now < Duration::from_secs(20) {
-        let decision = policy.step(now, &Sense { looking: 0.02, ..Sense::quiet(2, 0.016) });
+        let decision = policy.step(now, &Sense { looking: 0.02, probe, ..Sense::quiet(2, 0.016) });
+        probe = decision.probe.then_some(Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 });
         now += decision.wake;
         (asked, turns) = (asked + usize::from(decision.probe), turns + usize::from(decision.run != ran));
         ran = decision.run;
