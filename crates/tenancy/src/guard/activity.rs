@@ -20,8 +20,9 @@ const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
 
-/// In a look that is shorter, in seconds, it takes more to count as work: a service may have woken up.
-const SHORT: f64 = 0.025;
+/// Over how long what it uses is averaged to say that it begins, in seconds: in a short look a service
+/// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a look.
+const STIRS: f64 = 0.1;
 /// For so long it has only begun.
 const BEGINNING: Duration = Duration::from_millis(150);
 
@@ -30,9 +31,11 @@ const BEGINNING: Duration = Duration::from_millis(150);
 pub struct Activity {
     threshold: f64,
     busy: bool,
+    /// What it uses, averaged for its beginning.
+    stir: f64,
     began: Duration,
-    /// When own work last did more than next to nothing.
-    last: Duration,
+    /// Since when it has not done more than next to nothing, and processor seconds that it has used since.
+    last: (Duration, f64),
     /// Averages: what own work leaves, in processors.
     room: f64,
     full: bool,
@@ -46,8 +49,9 @@ impl Activity {
         Activity {
             threshold,
             busy: false,
+            stir: 0.0,
             began: Duration::ZERO,
-            last: Duration::ZERO,
+            last: (Duration::ZERO, 0.0),
             room: cores as f64,
             full: false,
             tight: None,
@@ -56,14 +60,17 @@ impl Activity {
 
     /// Takes a look in.
     pub fn see(&mut self, now: Duration, sense: &Sense) {
-        if sense.own_cpu * (sense.interval / SHORT).min(1.0) >= self.threshold && !self.busy {
-            (self.busy, self.began) = (true, now);
+        self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.own_cpu - self.stir);
+        if self.stir >= self.threshold && !self.busy {
+            (self.busy, self.began, self.last) = (true, now, (now, 0.0));
             // What was before it began says nothing.
             self.room = sense.room();
         }
-        if sense.own_cpu >= self.threshold * OVER.0 {
-            self.last = now;
-        } else if now.saturating_sub(self.last) >= OVER.1 {
+        // A sum, since a service that wakes up for a moment in a short look uses much of that.
+        self.last.1 += sense.own_cpu * sense.interval;
+        if self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
+            self.last = (now, 0.0);
+        } else if now.saturating_sub(self.last.0) >= OVER.1 {
             self.busy = false;
         }
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
@@ -124,6 +131,18 @@ mod tests {
         assert!(activity.busy(), "a short pause is not the end");
         watch(&mut activity, at, 0.5, 0.0);
         assert!(!activity.busy());
+    }
+
+    #[test]
+    fn a_service_that_wakes_up_now_and_then_is_no_work_that_goes_on() {
+        let mut activity = Activity::new(BUSY, 2);
+        let mut at = 0.0;
+        for _ in 0..100 {
+            // 4 ms in one look, and then nothing for half a second.
+            at = watch(&mut activity, at, LOOK, 0.16);
+            at = watch(&mut activity, at, 0.5, 0.0);
+            assert!(!activity.busy());
+        }
     }
 
     #[test]

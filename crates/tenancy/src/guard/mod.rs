@@ -35,7 +35,7 @@
 //! nothing is integrated, so nothing winds up or swings: the share follows from what was measured.
 //! Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
 //! 5 s, so that a share is known at the moment when own work begins; that moment is seen within
-//! 16 ms, by own work's CPU time.
+//! 20 ms, by own work's CPU time.
 //!
 //! # Its limits
 //! - What own work is made of is not known (without hardware counters nothing tells): it is taken

@@ -113,7 +113,7 @@ const PLANNED: f64 = 0.8;
 /// Looks: while own work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
 /// there is no external work.
 const LOOK: [Duration; 3] =
-    [Duration::from_millis(16), Duration::from_millis(50), Duration::from_millis(250)];
+    [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(250)];
 /// Where own work has only begun: the look that saw it may have seen no more than its first moment.
 const BEGINS: Duration = Duration::from_millis(16);
 /// Between two pairs where external work always runs: while little is known or the last pair says much
@@ -130,7 +130,9 @@ const IO_NOISE: f64 = 0.02;
 /// Over how long waiting is averaged, in seconds.
 const SMOOTH: f64 = 1.0;
 /// What looking costs, in processors, above which it is done more rarely, and below which more often.
-const COST: [f64; 2] = [0.004, 0.002];
+const COST: [f64; 2] = [0.0045, 0.0025];
+/// Over how long that is averaged, in seconds: a probe costs as much as a hundred looks.
+const SMOOTH_COST: f64 = 3.0;
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
 
@@ -268,7 +270,7 @@ impl Policy {
             // The first probes follow each other more quickly than any later, once.
             return;
         }
-        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        let weight = 1.0 - (-sense.interval / SMOOTH_COST).exp();
         self.cost += weight * (sense.looking - self.cost);
         let change = (sense.interval / SMOOTH).min(1.0);
         if self.cost > COST[0] {
