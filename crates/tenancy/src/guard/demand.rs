@@ -17,7 +17,7 @@ use super::sense::Sense;
 /// How long it stands still to see, and to see of own work that begins whether it uses nearly all; and
 /// how much of that is no part of what is seen.
 const TRIAL: Duration = Duration::from_millis(300);
-const FIRST: Duration = Duration::from_millis(100);
+const FIRST: Duration = Duration::from_millis(64);
 const SETTLE: Duration = Duration::from_millis(40);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;

@@ -46,7 +46,7 @@
 //!   larger holds all of it where nobody else needs it, and own work's larger memory is contended
 //!   for more than the probe's.
 //! - Own work that comes in bursts is protected by the idle class alone at the beginning of each,
-//!   until the next look: 16 ms, and a quarter of a second where it stands in v2's root group itself.
+//!   until the next look: 20 ms, and a quarter of a second where it stands in v2's root group itself.
 //! - Four fifths of the budget leave one for the turns themselves: caches that must be filled again
 //!   are not in `r`.
 //!

@@ -192,16 +192,19 @@ fn own_work_that_has_only_begun_is_looked_at_quickly_for_a_moment() {
 fn a_probe_that_was_asked_for_is_followed_by_a_turn_however_much_looking_costs() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut now, mut asked, mut turns, mut ran) = (Duration::ZERO, 0, 0, true);
-    // Looking becomes rarer meanwhile, which puts off every turn.
     let mut probe = None;
     while now < Duration::from_secs(20) {
-        let decision = policy.step(now, &Sense { looking: 0.02, probe, ..Sense::quiet(2, 0.016) });
-        probe = decision.probe.then_some(Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 });
+        // From then on looking becomes rarer, which puts off every turn.
+        let looking = if now < Duration::from_secs(5) { 0.0 } else { 0.02 };
+        let decision = policy.step(now, &Sense { own_cpu: 1.0, looking, probe, ..Sense::quiet(2, 0.016) });
+        let latency = if decision.run { 1.5 } else { 1.0 };
+        probe = decision.probe.then_some(Probe { compute: 1.0, latency, bandwidth: 1.0 });
         now += decision.wake;
         (asked, turns) = (asked + usize::from(decision.probe), turns + usize::from(decision.run != ran));
         ran = decision.run;
     }
-    assert!(asked.abs_diff(turns) <= 1, "{asked} probes, {turns} turns");
+    // Some turns take none: own work is tried when it begins.
+    assert!(asked <= turns + 1, "{asked} probes, {turns} turns");
 }
 
 #[test]
