@@ -10,8 +10,8 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::boinc::Way;
 use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Report, Rules, Target, Targets, explain, metrics, summary, view,
-    watch,
+    Contract, Grade, Machine, Publisher, Report, Rules, Still, Target, Targets, explain, metrics, summary,
+    view, watch,
 };
 use serde_json::json;
 
@@ -71,13 +71,17 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
     groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs).collect()
 }
 
+/// What people are told of when it changes: how far the guard goes and why external work stands still,
+/// whether own work is at work, and whether there is external work.
+type Told = (Grade, Option<Still>, bool, bool);
+
 /// Tells people, programs and whoever reads metrics.
 struct Teller<'a> {
     out: &'a Out,
     pictures: bool,
     budget: f64,
     publisher: Option<Publisher>,
-    said: Option<(Grade, bool, Duration)>,
+    said: Option<(Told, Duration)>,
     published: Option<Duration>,
     /// Lines of the last picture.
     drawn: usize,
@@ -112,12 +116,11 @@ impl<'a> Teller<'a> {
 
     /// A line when something has changed, at most one a second.
     fn say(&mut self, report: &Report<'_>) {
-        let (grade, there) = (report.decision.grade, report.sense.external_there);
-        let due = self.said.is_none_or(|(told, was_there, at)| {
-            (told != grade || was_there != there) && report.at.saturating_sub(at) >= LINE
-        });
+        let why = &report.decision.why;
+        let now = (report.decision.grade, why.still, why.busy, report.sense.external_there);
+        let due = self.said.is_none_or(|(told, at)| told != now && report.at.saturating_sub(at) >= LINE);
         if due {
-            self.said = Some((grade, there, report.at));
+            self.said = Some((now, report.at));
             let words = explain(report.decision, report.sense, self.budget);
             self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
         }

@@ -98,14 +98,13 @@ fn judge(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Option<Diagn
     let first = boinc.or_else(|| members.iter().max_by_key(|process| process.ticks))?;
     let name =
         if boinc.is_some() { "BOINC".to_string() } else { format!("{} (process {})", first.name, first.pid) };
-    let nice = if first.idle_class { "idle class".into() } else { first.nice.to_string() };
-    let standing = standing(snapshot, group, members, &nice);
+    let standing = standing(snapshot, group, members);
     Some(Diagnosis { what: format!("external work {name}"), group: group.into(), standing })
 }
 
 /// From the top down: at the first level where own work stands beside it, its group gives way there
 /// or competes. What stands beside it further down, in a group that gives way, does so, too.
-fn standing(snapshot: &Snapshot, group: &str, members: &[&Process], nice: &str) -> Standing {
+fn standing(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Standing {
     let mut above = "/";
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
@@ -116,9 +115,10 @@ fn standing(snapshot: &Snapshot, group: &str, members: &[&Process], nice: &str) 
         }
         if stands_beside(snapshot, above, level) {
             let why = format!(
-                "it is nice ({nice}), but that counts within its group only. It stands in {group}, and {level} has as \
+                "{}. It stands in {group}, and {level} has as \
                  much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
-                 one of yours"
+                 one of yours",
+                nice(members)
             );
             let pids = members.iter().map(|process| process.pid).collect();
             return Standing::Competes { why, remedy: remedy::remedy(snapshot, group, level, members), pids };
@@ -131,6 +131,17 @@ fn standing(snapshot: &Snapshot, group: &str, members: &[&Process], nice: &str) 
     } else {
         format!("stands in one group with all others ({above}), where its nice value counts")
     })
+}
+
+/// What it does itself to give way, which is the nicest of its processes'.
+fn nice(members: &[&Process]) -> String {
+    let nicest = members.iter().map(|process| process.nice).max().unwrap_or(0);
+    let within = "counts within its group only";
+    match members.iter().any(|process| process.idle_class) {
+        true => format!("it is in the idle class, but that {within}"),
+        false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
+        false => "it does nothing to give way".into(),
+    }
 }
 
 /// Whether own work stands in a group or below it, but outside of `level`.

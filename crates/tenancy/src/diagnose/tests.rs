@@ -143,6 +143,21 @@ fn what_stands_in_a_group_that_gives_way_is_external_all_of_it() {
 }
 
 #[test]
+fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
+    let why = |snapshot: &Snapshot| match only(snapshot).standing {
+        Standing::Competes { why, .. } => why,
+        Standing::GivesWay(how) => panic!("{how}"),
+    };
+    let mut snapshot = packaged(DEBIAN);
+    assert!(why(&snapshot).starts_with("it is nice (19), but that counts within its group only."));
+    snapshot.processes[2].idle_class = true;
+    assert!(why(&snapshot).starts_with("it is in the idle class, but"));
+    snapshot.processes[2].idle_class = false;
+    (snapshot.processes[1].nice, snapshot.processes[2].nice) = (0, 0);
+    assert!(why(&snapshot).starts_with("it does nothing to give way. It stands in"), "{}", why(&snapshot));
+}
+
+#[test]
 fn where_v2_s_controller_is_not_enabled_nice_counts_among_groups() {
     let mut snapshot = packaged(DEBIAN);
     snapshot

@@ -93,7 +93,7 @@ pub use contract::{Contract, SLOWDOWN};
 pub use explain::{explain, summary, view};
 pub use leash::Leash;
 pub use machine::Machine;
-pub use policy::{Decision, Grade, Grant, Offers, Policy, Why};
+pub use policy::{Decision, Grade, Grant, Offers, Policy, Still, Why};
 pub use publish::Publisher;
 pub use rules::{Rules, rules_schema};
 pub use sense::{Probe, Sense, Used};
