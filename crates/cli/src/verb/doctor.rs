@@ -14,6 +14,9 @@ use crate::args::DoctorArgs;
 use crate::out::Out;
 use crate::{links, parts};
 
+/// The part that tells of external work.
+const FOREIGN: &str = "external work here";
+
 /// Work that is meant to disturb nobody, whether it does, and what that costs where it may be measured.
 fn external(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
     let found = diagnose(&Snapshot::take());
@@ -58,16 +61,13 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
             ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
             ("trace".to_string(), crosstalk_work::trace::needs()),
             ("exec and guard".to_string(), crosstalk_tenancy::exec::needs()),
-            (
-                "external work here".to_string(),
-                external.iter().map(|(found, cost)| found.need(cost.as_ref())).collect(),
-            ),
+            (FOREIGN.to_string(), external.iter().map(|(found, cost)| found.need(cost.as_ref())).collect()),
         ])
         .collect();
     for (part, needs) in &needs {
         out.say(&format!("{part}:"));
         if needs.is_empty() {
-            out.say("  ok   needs nothing");
+            out.say(if part == FOREIGN { "  ok   none that competes" } else { "  ok   needs nothing" });
         }
         for need in needs {
             match &need.state {

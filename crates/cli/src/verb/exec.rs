@@ -16,6 +16,9 @@ use signal_hook::iterator::Signals;
 use crate::args::ExecArgs;
 use crate::out::Out;
 
+/// How a command ends that the kernel kills: 128 and the signal's number.
+const KILLED: u8 = 137;
+
 /// Signals that are the command's.
 const PASSED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
@@ -54,6 +57,9 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         // It does nothing that could fail.
         let _ = passing.join();
     })?;
+    if let (Some(memory), KILLED) = (&args.memory, ended.code) {
+        eprintln!("crosstalk: it was killed (SIGKILL): it may have needed more than `--memory {memory}`");
+    }
     let cpu = ended.cpu.map(|time| time.as_secs_f64());
     out.tell(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
     Ok(ExitCode::from(ended.code))

@@ -107,7 +107,7 @@ pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width:
             bar(decision.grant.share),
             digits(100.0 * decision.grant.share)
         ),
-        format!("beside it {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
+        format!("beside it: {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
         format!(
             "refaults {}/s, waits for memory {} %, for devices {} %",
             digits(sense.refaults),
@@ -115,7 +115,7 @@ pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width:
             digits(100.0 * sense.io_stall)
         ),
         format!(
-            "own cost {} % of a processor, woke up {} late",
+            "the guard takes {} % of a processor, wakes up {} late",
             digits(100.0 * sums.cost / sums.seconds.max(1e-9)),
             human(sense.lateness, "s")
         ),

@@ -24,6 +24,7 @@ use crosstalk_core::Fault;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::contract::Contract;
 use crate::process::Process;
 
 /// The version of the file that is read.
@@ -109,6 +110,15 @@ impl Rules {
             let found = rules.schema.map_or("nothing".into(), |schema| format!("`{schema}`"));
             return Err(Fault::usage(format!("expected the schema `{SCHEMA}`, found {found}"))
                 .remedy(format!("write on the first line: schema = \"{SCHEMA}\"")));
+        }
+        for (slowdown, busy, key, example) in [
+            (rules.slowdown.as_deref(), None, "slowdown", "slowdown = \"1 %\""),
+            (None, rules.busy, "busy", "busy = 0.05"),
+        ] {
+            Contract::agreed(slowdown.unwrap_or("1 %"), busy).map_err(|fault| {
+                Fault::usage(format!("{key}: {}", fault.message))
+                    .remedy(format!("write for example {example}"))
+            })?;
         }
         for rule in rules.external.iter_mut().chain(&mut rules.own) {
             rule.settle(users)?;
@@ -293,6 +303,15 @@ mod tests {
         assert_eq!(rules.own(&process("x", 1000)), Ok(true));
         assert_eq!(rules.external(&process("ac", 0)), Ok(true));
         assert_eq!(rules.external(&process("ab", 0)), Ok(false));
+    }
+
+    #[test]
+    fn what_cannot_be_agreed_on_is_told_by_its_key() {
+        for (text, key) in [("slowdown = \"0 %\"", "slowdown"), ("busy = -1.0", "busy")] {
+            let fault = parse(text).expect_err(key);
+            assert!(fault.message.starts_with(&format!("{key}: expected")), "{fault}");
+            assert!(fault.remedy.is_some_and(|remedy| remedy.contains(&format!("{key} = "))), "{key}");
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Sums {
     pub own: f64,
     /// The same of external work: what was donated.
     pub donated: f64,
-    /// Seconds for which external work stood still.
+    /// Seconds for which external work stood still, where there was some.
     pub still: f64,
     /// Seconds that own work was at work.
     pub busy: f64,
@@ -53,7 +53,7 @@ impl Sums {
         self.seconds = now.as_secs_f64();
         self.own += sense.used.own;
         self.donated += sense.used.external;
-        self.still += if ran { 0.0 } else { passed };
+        self.still += if ran || !sense.external_there { 0.0 } else { passed };
         self.busy += if decision.why.busy { passed } else { 0.0 };
         self.cost += sense.used.cost;
         self.looks += 1;
