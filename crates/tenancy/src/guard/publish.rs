@@ -12,6 +12,8 @@ use crosstalk_core::Fault;
 
 use super::metrics::CONTENT_TYPE;
 
+/// No text of metrics is larger.
+const LARGEST: u64 = 1 << 20;
 /// Longer than what anybody asks with.
 const LONGEST: usize = 8 << 10;
 /// Who asks more slowly is not answered.
@@ -35,6 +37,7 @@ impl Publisher {
         let port =
             place.rsplit_once(':').filter(|(host, port)| !host.contains('/') && port.parse::<u16>().is_ok());
         if port.is_none() {
+            not_ours_to_replace(Path::new(place))?;
             let publisher = Publisher::File(place.into());
             publisher.publish("# EOF\n")?;
             return Ok(publisher);
@@ -84,6 +87,20 @@ impl Publisher {
 
 /// Whoever reads the file finds the old text or the new one. In a folder that others may write to, what
 /// they have put beside it is neither followed nor written to.
+/// A file is replaced, and taken away at the end: it must be one that a guard has left, or none.
+fn not_ours_to_replace(path: &Path) -> Result<(), Fault> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    // A device is not opened, and of a long file no more is read than tells.
+    let ends = |text: &[u8]| text.ends_with(b"# EOF\n");
+    let is_text = found.is_file() && found.len() <= LARGEST && fs::read(path).is_ok_and(|text| ends(&text));
+    if is_text {
+        return Ok(());
+    }
+    Err(Fault::usage("something else than metrics stands there, which would be replaced")
+        .at(format!("--metrics {}", path.display()))
+        .remedy("name a file that is not there yet"))
+}
+
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{}", std::process::id()));
@@ -173,6 +190,17 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("lists").count(), 1);
         drop(publisher);
         assert!(!path.exists(), "no numbers of a guard that has ended");
+        fs::write(&path, "precious\n").expect("writes");
+        let fault = Publisher::new(&path.display().to_string()).expect_err("is somebody's");
+        assert!(fault.to_string().contains("something else"), "{fault}");
+        assert_eq!(fs::read_to_string(&path).expect("reads"), "precious\n");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("links");
+        Publisher::new(&link.display().to_string()).expect_err("is a link");
+        Publisher::new("/dev/null").expect_err("is a device");
+        assert!(link.is_symlink() && Path::new("/dev/null").exists());
+        fs::write(&path, "a 1\n# EOF\n").expect("writes");
+        drop(Publisher::new(&path.display().to_string()).expect("a guard that was killed has left it"));
         let fault = Publisher::new("/no/such/folder/x.prom").expect_err("no such folder");
         assert!(fault.to_string().contains("/no/such/folder/x.prom"));
         let fault = Publisher::new("no-such-host.invalid:9273").expect_err("no such host");
