@@ -220,32 +220,34 @@ fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
     };
     let ratios = of(|one| one.emulated / one.real);
     println!("{{\"place\":\"{name}\",\"emulated_over_real\":{ratios:?}}}");
-    judge("emulated over what was measured", &of(|one| one.emulated / one.predicted));
-    let Some(predicted) = quantile::estimate(&of(|one| one.predicted / one.real), 0.5, 0.05) else { return };
-    if WITHIN.contains(&predicted.point) {
-        judge("emulated over real", &ratios);
-    } else {
-        eprintln!(
-            "skipped: in the program the transport takes something else than was measured: {predicted:?}"
-        );
+    let to_predicted = judge("emulated over what was measured", &of(|one| one.emulated / one.predicted));
+    let predicted = quantile::estimate(&of(|one| one.predicted / one.real), 0.5, 0.05);
+    let to_real = match predicted.filter(|predicted| !WITHIN.contains(&predicted.point)) {
+        Some(predicted) => {
+            Err(format!("in the program the transport takes something else than was measured: {predicted:?}"))
+        }
+        None => judge("emulated over real", &ratios),
+    };
+    let not_judged: Vec<String> = [to_predicted, to_real].into_iter().filter_map(Result::err).collect();
+    if !not_judged.is_empty() {
+        eprintln!("skipped: {}", not_judged.join("; "));
     }
 }
 
 /// Ratios, in order, are within the bound where they can be repeated. How far off they are against it
 /// `make bench` reports; here they are wrong where all of their interval lies beyond: a point near the
-/// bound falls on either side by chance.
-fn judge(what: &str, ratios: &[f64]) {
-    let Some(median) = quantile::estimate(ratios, 0.5, 0.05) else {
-        eprintln!("skipped: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
-        return;
-    };
+/// bound falls on either side by chance. The error is why they cannot be judged.
+fn judge(what: &str, ratios: &[f64]) -> Result<(), String> {
+    let busy =
+        || format!("{what}: others kept the cores busy in {} of {REPEATS} runs", REPEATS - ratios.len());
+    let median = quantile::estimate(ratios, 0.5, 0.05).ok_or_else(busy)?;
     let quarter = ratios.len() / 4;
     let spread = ratios[ratios.len() - 1 - quarter] - ratios[quarter];
     if spread > REPEATABLE {
-        eprintln!("skipped: {what}: half of the ratios spread over {:.1} %", 100.0 * spread);
-        return;
+        return Err(format!("{what}: half of the ratios spread over {:.1} %", 100.0 * spread));
     }
     assert!(median.low <= *WITHIN.end() && median.high >= *WITHIN.start(), "{what}: {median:?}");
+    Ok(())
 }
 
 /// Seconds of one turn of each kind: emulated, in real time, and by what was measured.

@@ -14,9 +14,6 @@ use crate::args::DoctorArgs;
 use crate::out::Out;
 use crate::{links, parts};
 
-/// The part that tells of external work.
-const FOREIGN: &str = "external work here";
-
 /// Work that is meant to disturb nobody, whether it does, and what that costs where it may be measured.
 fn external(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
     let found = diagnose(&Snapshot::take());
@@ -47,6 +44,10 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
     let nodes = Virtual::new(Launcher::current());
     let beds: [Box<dyn Testbed>; 2] = [Box::new(nodes.clone()), Box::new(Local::new(Launcher::current()))];
     let registry = parts::registry();
+    let mut here: Vec<Need> = external.iter().map(|(found, cost)| found.need(cost.as_ref())).collect();
+    if here.is_empty() {
+        here.push(Need::found("external work", "none that competes"));
+    }
     let needs: Vec<(String, Vec<Need>)> = beds
         .iter()
         .map(|bed| (format!("testbed {}", bed.name()), bed.needs()))
@@ -61,13 +62,13 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
             ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
             ("trace".to_string(), crosstalk_work::trace::needs()),
             ("exec and guard".to_string(), crosstalk_tenancy::exec::needs()),
-            (FOREIGN.to_string(), external.iter().map(|(found, cost)| found.need(cost.as_ref())).collect()),
+            ("external work here".to_string(), here),
         ])
         .collect();
     for (part, needs) in &needs {
         out.say(&format!("{part}:"));
         if needs.is_empty() {
-            out.say(if part == FOREIGN { "  ok   none that competes" } else { "  ok   needs nothing" });
+            out.say("  ok   needs nothing");
         }
         for need in needs {
             match &need.state {

@@ -37,7 +37,7 @@ impl Publisher {
         let port =
             place.rsplit_once(':').filter(|(host, port)| !host.contains('/') && port.parse::<u16>().is_ok());
         if port.is_none() {
-            not_ours_to_replace(Path::new(place))?;
+            may_be_replaced(Path::new(place))?;
             let publisher = Publisher::File(place.into());
             publisher.publish("# EOF\n")?;
             return Ok(publisher);
@@ -85,10 +85,8 @@ impl Publisher {
     }
 }
 
-/// Whoever reads the file finds the old text or the new one. In a folder that others may write to, what
-/// they have put beside it is neither followed nor written to.
 /// A file is replaced, and taken away at the end: it must be one that a guard has left, or none.
-fn not_ours_to_replace(path: &Path) -> Result<(), Fault> {
+fn may_be_replaced(path: &Path) -> Result<(), Fault> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     // A device is not opened, and of a long file no more is read than tells.
     let ends = |text: &[u8]| text.ends_with(b"# EOF\n");
@@ -101,6 +99,8 @@ fn not_ours_to_replace(path: &Path) -> Result<(), Fault> {
         .remedy("name a file that is not there yet"))
 }
 
+/// Whoever reads the file finds the old text or the new one. In a folder that others may write to, what
+/// they have put beside it is neither followed nor written to.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{}", std::process::id()));
