@@ -109,7 +109,7 @@ pub fn conclude(
     dir.write("report.html", &done.html)?;
     dir.write("report.md", &done.markdown)?;
     let page = dir.path().join("report.html");
-    out.say(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
+    out.paint(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
     out.say(&format!("\nreport: {}", page.display()));
     out.tell(&json!({
         "result": "findings",

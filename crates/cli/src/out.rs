@@ -1,5 +1,6 @@
 //! Where words go: text for people on stdout, or NDJSON; faults on stderr.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -18,8 +19,14 @@ impl Out {
         Out { json }
     }
 
-    /// A line or more for people; silent under `--json`.
+    /// A line or more for people; silent under `--json`. Names in it may be anybody's: what would
+    /// steer the terminal is told, not done.
     pub fn say(&self, text: &str) {
+        self.paint(&told(text));
+    }
+
+    /// The same for text that steers the terminal on purpose.
+    pub fn paint(&self, text: &str) {
         if !self.json {
             line(text.trim_end_matches('\n'));
         }
@@ -36,7 +43,7 @@ impl Out {
 
     /// A fault, on stderr, and as the last JSON line.
     pub fn fault(&self, fault: &Fault) {
-        let _ = writeln!(std::io::stderr(), "crosstalk: {fault}");
+        complain(&fault.to_string());
         self.tell(&json!({
             "result": "fault",
             "place": fault.place,
@@ -69,6 +76,22 @@ impl Out {
     }
 }
 
+/// A line on stderr, beside what is said.
+pub fn complain(text: &str) {
+    // There is nobody else to tell.
+    let _ = writeln!(std::io::stderr(), "crosstalk: {}", told(text));
+}
+
+/// A text in which control characters are written out, but for the ends of lines and tabs.
+fn told(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && !['\n', '\t'].contains(&c);
+    if !text.contains(steers) {
+        return text.into();
+    }
+    let plain = |c: char| if steers(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(plain).collect::<String>().into()
+}
+
 /// Why a line could not be written: the first such reason.
 static LOST: OnceLock<String> = OnceLock::new();
 
@@ -94,4 +117,15 @@ pub fn lost() -> Option<Fault> {
 fn terminal_width() -> Option<usize> {
     let told = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     told.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0 as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_the_terminal_is_told() {
+        assert_eq!(told("a\u{1b}[2J\tb\n\u{7f}"), "a\\u{1b}[2J\tb\n\\u{7f}");
+        assert!(matches!(told("plain…\n"), Cow::Borrowed(_)));
+    }
 }

@@ -83,6 +83,8 @@ fn what_makes_no_sense_is_refused_and_makes_nothing() {
         (&["--task", "10"], "--task"),
         (&["--quorum", "0"], "--quorum"),
         (&["--deadline", "0 s"], "--deadline"),
+        (&["--listen", "0.0.0.0:0"], "--url"),
+        (&["--url", "http://x/"], "--url"),
     ] {
         let output = crosstalk(dir.path(), &[&["boinc-project", "p"], words].concat());
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
@@ -91,6 +93,24 @@ fn what_makes_no_sense_is_refused_and_makes_nothing() {
     }
     let help = stdout(&crosstalk(dir.path(), &["boinc-project", "--help"]));
     assert!(help.contains("boinccmd --project_attach") && help.contains("127.0.0.1:8470"), "{help}");
+}
+
+#[test]
+fn what_is_somebody_s_is_neither_written_nor_waited_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir(dir.path().join("p")).expect("makes");
+    let journal = dir.path().join("p/journal.ndjson");
+    let refused = || {
+        let output = crosstalk(dir.path(), &["boinc-project", "p", "--listen", "127.0.0.1:0"]);
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        assert!(stderr(&output).contains("journal.ndjson"), "{}", stderr(&output));
+    };
+    fs::write(&journal, "notes of mine, without an end").expect("writes");
+    refused();
+    assert_eq!(fs::read_to_string(&journal).expect("reads"), "notes of mine, without an end");
+    fs::remove_file(&journal).expect("removes");
+    assert!(Command::new("mkfifo").arg(&journal).status().expect("coreutils").success());
+    refused();
 }
 
 #[test]

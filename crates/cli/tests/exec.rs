@@ -39,6 +39,9 @@ fn what_cannot_be_is_said() {
         (["--", "/no/such/program"].as_slice(), "/no/such/program"),
         (&["--name", "a/b", "--", "true"], "--name"),
         (&["--cores", "9999", "--", "true"], "--cores"),
+        (&["--quota", "1e300", "--", "true"], "--quota"),
+        (&["--memory", "1e30 GiB", "--", "true"], "--memory"),
+        (&["--", ""], "there is no command"),
     ] {
         let output = run(&[&["--external"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));

@@ -60,6 +60,12 @@ fn what_cannot_be_is_said() {
     fs::write(&rules, format!("schema = \"crosstalk.guard/1\"\n{text}")).expect("writes");
     let told = said(&["guard", "--rules", &path]);
     assert!(told.contains("contradict") && told.contains(&path), "{told}");
+    fs::remove_file(&rules).expect("removes");
+    assert!(Command::new("mkfifo").arg(&rules).status().expect("coreutils").success());
+    assert!(said(&["guard", "--rules", &path]).contains("expected a file"), "and does not wait for it");
+    assert!(said(&["guard", "--metrics", "127.0.0.1:99999"]).contains("65535"));
+    let told = said(&["guard", "--external", "a\u{1b}[2J"]);
+    assert!(!told.contains('\u{1b}') && told.contains("a\\u{1b}[2J"), "{told}");
 }
 
 /// What a shell says that has mounts of its own, in which `$CROSSTALK` is the program; none where that

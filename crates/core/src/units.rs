@@ -141,11 +141,16 @@ macro_rules! quantity {
     };
 }
 
+/// More bytes than a file or a memory can have (`loff_t`): 8 EiB.
+const LARGEST: f64 = 9_223_372_036_854_775_808.0;
+
 fn not_negative(v: f64) -> Option<f64> {
     (v.is_finite() && v >= 0.0).then_some(v)
 }
 quantity!(Seconds, f64, "a duration", TIME, "200 ms", not_negative);
-quantity!(Bytes, u64, "a size", SIZE, "64 KiB", |v| not_negative(v).map(|v| v.round() as u64));
+quantity!(Bytes, u64, "a size", SIZE, "64 KiB", |v| not_negative(v)
+    .filter(|v| *v < LARGEST)
+    .map(|v| v.round() as u64));
 quantity!(BitRate, f64, "a rate", RATE, "2.5 Gbit/s", not_negative);
 quantity!(Hertz, f64, "a frequency", FREQUENCY, "2.4 GHz", not_negative);
 
@@ -217,6 +222,7 @@ mod tests {
         assert_eq!("2.5 Gbit/s".parse(), Ok(BitRate(2.5e9)));
         assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
         assert_eq!("1 MB".parse(), Ok(Bytes(1_000_000)));
+        assert!("1e30 GiB".parse::<Bytes>().expect_err("nowhere").message.contains("expected a size"));
         assert_eq!("30 µs".parse::<Seconds>().map(|s| (s.0 * 1e9).round()), Ok(30_000.0));
         assert_eq!("1e-3 s".parse(), Ok(Seconds(1e-3)));
         assert_eq!("2.4 GHz".parse(), Ok(Hertz(2.4e9)));

@@ -23,6 +23,7 @@ pub mod pages;
 pub mod pci;
 pub mod process;
 pub mod refusal;
+pub mod regular;
 pub mod sysctl;
 pub mod ticks;
 pub mod undisturbed;

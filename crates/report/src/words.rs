@@ -63,7 +63,8 @@ pub fn claim(verdict: ClaimVerdict) -> Verdict {
             "reproduced",
             '✓',
             Tone::Good,
-            "the whole interval lies on the published side and within the margin of the published value",
+            "the whole interval lies on the published side and within the margin of the published value; \
+             where none is published, on the side that is claimed",
         ),
         ClaimVerdict::DirectionOnly => (
             "direction only",

@@ -26,6 +26,8 @@ pub(crate) const GUESTS: &str = "crosstalk-guests";
 pub const OWN: &str = "crosstalk-own";
 /// The least share of a device, where it has shares.
 const LEAST_IO: u32 = 1;
+/// More processors than a kernel may have (`NR_CPUS`).
+const MOST_PROCESSORS: f64 = 8192.0;
 
 /// What is to be run, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +68,8 @@ pub struct Ended {
 /// Where no group can be made or a setting that was asked for is not offered (nothing is left
 /// then), or the program does not start.
 pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
-    let (program, arguments) = asked.command.split_first().ok_or_else(|| {
+    let command = asked.command.split_first().filter(|(program, _)| !program.is_empty());
+    let (program, arguments) = command.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --its-own-flag")
     })?;
     let made = Made::new(&group_name(asked, program)?, ledger)?;
@@ -127,10 +130,11 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
         group.set(&Setting::Cores(processors(cores, &allowed())?))?;
     }
     if let Some(quota) = asked.quota {
-        if !(quota.is_finite() && quota >= 0.01) {
-            return Err(
-                Fault::usage(format!("expected at least 0.01 processors, found {quota}")).at("--quota")
-            );
+        if !(0.01..=MOST_PROCESSORS).contains(&quota) {
+            return Err(Fault::usage(format!(
+                "expected 0.01 to {MOST_PROCESSORS} processors' time, found {quota}"
+            ))
+            .at("--quota"));
         }
         group.set(&Setting::Quota(Some(quota)))?;
     }

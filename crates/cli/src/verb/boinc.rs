@@ -1,6 +1,6 @@
 //! `crosstalk boinc-project`, what its hosts run, and what gives a client back what it had.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crosstalk_host::ledger::allowed;
 use crosstalk_tenancy::boinc::give_back;
 use crosstalk_work::tool::boinc::app::run;
 use crosstalk_work::tool::boinc::collatz::pace;
-use crosstalk_work::tool::boinc::project::{Counts, Home, Server, Wanted};
+use crosstalk_work::tool::boinc::project::{Counts, Home, Place, Server, Url, Wanted};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -29,14 +29,23 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let wanted = wanted(args)?;
     let settings = wanted.settings()?;
-    let open = Home::open(&args.dir, || Ok(settings.lasting(settings.task, pace())))?;
+    let url: Option<Url> = args.url.as_deref().map(str::parse).transpose()?;
+    let place = |listened: Option<SocketAddr>| {
+        Place::new(args.listen.or(listened).unwrap_or(LISTEN.into()), url.clone())
+    };
+    let mut listening = None;
+    let open = Home::open(&args.dir, || {
+        // A project's settings stand for good: it is made when it can be found.
+        listening = Some(place(None)?);
+        Ok(settings.lasting(settings.task, pace()))
+    })?;
     wanted.agrees(open.settings(), &args.dir)?;
-    let listen = args.listen.or(open.listened).unwrap_or(LISTEN.into());
-    let url = args.url.as_deref().map(str::parse).transpose()?;
-    let server = Server::new(open, listen, url, Path::new("/proc/self/exe"))?;
+    let listening = listening.map_or_else(|| place(open.listened), Ok)?;
+    let server = Server::new(open, listening, Path::new("/proc/self/exe"))?;
     let attach = server.attach();
     out.say(&format!(
-        "A BOINC project at {0}\naccount key: {1}\nattach a client of this machine: boinccmd --project_attach {0} {1}",
+        "A BOINC project at {0}\naccount key: {1}\nattach a client of this machine: boinccmd --project_attach {0} {1}\n\
+         one with a port of its own: boinccmd --host 127.0.0.1:PORT --passwd PASSWORD --project_attach {0} {1}",
         attach.url, attach.key
     ));
     out.tell(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));

@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::args::ExecArgs;
-use crate::out::Out;
+use crate::out::{Out, complain};
 
 /// How a command ends that the kernel kills: 128 and the signal's number.
 const KILLED: u8 = 137;
@@ -58,7 +58,7 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         let _ = passing.join();
     })?;
     if let (Some(memory), KILLED) = (&args.memory, ended.code) {
-        eprintln!("crosstalk: it was killed (SIGKILL): it may have needed more than `--memory {memory}`");
+        complain(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
     }
     let cpu = ended.cpu.map(|time| time.as_secs_f64());
     out.tell(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));

@@ -16,7 +16,7 @@ use crosstalk_tenancy::guard::{
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::Out;
+use crate::out::{Out, complain};
 use crate::signal;
 
 /// How long `--once` looks: until what is seen is more than a moment.
@@ -68,7 +68,14 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
     let groups = args.external.iter().cloned().map(Target::Group);
     let way = Way { address: args.boinc_address, password: args.boinc_password_file.clone() };
     let programs = args.programs.iter().map(|Donating::Boinc| Target::Boinc(way.clone()));
-    groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs).collect()
+    let all = groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs);
+    // Who is named twice is meant once.
+    all.fold(Vec::new(), |mut known, target| {
+        if !known.contains(&target) {
+            known.push(target);
+        }
+        known
+    })
 }
 
 /// What people are told of when it changes: how far the guard goes and why external work stands still,
@@ -83,6 +90,8 @@ struct Teller<'a> {
     publisher: Option<Publisher>,
     said: Option<(Told, Duration)>,
     published: Option<Duration>,
+    /// Whether it was told that metrics could not be.
+    unpublished: bool,
     /// Lines of the last picture.
     drawn: usize,
 }
@@ -90,7 +99,7 @@ struct Teller<'a> {
 impl<'a> Teller<'a> {
     fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
         let pictures = !out.json && !args.explain && !args.once && std::io::stdout().is_terminal();
-        Teller { out, pictures, budget, publisher, said: None, published: None, drawn: 0 }
+        Teller { out, pictures, budget, publisher, said: None, published: None, unpublished: false, drawn: 0 }
     }
 
     fn tell(&mut self, report: &Report<'_>) {
@@ -136,9 +145,11 @@ impl<'a> Teller<'a> {
         if let Some(publisher) = &self.publisher
             && let Err(fault) = publisher.publish(&metrics::text(decision, sense, sums, self.budget))
         {
-            // Own work stays guarded whether or not anybody is told.
-            eprintln!("crosstalk: {fault}");
-            self.publisher = None;
+            // Own work stays guarded whether or not anybody is told; its place may come back.
+            if !self.unpublished {
+                complain(&fault.to_string());
+            }
+            self.unpublished = true;
         }
     }
 

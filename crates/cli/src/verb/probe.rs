@@ -18,7 +18,7 @@ use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, load, serv
 use serde_json::json;
 
 use crate::args::{MachineArgs, Probe, ProbeArgs, WireArgs};
-use crate::out::Out;
+use crate::out::{Out, complain};
 use crate::{catalogue, parts, readings, signal};
 
 /// A probe's other end serves this long at most: a forgotten one ends by itself.
@@ -67,7 +67,7 @@ fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> 
         let listener = listen(resolve(address, "--listen")?)?;
         out.say(&format!("serving at {address} until interrupted"));
         let until = Until::new(SERVE, &interrupted);
-        serve(&listener, Times::Forever, &until, &mut |fault| eprintln!("crosstalk: {fault}"))?;
+        serve(&listener, Times::Forever, &until, &mut |fault| complain(&fault.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let limit = limit(&asked)?;

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{Error, Read};
+use std::io::{Error, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
+use crosstalk_host::regular;
 use md5::{Digest, Md5};
 
 use super::config::{cores, with_cores};
@@ -272,11 +273,15 @@ impl Client {
 pub(super) fn password(path: &Path, user: Option<u32>) -> Result<String, Fault> {
     let place = || path.display().to_string();
     let unreadable = |e: Error| {
-        Fault::environment(format!("cannot read the BOINC client's password: {e}"))
-            .at(place())
-            .remedy("run as root, or become a member of the group `boinc` (`usermod -aG boinc $USER`)")
+        let remedy = match e.kind() {
+            ErrorKind::PermissionDenied => {
+                "run as root, or become a member of the group `boinc` (`usermod -aG boinc $USER`)"
+            }
+            _ => "name the client's gui_rpc_auth.cfg: --boinc-password-file FILE",
+        };
+        Fault::environment(format!("cannot read the BOINC client's password: {e}")).at(place()).remedy(remedy)
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = regular::open(path).map_err(unreadable)?;
     if user.is_some_and(|user| !belongs(&file, path, user)) {
         let why = "the BOINC client's password belongs to another user than its process";
         return Err(Fault::environment(why)

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crosstalk_core::Fault;
@@ -36,8 +37,8 @@ pub struct Found {
     pub user: u32,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Its data directory.
-    pub folder: PathBuf,
+    /// Its data directory, where that is told, or a package's that belongs to its user.
+    pub folder: Option<PathBuf>,
 }
 
 impl Way {
@@ -77,14 +78,10 @@ impl Found {
         let port = option(&words, "gui_rpc_port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
         // Another user's is not told.
         let told = || option(&words, "dir").map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let usual = || FOLDERS.map(PathBuf::from).into_iter().find(|folder| folder.is_dir());
+        let theirs = |folder: &PathBuf| fs::metadata(folder).is_ok_and(|told| told.uid() == process.user);
+        let usual = || FOLDERS.map(PathBuf::from).into_iter().find(theirs);
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok().or_else(told).or_else(usual);
-        Found {
-            pid,
-            user: process.user,
-            address: (Ipv4Addr::LOCALHOST, port).into(),
-            folder: folder.unwrap_or_else(|| FOLDERS[0].into()),
-        }
+        Found { pid, user: process.user, address: (Ipv4Addr::LOCALHOST, port).into(), folder }
     }
 }
 
@@ -127,7 +124,7 @@ mod tests {
         // This process's own line has no such option.
         let found = Found::of(&one(std::process::id()).expect("is there"));
         assert_eq!(found.address, SocketAddr::from(([127, 0, 0, 1], PORT)));
-        assert_eq!(Some(found.folder), std::env::current_dir().ok());
+        assert_eq!(found.folder, std::env::current_dir().ok());
     }
 
     #[test]

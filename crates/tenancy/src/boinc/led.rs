@@ -73,7 +73,12 @@ impl Led {
     /// # Errors
     /// Where the password cannot be read or is a wrong one, or the client does not answer.
     pub fn new(found: &Found, way: &Way, ledger: &Ledger) -> Result<Self, Fault> {
-        let file = way.password.clone().unwrap_or_else(|| found.folder.join(PASSWORD));
+        let there = || found.folder.as_ref().map(|folder| folder.join(PASSWORD));
+        let file = way.password.clone().or_else(there).ok_or_else(|| {
+            Fault::environment("where BOINC's client keeps its data is not told, and so not its password")
+                .at(format!("process {}", found.pid))
+                .remedy("name the file: --boinc-password-file FILE; or guard as root")
+        })?;
         // Whoever undoes may stand elsewhere.
         let file = std::path::absolute(&file).unwrap_or(file);
         let user = way.password.is_none().then_some(found.user);
@@ -82,7 +87,7 @@ impl Led {
         let words = [
             found.address.to_string(),
             file.display().to_string(),
-            found.folder.display().to_string(),
+            found.folder.as_ref().map_or_else(String::new, |folder| folder.display().to_string()),
             user.map_or_else(|| NAMED.into(), |user| user.to_string()),
         ];
         let ledger = ledger.clone();
@@ -162,8 +167,12 @@ pub fn give_back(words: &[String], within: Duration) -> Result<(), Fault> {
     }
 }
 
-/// The same in the file of a client that does not run.
+/// The same in the file of a client that does not run; nothing stands for a directory that is not known.
 fn rewrite(folder: &Path, cores: Option<u32>) -> Result<(), Fault> {
+    if folder.as_os_str().is_empty() {
+        return Err(Fault::environment("BOINC's client has ended, and where it keeps its data is not told")
+            .remedy("start it again, then: crosstalk clean"));
+    }
     let path = folder.join("cc_config.xml");
     let at = |e: std::io::Error| Fault::environment(e.to_string()).at(path.display().to_string());
     // Opened once: the folder is another user's, who could put a link there between two looks.
@@ -212,7 +221,7 @@ mod tests {
     /// A mock as it is found, as a process of this user's.
     fn found(mock: &Mock, folder: &Path) -> Found {
         let user = one(std::process::id()).expect("is there").user;
-        Found { pid: 1, user, address: mock.address, folder: folder.into() }
+        Found { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
     }
 
     /// A client that is led, its mock, and the folder in which `undone` is.
@@ -343,6 +352,9 @@ mod tests {
         };
         let give_back = |words: &[String]| give_back(words, PATIENCE);
         give_back(&words("4")).expect("there is no file");
+        let [at, file, _, user, number] = words("4");
+        let fault = give_back(&[at, file, String::new(), user, number]).expect_err("which file is not known");
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains("crosstalk clean")));
         fs::write(path("cc_config.xml"), "root:x:0").expect("writes");
         give_back(&words("4")).expect("it is another's");
         let read = || fs::read_to_string(path("cc_config.xml")).expect("reads");

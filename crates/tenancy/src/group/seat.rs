@@ -39,8 +39,7 @@ impl Seat {
     /// # Errors
     /// An environment fault that says what there is instead, and the command that works here.
     pub fn find(hierarchy: &Hierarchy, may_write: &dyn Fn(&Path) -> bool) -> Result<Seat, Fault> {
-        let trees = hierarchy.trees();
-        if trees.is_empty() {
+        if hierarchy.trees().is_empty() {
             return Err(Fault::environment("there are no control groups here")
                 .at("/proc/self/mountinfo")
                 .remedy("as root: mount -t cgroup2 none /sys/fs/cgroup"));
@@ -64,7 +63,7 @@ impl Seat {
         if let Some((_, at)) = delegated.filter(|(tree, at)| open(tree, at)) {
             return Ok(Seat { v2: Some(at), v1: Vec::new(), reach: Reach::User });
         }
-        Err(refused(&trees))
+        Err(refused(hierarchy))
     }
 }
 
@@ -101,16 +100,18 @@ fn is_manager(group: &Path) -> bool {
     name.starts_with("user@") && name.ends_with(".service")
 }
 
-fn refused(trees: &[&Tree]) -> Fault {
-    let first = trees.first().map_or(Path::new("/sys/fs/cgroup"), |tree| &tree.mount);
-    let fault = |why: &str| {
-        Fault::environment(format!("cannot make control groups: {why}")).at(first.display().to_string())
-    };
-    if trees.iter().all(|tree| !tree.writable) {
-        return fault("they are mounted for reading only").remedy(
-            "as root: mount -o remount,rw /sys/fs/cgroup; in a container, start that with --cgroupns=private \
-             and /sys/fs/cgroup mounted rw",
-        );
+/// Why there are no seats: what matters is the tree in which processors are shared out.
+fn refused(hierarchy: &Hierarchy) -> Fault {
+    let trees = [hierarchy.v2.as_ref(), hierarchy.v1.get("cpu")];
+    let matters = trees.into_iter().flatten().next_back();
+    let mount = matters.map_or("/sys/fs/cgroup".into(), |tree| tree.mount.display().to_string());
+    let fault =
+        |why: &str| Fault::environment(format!("cannot make control groups: {why}")).at(mount.clone());
+    if matters.is_some_and(|tree| !tree.writable) {
+        return fault("they are mounted for reading only").remedy(format!(
+            "as root: mount -o remount,rw {mount}; in a container, start that with --cgroupns=private and \
+             /sys/fs/cgroup mounted rw"
+        ));
     }
     fault("they belong to root, and none above this process to you").remedy(
         "begin in one of your own: systemd-run --user --scope -p Delegate=yes bash, and again there; or as root",

@@ -13,7 +13,7 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
     let (kind, ratio) = worst(&why.ratios);
     let grant = &decision.grant;
     if !sense.external_there {
-        return "There is no external work.".into();
+        return "There is no external work to guard.".into();
     }
     if !why.busy {
         return format!(
@@ -86,9 +86,11 @@ fn worst(ratios: &[f64; 3]) -> (&'static str, f64) {
 
 /// The live view: a few lines that fit into `width`.
 pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width: usize) -> Vec<String> {
+    // Beside it 40 columns are for words.
+    let long = width.saturating_sub(40).clamp(6, 20);
     let bar = |share: f64| {
-        let cells = (share.clamp(0.0, 1.0) * 20.0).round() as usize;
-        format!("{}{}", "█".repeat(cells), "░".repeat(20 - cells))
+        let cells = (share.clamp(0.0, 1.0) * long as f64).round() as usize;
+        format!("{}{}", "█".repeat(cells), "░".repeat(long - cells))
     };
     let cores = sense.cores as f64;
     let names = [("computing", 0), ("latency", 1), ("bandwidth", 2)];

@@ -25,6 +25,7 @@ use crate::resctrl::Partition;
 
 /// Between two looks for groups that have come or gone: most of what the guard costs.
 const RENEW: Duration = Duration::from_secs(5);
+
 /// This machine, with the external work that is guarded.
 #[derive(Debug)]
 pub struct Machine {
@@ -70,6 +71,7 @@ impl Machine {
         };
         machine.targets.agree()?;
         let named = machine.targets.named(&machine.hierarchy, ledger)?;
+        machine.notes.extend(named.iter().map(guarded));
         let unprotected = named.iter().filter(|tenant| !tenant.offers().idle);
         machine.notes.extend(unprotected.map(|tenant| machine.targets.why_not_idle(tenant)));
         machine.tenants = named;
@@ -155,7 +157,7 @@ impl Machine {
             None => self.targets.come(&self.hierarchy, &known, &self.ledger, &mut self.notes),
         };
         for tenant in come {
-            self.notes.push(format!("{} is guarded from now on", tenant.name));
+            self.notes.push(guarded(&tenant));
             if self.leash.is_none() && !tenant.offers().idle {
                 self.notes.push(self.targets.why_not_idle(&tenant));
             }
@@ -187,6 +189,10 @@ impl Machine {
         }
         self.partitioned = external.iter().copied().collect();
     }
+}
+
+fn guarded(tenant: &Tenant) -> String {
+    format!("{} is guarded from now on", tenant.name)
 }
 
 /// All that is in these groups, in order.

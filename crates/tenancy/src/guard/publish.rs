@@ -16,6 +16,8 @@ use super::metrics::CONTENT_TYPE;
 const LARGEST: u64 = 1 << 20;
 /// Longer than what anybody asks with.
 const LONGEST: usize = 8 << 10;
+/// So many are answered at a time.
+const AT_ONCE: usize = 16;
 /// Who asks more slowly is not answered.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -34,9 +36,10 @@ impl Publisher {
     /// # Errors
     /// Where nobody can listen there, or the file cannot be written.
     pub fn new(place: &str) -> Result<Self, Fault> {
-        let port =
-            place.rsplit_once(':').filter(|(host, port)| !host.contains('/') && port.parse::<u16>().is_ok());
-        if port.is_none() {
+        let digits = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        let is_address =
+            place.rsplit_once(':').is_some_and(|(host, port)| !host.contains('/') && digits(port));
+        if !is_address {
             may_be_replaced(Path::new(place))?;
             let publisher = Publisher::File(place.into());
             publisher.publish("# EOF\n")?;
@@ -44,7 +47,7 @@ impl Publisher {
         }
         let found = place.to_socket_addrs().map(|mut found| found.next());
         let address = found.ok().flatten().ok_or_else(|| {
-            Fault::usage("there is no such address here")
+            Fault::usage("there is no such address here, or its port is above 65535")
                 .at(format!("--metrics {place}"))
                 .remedy("write it in numbers, as in 127.0.0.1:9273, or a file's path with a `/`")
         })?;
@@ -58,11 +61,19 @@ impl Publisher {
         let text = Arc::new(Mutex::new("# EOF\n".to_string()));
         let told = Arc::clone(&text);
         thread::spawn(move || {
-            // One after the other: each is served within bounded time.
+            // Each is served within bounded time, and who is slow keeps nobody else waiting.
+            let served = Arc::new(());
             for stream in listener.incoming().flatten() {
+                if Arc::strong_count(&served) > AT_ONCE {
+                    continue;
+                }
                 let text = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // Whoever has gone away is not answered.
-                let _ = answer(stream, &text);
+                let one = Arc::clone(&served);
+                // Whoever has gone away, or finds no thread, is not answered.
+                let _ = thread::Builder::new().spawn(move || {
+                    let _ = answer(stream, &text);
+                    drop(one);
+                });
             }
         });
         Ok(Publisher::Address(address, text))
@@ -177,7 +188,12 @@ mod tests {
         assert!(ask(address, b"GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask(address, b"\xff\xff").starts_with("HTTP/1.1 400"));
         ask(address, &[b'x'; 100_000]);
+        let silent: Vec<_> =
+            (0..AT_ONCE - 1).map(|_| TcpStream::connect(address).expect("listens")).collect();
+        let began = Instant::now();
         assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("# EOF\n"), "it goes on");
+        assert!(began.elapsed() < PATIENCE, "who says nothing keeps nobody else waiting");
+        drop(silent);
     }
 
     #[test]
@@ -205,6 +221,8 @@ mod tests {
         assert!(fault.to_string().contains("/no/such/folder/x.prom"));
         let fault = Publisher::new("no-such-host.invalid:9273").expect_err("no such host");
         assert!(fault.to_string().contains("no such address"), "{fault}");
+        let fault = Publisher::new("127.0.0.1:99999").expect_err("no such port");
+        assert!(fault.to_string().contains("above 65535"), "{fault}");
         let named = Publisher::new("localhost:0").expect("is this host");
         assert!(matches!(&named, Publisher::Address(address, _) if address.ip().is_loopback()));
     }

@@ -21,6 +21,7 @@ use std::fs;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use crosstalk_host::regular;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,6 +30,10 @@ use crate::process::Process;
 
 /// The version of the file that is read.
 const SCHEMA: &str = "crosstalk.guard/1";
+/// Longer than what people write by hand, in bytes.
+const LONGEST: u64 = 1 << 20;
+/// So many bytes of a program's name does the kernel keep (`TASK_COMM_LEN` without its end).
+const NAME: usize = 15;
 
 /// A rules file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -94,8 +99,11 @@ impl Rules {
     /// A usage fault that names the file, the line where that is known, and what was expected.
     pub fn read(path: &Path) -> Result<Self, Fault> {
         let place = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place.clone()))?;
+        let text = regular::text(path, LONGEST).map_err(|e| {
+            Fault::usage(format!("cannot read it: {e}"))
+                .at(place.clone())
+                .remedy("name a file of rules, as in docs/guard.md")
+        })?;
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         Self::parse(&text, &users).map_err(|fault| fault.at(place))
     }
@@ -178,6 +186,7 @@ impl Rule {
             return Err(Fault::usage("a rule that says nothing means everything")
                 .remedy("say `command`, `user`, `session` or `group`"));
         }
+        self.can_be_met()?;
         let Some(Word::Text(name)) = &self.user else { return Ok(()) };
         let known = |line: &str| -> Option<(String, u32)> {
             let mut fields = line.split(':');
@@ -196,6 +205,31 @@ impl Rule {
             }
         }
         Ok(())
+    }
+
+    /// That there can be a process which it means.
+    fn can_be_met(&self) -> Result<(), Fault> {
+        let never = |what: &str, why: String| Err(Fault::usage(format!("no {what} is ever so: {why}")));
+        let known = |text: &str| text.chars().filter(|c| *c != '*').map(char::len_utf8).sum::<usize>();
+        if let Some(command) = &self.command {
+            let told = format!("command = {command:?}");
+            if command.is_empty() || command.contains('\0') {
+                return never("program's name", told)
+                    .map_err(|fault| fault.remedy("write it as `ps -o comm` does"));
+            }
+            if known(command) > NAME {
+                let short: String = command.chars().take_while(|c| *c != '*').take(NAME).collect();
+                return never("program's name", format!("{told}, of which the kernel keeps {NAME} bytes"))
+                    .map_err(|fault| fault.remedy(format!("write `ps -o comm`'s name, or {short:?}")));
+            }
+        }
+        match &self.group {
+            Some(group) if !group.starts_with(['/', '*']) || group.contains('\0') => {
+                never("control group", format!("group = {group:?}"))
+                    .map_err(|fault| fault.remedy("write it as /proc/PID/cgroup does, from its first `/` on"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn means(&self, process: &Process) -> bool {
@@ -331,6 +365,18 @@ mod tests {
         assert!(refused("[[external]]\nuser = \"ana\"").contains("did you mean `anna`?"));
         assert!(refused("[[external]]\ncomand = \"x\"").contains("comand"));
         assert!(rules("").mean_nobody_external());
+        for never in [
+            "command = \"\"",
+            "command = \"a\\u0000\"",
+            "command = \"a-name-of-16-byte\"",
+            "command = \"*longer-than-fifteen*\"",
+            "group = \"\"",
+            "group = \"batch\"",
+        ] {
+            let fault = parse(&format!("[[external]]\n{never}")).expect_err(never);
+            assert!(fault.message.contains("is ever so") && fault.remedy.is_some(), "{fault}");
+        }
+        rules("[[external]]\ncommand = \"fifteen-bytes-a*\"\ngroup = \"*/batch\"");
         for text in ["schema = \"crosstalk.guard/9\"", "[[external]]\ncommand = \"a\""] {
             let fault = Rules::parse(text, USERS).expect_err("refused");
             assert!(fault.remedy.is_some_and(|said| said.contains("crosstalk.guard/1")), "{text}");

@@ -10,7 +10,7 @@ use crosstalk_host::Ledger;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
-use crate::exec::{EXTERNAL, GUESTS};
+use crate::exec::{EXTERNAL, GUESTS, USAGE};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
 
@@ -197,7 +197,9 @@ impl Targets {
         let first = find(pid, &processes)?;
         let tree = self.external_tree(pid, &processes);
         if tree.contains(&std::process::id()) {
-            return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external")));
+            return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external"))
+                .at("--pid")
+                .remedy("guard from another terminal, or as a service of its own"));
         }
         if tree.is_empty() {
             return Err(Fault::usage(format!("process {pid} is own work by a rule")));
@@ -240,8 +242,10 @@ impl Targets {
     ) -> Result<Tenant, Fault> {
         let inside = group.processes();
         if inside.contains(&std::process::id()) {
-            return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be external")));
+            return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be external"))
+                .remedy("guard from another terminal, or as a service of its own"));
         }
+        can_be_counted(name, &group)?;
         // Most have no rules, and then nobody is to be looked at.
         let own = if self.rules.mean_nobody_own() {
             None
@@ -298,6 +302,18 @@ fn find(pid: u32, processes: &[Process]) -> Result<&Process, Fault> {
     })
 }
 
+/// That the group's processors' time is told: on v1 that may be in another tree than the one in which
+/// they are shared out, and what is not told would count as own work's.
+fn can_be_counted(name: &str, group: &Group) -> Result<(), Fault> {
+    if group.file(&USAGE).is_some() {
+        return Ok(());
+    }
+    Err(Fault::environment(format!(
+        "what the group {name} uses cannot be told from own work: it has no group in the tree of cpuacct"
+    ))
+    .remedy("make it there, too, and move its processes; or name these by `--pid`"))
+}
+
 /// The group of a process that it and its descendants have to themselves.
 ///
 /// # Errors
@@ -308,8 +324,7 @@ pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
     let tree = descendants(pid, &processes);
     let (own, _) =
         Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
-    // What it uses is told where processors are shared out.
-    if own.dir("cpu").is_some() || first.group("cpu").is_none() && own.dir("").is_some() {
+    if own.file(&USAGE).is_some() {
         return Ok(own);
     }
     Err(Fault::environment(format!(
@@ -390,6 +405,20 @@ mod tests {
         let targets = Targets::new(Vec::new(), rules);
         assert_eq!(targets.external_tree(7, &all), [7, 10]);
         assert_eq!(targets.external_tree(8, &all), [0_u32; 0]);
+    }
+
+    #[test]
+    fn what_would_count_as_own_work_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = |controller: &str| (controller.to_string(), folder.path().join(controller));
+        for controller in ["cpu", "cpuacct"] {
+            std::fs::create_dir(at(controller).1).expect("makes");
+        }
+        std::fs::write(at("cpuacct").1.join("cpuacct.usage"), "7\n").expect("writes");
+        let both = Group::new(BTreeMap::from([at("cpu"), at("cpuacct")]));
+        assert_eq!(can_be_counted("batch", &both), Ok(()));
+        let fault = can_be_counted("batch", &Group::new(BTreeMap::from([at("cpu")]))).expect_err("refused");
+        assert!(fault.message.contains("cpuacct") && fault.remedy.is_some(), "{fault}");
     }
 
     #[test]

@@ -96,7 +96,10 @@ pub fn look(folder: &Path) -> Result<(Counts, Vec<Ended>), Fault> {
 /// What the first line says: an empty book, and the account's key.
 fn begin(line: Line) -> Result<(Book, String), String> {
     match line {
-        Line::Project { schema, settings, key } if schema == SCHEMA => Ok((Book::new(settings), key)),
+        Line::Project { schema, settings, key } if schema == SCHEMA => {
+            settings.check().map_err(|fault| fault.sentence())?;
+            Ok((Book::new(settings), key))
+        }
         _ => Err(format!("expected the beginning of one of schema {SCHEMA}")),
     }
 }
@@ -114,7 +117,10 @@ impl Home {
     ///
     /// # Errors
     /// When the directory cannot be used, is used, or holds something else.
-    pub fn open(folder: &Path, settings: impl FnOnce() -> Result<Settings, Fault>) -> Result<Open, Fault> {
+    pub fn open(folder: &Path, mut settings: impl FnMut() -> Result<Settings, Fault>) -> Result<Open, Fault> {
+        let mut chosen = || settings().and_then(|settings| settings.check().map(|()| settings));
+        // What makes no sense makes nothing.
+        let prepared = if Journal::is_there(folder) { None } else { Some(chosen()?) };
         for part in ["", "download", "upload"] {
             let path = folder.join(part);
             fs::create_dir_all(&path).map_err(|e| fault(&path, "cannot make it", &e))?;
@@ -131,6 +137,11 @@ impl Home {
             }
             book.apply(&line)
         })?;
+        if begun.is_none() && folder.join(ATTACH).exists() {
+            return Err(Fault::environment("a project was made here, and its journal is empty or gone")
+                .at(folder.display().to_string())
+                .remedy("put the journal's latest copy back, or take another directory"));
+        }
         // Only now: nobody else makes keys meanwhile.
         let home = Home {
             folder: folder.into(),
@@ -142,8 +153,7 @@ impl Home {
         let (book, key) = match begun {
             Some(begun) => begun,
             None => {
-                let (settings, key) = (settings()?, fresh_mark()?);
-                settings.check()?;
+                let (settings, key) = (prepared.map_or_else(chosen, Ok)?, fresh_mark()?);
                 journal.add(&[Line::Project { schema: SCHEMA.into(), settings, key: key.clone() }])?;
                 (Book::new(settings), key)
             }
@@ -167,8 +177,11 @@ impl Home {
     /// When it cannot be read, or there is no room for it.
     pub fn take_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
         let beside = self.folder.join("download").join("new");
-        let io = |e: io::Error| fault(program, "cannot give hosts this program", &e);
-        let (md5, bytes) = copy(program, &beside).map_err(io)?;
+        let reader = File::open(program).map_err(|e| fault(program, "cannot read this program", &e))?;
+        let io = |e: io::Error| {
+            fault(&beside, "cannot keep a copy of the program for hosts", &e).remedy("free some room there")
+        };
+        let (md5, bytes) = copy(reader, &beside).map_err(io)?;
         let file = format!("crosstalk_{md5}");
         let path = self.folder.join("download").join(&file);
         fs::rename(&beside, &path).and_then(|()| sync_folder(&path)).map_err(io)?;
@@ -211,8 +224,8 @@ pub fn now() -> f64 {
 }
 
 /// Copies a file, so that it lasts; its MD5 and size.
-fn copy(from: &Path, to: &Path) -> io::Result<(String, u64)> {
-    let mut reader = BufReader::new(File::open(from)?);
+fn copy(from: File, to: &Path) -> io::Result<(String, u64)> {
+    let mut reader = BufReader::new(from);
     let mut writer = File::create(to)?;
     let (mut md5, mut bytes) = (Md5::new(), 0);
     let mut chunk = vec![0; 1 << 20];
@@ -265,6 +278,30 @@ mod tests {
         let found = Home::open(folder.path(), || panic!("is there")).expect("is found");
         assert_eq!((found.key, found.home.code.public(), found.book.settings().quorum), (key, public, 3));
         assert!(!found.fresh);
+    }
+
+    #[test]
+    fn a_project_that_has_lost_its_journal_is_not_begun_anew() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let made = Home::open(folder.path(), || Ok(Settings::default())).expect("is made");
+        let attach = Attach { url: "http://127.0.0.1:1/project/".into(), key: made.key.clone() };
+        made.home.tell(&attach).expect("writes");
+        drop(made);
+        fs::write(folder.path().join("journal.ndjson"), "").expect("writes");
+        let fault = Home::open(folder.path(), || panic!("is no new one")).expect_err("refused");
+        assert!(fault.message.contains("empty or gone") && fault.remedy.is_some(), "{fault}");
+    }
+
+    #[test]
+    fn settings_of_a_journal_that_make_no_sense_are_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let settings = Settings { size: 0, ..Settings::default() };
+        let line = Line::Project { schema: SCHEMA.into(), settings, key: "k".into() };
+        let text = serde_json::to_string(&line).expect("writes") + "\n";
+        fs::write(folder.path().join("journal.ndjson"), text).expect("writes");
+        let fault = Home::open(folder.path(), || panic!("is there")).expect_err("refused");
+        assert!(fault.place.is_some_and(|place| place.ends_with("journal.ndjson:1")));
+        assert!(fault.message.contains("numbers"), "{}", fault.message);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use crosstalk_host::regular;
 use crosstalk_tenancy::boinc::md5_hex;
 use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
 use rsa::rand_core::OsRng;
@@ -23,6 +24,9 @@ use rsa::{Pkcs1v15Sign, RsaPrivateKey};
 const BITS: usize = 1024;
 /// Bytes of a modulus, of an exponent as it is written, and of a signature.
 const BYTES: usize = BITS / 8;
+
+/// Longer than a key's file, in bytes.
+const LONGEST: u64 = 64 << 10;
 
 /// A pair of keys.
 #[derive(Debug)]
@@ -36,8 +40,13 @@ impl Pair {
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let fault = |what: String| Fault::environment(what).at(path.display().to_string());
         if path.exists() {
-            let pair = RsaPrivateKey::read_pkcs8_pem_file(path)
-                .map_err(|e| fault(format!("expected a private key, found something else: {e}")))?;
+            let pair = regular::text(path, LONGEST)
+                .map_err(|e| e.to_string())
+                .and_then(|text| RsaPrivateKey::from_pkcs8_pem(&text).map_err(|e| e.to_string()))
+                .map_err(|e| {
+                    fault(format!("expected a private key, found something else: {e}"))
+                        .remedy("put the key's latest copy back, or take another directory")
+                })?;
             return if pair.size() == BYTES {
                 Ok(Pair(pair))
             } else {

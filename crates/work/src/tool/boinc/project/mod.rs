@@ -37,7 +37,7 @@ mod wanted;
 pub use book::Counts;
 pub use home::{Attach, Ended, Home, Open, look};
 pub use reply::NAME;
-pub use server::Server;
+pub use server::{Place, Server};
 pub use settings::Settings;
 pub use url::Url;
 pub use wanted::Wanted;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::process::wait_readable;
@@ -26,32 +26,39 @@ use super::request::{self, Asked};
 use super::upload;
 use super::url::Url;
 
-/// Requests at a time; more are turned away.
+/// Requests at a time; more are told to come again.
 const AT_ONCE: usize = 64;
+/// Connections at a time, with those that are told so; more are closed.
+const TOLD: usize = 2 * AT_ONCE;
+/// Programs that are sent at a time: whoever takes one slowly keeps nobody else from anything else.
+const PROGRAMS: usize = AT_ONCE / 2;
 /// Bytes of bodies that are held at a time; who would bring more is to come again.
 const IN_FLIGHT: u64 = 64 << 20;
 /// How long a request's head may take.
 const LIMIT_HEAD: Duration = Duration::from_secs(10);
 /// How long a request may take from then on.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The same where a program is sent.
+/// How long all of a program may take, of which [`CHUNK`] bytes come within [`LIMIT`].
 const LIMIT_PROGRAM: Duration = Duration::from_secs(1800);
+/// Bytes of a program that are sent at a time.
+const CHUNK: usize = 64 << 10;
 /// How long an idle server sleeps before it looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// A project that listens.
-pub struct Server {
+/// Where a project listens, and where hosts are told to find it.
+#[derive(Debug)]
+pub struct Place {
     listener: TcpListener,
-    desk: Arc<Desk>,
+    listen: SocketAddr,
+    url: Url,
 }
 
-impl Server {
-    /// Has a project listen. Hosts are told to find it at `url`, or else where it
-    /// listens, and run `program`.
+impl Place {
+    /// Listens. Hosts are told to find the project at `url`, or else where it listens.
     ///
     /// # Errors
-    /// When it cannot listen there, or the program cannot be given out.
-    pub fn new(open: Open, listen: SocketAddr, url: Option<Url>, program: &Path) -> Result<Self, Fault> {
+    /// When it cannot listen there, or hosts could not be told where that is.
+    pub fn new(listen: SocketAddr, url: Option<Url>) -> Result<Self, Fault> {
         if url.is_none() {
             // Also where any port will do.
             Url::of(listen)?;
@@ -64,7 +71,25 @@ impl Server {
         let io = |e: io::Error| Fault::environment(format!("cannot listen: {e}")).at(listen.to_string());
         listener.set_nonblocking(true).map_err(io)?;
         let listen = listener.local_addr().map_err(io)?;
-        let url = url.map_or_else(|| Url::of(listen), Ok)?.to_string();
+        let url = url.map_or_else(|| Url::of(listen), Ok)?;
+        Ok(Place { listener, listen, url })
+    }
+}
+
+/// A project that listens.
+pub struct Server {
+    listener: TcpListener,
+    desk: Arc<Desk>,
+}
+
+impl Server {
+    /// Has a project listen there, whose hosts run `program`.
+    ///
+    /// # Errors
+    /// When the program cannot be given out.
+    pub fn new(open: Open, place: Place, program: &Path) -> Result<Self, Fault> {
+        let Place { listener, listen, url } = place;
+        let url = url.to_string();
         let desk = Desk::new(open, url.clone());
         let latest = desk.latest();
         if let Some(version) = desk.home.take_program(program, latest.as_ref())? {
@@ -113,14 +138,21 @@ impl Server {
     }
 
     fn receive(&self, stream: TcpStream, load: &Arc<Load>) {
+        let Some(request) = Counted::new(load, |load| &load.requests, TOLD) else { return };
         // Accepted sockets of a listener that does not block do not either, on some systems.
-        if stream.set_nonblocking(false).is_err() || load.requests.load(Ordering::SeqCst) >= AT_ONCE {
+        if stream.set_nonblocking(false).is_err() {
             return;
         }
-        load.requests.fetch_add(1, Ordering::SeqCst);
-        let (desk, leaves) = (Arc::clone(&self.desk), Leaves(Arc::clone(load)));
+        let (desk, load) = (Arc::clone(&self.desk), Arc::clone(load));
         // Where no thread is to be had, it is turned away, too: what it took goes with the closure.
-        let _ = thread::Builder::new().spawn(move || serve(&desk, &stream, &leaves.0));
+        let _ = thread::Builder::new().spawn(move || {
+            // All of it: a closure takes no more of what it names than it needs.
+            let request = request;
+            if request.others >= AT_ONCE {
+                return Exchange::refuse(&stream, 503, "too many requests are under way");
+            }
+            serve(&desk, &stream, &load);
+        });
     }
 }
 
@@ -128,16 +160,32 @@ impl Server {
 #[derive(Default)]
 struct Load {
     requests: AtomicUsize,
+    /// Programs that are being sent.
+    programs: AtomicUsize,
     /// Bytes of their bodies.
     bytes: AtomicU64,
 }
 
-/// Counts a request out, however it ends.
-struct Leaves(Arc<Load>);
+/// One of those that a number counts, until it ends, however that is.
+struct Counted {
+    load: Arc<Load>,
+    number: fn(&Load) -> &AtomicUsize,
+    /// How many there were before it.
+    others: usize,
+}
 
-impl Drop for Leaves {
+impl Counted {
+    /// Counts it; `None` where there are `most` already.
+    fn new(load: &Arc<Load>, number: fn(&Load) -> &AtomicUsize, most: usize) -> Option<Self> {
+        let others = number(load).fetch_add(1, Ordering::SeqCst);
+        let counted = Counted { load: Arc::clone(load), number, others };
+        (others < most).then_some(counted)
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.requests.fetch_sub(1, Ordering::SeqCst);
+        (self.number)(&self.load).fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -167,7 +215,7 @@ const XML: &str = "text/xml";
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-fn serve(desk: &Desk, stream: &TcpStream, load: &Load) {
+fn serve(desk: &Desk, stream: &TcpStream, load: &Arc<Load>) {
     let (head, mut exchange) = match Exchange::begin(stream, LIMIT_HEAD) {
         Ok(begun) => begun,
         Err(Some(Refusal(status, why))) => return Exchange::refuse(stream, status, &why),
@@ -175,7 +223,7 @@ fn serve(desk: &Desk, stream: &TcpStream, load: &Load) {
     };
     exchange.extend(LIMIT);
     // Whoever went away meanwhile needs no answer.
-    let _ = match respond(desk, &head, &mut exchange, &load.bytes) {
+    let _ = match respond(desk, &head, &mut exchange, load) {
         Ok(Some((status, kind, text))) => exchange.reply(status, kind, &text),
         Ok(None) => Ok(()),
         Err(Refusal(status, why)) => {
@@ -192,7 +240,7 @@ fn respond(
     desk: &Desk,
     head: &Head,
     exchange: &mut Exchange<'_>,
-    bytes: &AtomicU64,
+    load: &Arc<Load>,
 ) -> Result<Option<Answer>, Refusal> {
     let path = head.path.strip_prefix(ROOT.trim_end_matches('/')).unwrap_or(&head.path);
     let down = |fault: Fault| Refusal(503, fault.message);
@@ -204,9 +252,9 @@ fn respond(
         ("GET", "/create_account.php") => Ok(Some((200, XML, error(-208, "there is one account only")))),
         ("GET", "/status") => Ok(Some((200, JSON, status(desk)))),
         ("GET", "/answers") => Ok(Some((200, TEXT, desk.answers()))),
-        ("GET", file) if file.starts_with("/download/") => download(desk, &file[10..], head, exchange),
+        ("GET", file) if file.starts_with("/download/") => download(desk, &file[10..], head, exchange, load),
         ("POST", "/cgi") => {
-            let _held = Held::new(bytes, head.length.min(request::LONGEST))?;
+            let _held = Held::new(&load.bytes, head.length.min(request::LONGEST))?;
             exchange.go_on(head).map_err(gone)?;
             let body = exchange.body(request::LONGEST)?;
             let asked =
@@ -214,7 +262,7 @@ fn respond(
             Ok(Some((200, XML, desk.schedule(&asked, now()).map_err(down)?)))
         }
         ("POST", "/file_upload_handler") => {
-            let _held = Held::new(bytes, head.length.min(upload::LONGEST))?;
+            let _held = Held::new(&load.bytes, head.length.min(upload::LONGEST))?;
             exchange.go_on(head).map_err(gone)?;
             let body = exchange.body(upload::LONGEST)?;
             Ok(Some((200, TEXT, upload::reply(&desk.upload(&body)))))
@@ -281,6 +329,7 @@ fn download(
     name: &str,
     head: &Head,
     exchange: &mut Exchange<'_>,
+    load: &Arc<Load>,
 ) -> Result<Option<Answer>, Refusal> {
     if let Some(input) = desk.input(name) {
         return Ok(Some((200, TEXT, input)));
@@ -293,17 +342,20 @@ fn download(
         return Err(Refusal(416, "the file ends before".into()));
     }
     let gone = |_| Refusal(400, "the other side is gone".into());
-    exchange.extend(LIMIT_PROGRAM);
+    let _sent = Counted::new(load, |load| &load.programs, PROGRAMS)
+        .ok_or_else(|| Refusal(503, "too many programs are being sent".into()))?;
+    let over = Instant::now() + LIMIT_PROGRAM;
     file.seek(SeekFrom::Start(from)).map_err(gone)?;
     let code = if from > 0 { 206 } else { 200 };
     let part = (from > 0).then_some((from, version.bytes));
     exchange.head(code, "application/octet-stream", version.bytes - from, part).map_err(gone)?;
-    let mut chunk = vec![0; 256 << 10];
+    let mut chunk = vec![0; CHUNK];
     let mut left = version.bytes - from;
     while left > 0 {
         match file.read(&mut chunk) {
             Ok(read @ 1..) => {
                 let read = read.min(usize::try_from(left).unwrap_or(usize::MAX));
+                exchange.extend(LIMIT.min(over.saturating_duration_since(Instant::now())));
                 if exchange.send(&chunk[..read]).is_err() {
                     break;
                 }

@@ -10,6 +10,9 @@ use crate::tool::boinc::collatz::{BLOCKS, FIRST, Span};
 /// that brings it waits for the reply.
 const CHECKING: f64 = 30.0;
 
+/// Numbers in a work unit, at most.
+const LARGEST: u64 = 1_000_000_000_000_000;
+
 /// What a project is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -56,7 +59,7 @@ impl Settings {
     #[must_use]
     pub fn lasting(self, task: f64, pace: f64) -> Self {
         // So that there is room for as many work units as anybody can do.
-        let size = (task * pace).clamp(f64::from(BLOCKS), 1e15) as u64;
+        let size = ((task * pace) as u64).clamp(u64::from(BLOCKS), LARGEST);
         Settings { task, size, ..self }
     }
 
@@ -70,6 +73,16 @@ impl Settings {
         let seconds = |value: f64| value.is_finite() && (0.01..=1e7).contains(&value);
         if self.units.is_some_and(|units| !(1..=10_000_000).contains(&units)) {
             return wrong("from 1 to 10,000,000 work units", "--units");
+        }
+        // Nobody is asked for these two: they would be a damaged journal's.
+        if !(u64::from(BLOCKS)..=LARGEST).contains(&self.size) {
+            return wrong("a work unit of 128 to 10^15 numbers", "the project's settings");
+        }
+        if self.errors == 0 {
+            return wrong(
+                "at least one failed result before a work unit is given up",
+                "the project's settings",
+            );
         }
         if !seconds(self.task) {
             return wrong("a time from 10 ms to 100 days", "--task");
@@ -132,6 +145,8 @@ mod tests {
             (Settings { ahead: 0, ..fine }, "--ahead"),
             (Settings { checks: 129, ..fine }, "--checks"),
             (Settings { task: 86_400.0, ..fine }, "--task"),
+            (Settings { size: 0, ..fine }, "the project's settings"),
+            (Settings { errors: 0, ..fine }, "the project's settings"),
         ] {
             assert_eq!(bad.check().expect_err("refused").place.as_deref(), Some(place));
         }

@@ -21,7 +21,10 @@ impl Url {
         if listen.ip().is_unspecified() {
             return Err(Fault::usage("hosts cannot be told where to find a project that listens everywhere")
                 .at("--listen")
-                .remedy(format!("add for example --url http://my.host:{}{ROOT}", listen.port())));
+                .remedy(match listen.port() {
+                    0 => format!("name a port, and add for example --url http://my.host:8470{ROOT}"),
+                    port => format!("add for example --url http://my.host:{port}{ROOT}"),
+                }));
         }
         Ok(Url(format!("http://{listen}{ROOT}")))
     }

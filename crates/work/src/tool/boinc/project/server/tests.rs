@@ -12,7 +12,8 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     std::fs::write(&program, "0123456789").expect("writes");
     let open =
         Home::open(folder.path(), || Ok(Settings { units: Some(3), ..Settings::default() })).expect("opens");
-    let server = Server::new(open, ([127, 0, 0, 1], 0).into(), None, &program).expect("listens");
+    let place = Place::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
+    let server = Server::new(open, place, &program).expect("has a program");
     let address = server.listener.local_addr().expect("has one");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -123,10 +124,30 @@ fn bodies_have_so_much_room_together() {
 }
 
 #[test]
+fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share() {
+    let load = Arc::new(Load::default());
+    let sent: Vec<Counted> =
+        (0..PROGRAMS).map_while(|_| Counted::new(&load, |load| &load.programs, PROGRAMS)).collect();
+    assert_eq!(sent.len(), PROGRAMS);
+    assert!(Counted::new(&load, |load| &load.programs, PROGRAMS).is_none());
+    drop(sent);
+    assert_eq!(load.programs.load(Ordering::SeqCst), 0, "who was turned away is not counted");
+    serving(|_, address| {
+        let silent: Vec<TcpStream> =
+            (0..AT_ONCE).map(|_| TcpStream::connect(address).expect("listens")).collect();
+        let told = get(address, "/project/");
+        assert!(told.contains(" 503 "), "{told}");
+        drop(silent);
+        let until = Instant::now() + LIMIT_HEAD;
+        while !get(address, "/project/").contains(" 200 ") {
+            assert!(Instant::now() < until, "it is served when the others have gone");
+        }
+    });
+}
+
+#[test]
 fn an_address_that_is_taken_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let open = Home::open(folder.path(), || Ok(Settings::default())).expect("opens");
-    let fault = Server::new(open, taken.local_addr().expect("has one"), None, Path::new("/bin/true"));
-    assert!(fault.err().expect("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
+    let fault = Place::new(taken.local_addr().expect("has one"), None);
+    assert!(fault.expect_err("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
 }

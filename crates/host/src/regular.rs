@@ -1,0 +1,79 @@
+//! Files that people name: a pipe without a writer would be waited for, and a device may never end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Opens a regular file to read; everything else is refused, and none is waited for.
+///
+/// # Errors
+/// Those of open(2), and where it is no regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    open_as(OpenOptions::new().read(true), path)
+}
+
+/// The same, opened as the options say.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    // A pipe that is opened so does not wait for its other end; a regular file is as always.
+    let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a pipe, a device or a folder"))
+}
+
+/// The text of a regular file of at most `most` bytes.
+///
+/// # Errors
+/// As [`open`], and where it is longer, or no text.
+pub fn text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            format!("expected a text of at most {} KiB", most >> 10),
+        ));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_read_to_its_end_unless_that_is_too_far() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("text");
+        fs::write(&path, "x".repeat(1024)).expect("writes");
+        assert_eq!(text(&path, 1024).expect("is short enough").len(), 1024);
+        let refused = text(&path, 1023).expect_err("is longer");
+        assert!(refused.to_string().contains("at most"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .expect("makes a pipe");
+        for path in [&pipe, Path::new("/dev/zero"), folder.path()] {
+            let refused = open(path).expect_err("is no file");
+            assert!(refused.to_string().contains("expected a file"), "{refused}");
+        }
+        let both = open_as(OpenOptions::new().read(true).write(true), &pipe);
+        assert!(both.is_err(), "opened for both, a pipe has its other end");
+    }
+}
