@@ -10,6 +10,7 @@ interleaved pairs of one run.
 | memory | in a parent group of 1 GB: 600 MB of file pages or of memory, beside reading or writing twice the parent's memory |
 | idle | what is donated of the processors that own work leaves |
 | reaction | own work's first second, external work's return, the guard's own CPU time |
+| client | computing on all processors beside a real BOINC client that stands in a group of its own, as a service does: as it comes, and under guard |
 | kills | `kill -9` of the guard at random moments: what stays frozen or changed |
 
 External work is started by `crosstalk exec --external`. Own work is fixed (rounds of peers/load.c),
@@ -30,8 +31,10 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from lib.boinc import donating
 from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begin, begun, cpu_time, directories, external
 from lib.loads import foreign, knobs, placed, running, until
+from lib.ours import CROSSTALK
 from lib.pairs import interleaved
 from lib.signed_rank import quantile
 from lib.wire import Server, output, run_quietly
@@ -337,6 +340,35 @@ def returned(counter, usual):
     return at - began
 
 
+def client(figures, bed, options):
+    metrics = {"beside a BOINC client": None, "beside a BOINC client that is guarded": "1%"}
+    if not shutil.which("boinc"):
+        for metric in metrics:
+            figures.missing(metric, "no BOINC client here: apt-get install --no-install-recommends boinc-client")
+        return
+    rounds = bed.rounds("compute", options.seconds, t=CORES)
+    own = lambda: bed.timed("compute", rounds, t=CORES)
+    service = [CROSSTALK, "exec", "--own", "--name", "bench", "--"]
+    with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, donating(Path(folder), service) as donor:
+
+        def alone():
+            donor.set_mode("never")
+            return own()
+
+        def beside(slowdown):
+            donor.set_mode("always")
+            with ExitStack() as over:
+                if slowdown:
+                    address = f"127.0.0.1:{donor.port}"
+                    over.enter_context(Guard(["boinc", "--boinc-address", address], slowdown))
+                time.sleep(SETTLE)
+                return own()
+
+        for metric, slowdown in metrics.items():
+            pairs = interleaved(lambda: beside(slowdown), alone, min(options.pairs, LONG_PAIRS), options.seed)
+            figures.pairs("alone", metric, pairs, agreed=slowdown)
+
+
 def kills(figures, bed, options):
     """External work in a group of ours, in one that somebody else has made, and without a group, by
     turns. Own work uses all processors, so that it is frozen and thawed again and again."""
@@ -378,7 +410,7 @@ def guests():
 
 PARTS = {
     "cpu": cpu, "database": database, "bandwidth": bandwidth, "memory": memory, "idle": idle,
-    "reaction": reaction, "kills": kills,
+    "reaction": reaction, "client": client, "kills": kills,
 }
 
 

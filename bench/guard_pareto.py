@@ -14,19 +14,18 @@ donated: it is worse than the guard if it is slower than that, and else neither 
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from lib import ours
-from lib.boinc import Client
-from lib.loads import CORES, MIB, Bed, Counter, Guard, begin, begun, external, running, until
+from lib.boinc import donating
+from lib.loads import CORES, MIB, Bed, Counter, Guard, begin, begun, external, running
 from lib.signed_rank import middle, ratio
 
 #: Mix -> own work and external work, each a kind of load and what it takes.
@@ -139,7 +138,7 @@ class Mix:
         """The same with a client's tasks, whose rate is in processors."""
 
         def measure():
-            with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, client(Path(folder), settings) as donor:
+            with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, donating(Path(folder), **settings) as donor:
                 time.sleep(SETTLE)
                 before, began = cpu_time(donor.processes()), time.monotonic()
                 taken = self.own()
@@ -184,26 +183,6 @@ def between(points, donated):
         if donated <= more:
             return speed + (then - speed) * (donated - less) / (more - less)
     return points[-1][1]
-
-
-@contextmanager
-def client(folder, settings):
-    """A real client at a project of ours, with as many tasks as processors, that computes."""
-    words = [ours.CROSSTALK, "boinc-project", folder / "project", "--listen", "127.0.0.1:0", "--task", "600 s"]
-    with running(words):
-        attach = folder / "project" / "attach.json"
-        if until(attach.exists, 60) is None:
-            sys.exit("the project does not begin")
-        told = json.loads(attach.read_text())
-        made = Client(folder / "client", CORES, **settings)
-        try:
-            made.start()
-            made.attach(told["url"], told["key"])
-            if until(lambda: "<active_task_state>1<" in (made.rpc("<get_results/>") or ""), 180) is None:
-                sys.exit("the client does not begin")
-            yield made
-        finally:
-            made.end()
 
 
 def cpu_time(processes):

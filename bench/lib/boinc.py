@@ -1,6 +1,8 @@
 """A real BOINC client in a directory of its own."""
 
 import collections
+import contextlib
+import json
 import os
 import re
 import signal
@@ -12,7 +14,7 @@ from hashlib import md5
 from pathlib import Path
 
 from lib import ours
-from lib.loads import until
+from lib.loads import CORES, running, until
 
 OPTIONS = {
     "no_info_fetch": 1, "dont_contact_ref_site": 1, "suppress_net_info": 1, "skip_cpu_benchmarks": 1,
@@ -49,8 +51,9 @@ class Client:
         write("global_prefs_override.xml", f"<global_preferences>\n{preferences}</global_preferences>\n")
         write("gui_rpc_auth.cfg", self.PASSWORD)
 
-    def start(self):
-        words = ["boinc", "--dir", self.folder, "--gui_rpc_port", self.port, "--allow_multiple_clients", "--no_gpus"]
+    def start(self, before=()):
+        """`before` goes before the command."""
+        words = [*before, "boinc", "--dir", self.folder, "--gui_rpc_port", self.port, "--allow_multiple_clients", "--no_gpus"]
         words += ["--pers_retry_delay_min", 1, "--pers_retry_delay_max", 3]
         words += ["--sched_retry_delay_min", 1, "--sched_retry_delay_max", 3]
         with open(self.folder.with_suffix(".log"), "ab") as log:
@@ -106,6 +109,16 @@ class Client:
                     jobs[told["nm"]] = float(told["ct"])
         return jobs
 
+    def computes(self):
+        """Whether a task of it is running (`active_task_state` 1 of `lib/common_defs.h`)."""
+        return "<active_task_state>1<" in (self.rpc("<get_results/>") or "")
+
+    def set_mode(self, mode):
+        """`never` has its tasks stand still, `always` go on; until they do."""
+        self.rpc(f"<set_run_mode>\n<{mode}/>\n<duration>0</duration>\n</set_run_mode>")
+        if until(lambda: self.computes() == (mode == "always"), 60) is None:
+            sys.exit("the BOINC client does not do as it is told")
+
     def has_tasks(self):
         """Whether it has results still; also where it does not answer."""
         told = self.rpc("<get_results>\n<active_only>0</active_only>\n</get_results>")
@@ -120,6 +133,26 @@ class Client:
         if self.process:
             crash(self.process)
         clear(f"{self.MARK}={self.folder}")
+
+
+@contextlib.contextmanager
+def donating(folder, before=(), **preferences):
+    """A client at a project of ours while the block runs, with as many tasks as processors, which compute."""
+    words = [ours.CROSSTALK, "boinc-project", folder / "project", "--listen", "127.0.0.1:0", "--task", "600 s"]
+    with running(words):
+        attach = folder / "project" / "attach.json"
+        if until(attach.exists, 60) is None:
+            sys.exit("the project does not begin")
+        told = json.loads(attach.read_text())
+        client = Client(folder / "client", CORES, **preferences)
+        try:
+            client.start(before)
+            client.attach(told["url"], told["key"])
+            if until(client.computes, 180) is None:
+                sys.exit("the BOINC client does not begin")
+            yield client
+        finally:
+            client.end()
 
 
 def crash(process):

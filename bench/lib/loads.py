@@ -142,11 +142,11 @@ def external(name, command):
 
 
 class Guard:
-    """`crosstalk guard` of a group or a process while the block runs; `sums` when it has ended: what
-    it says itself, and `cpu`, the CPU time that the kernel says it took."""
+    """`crosstalk guard` of a group, a process, or what words say, while the block runs; `sums` when it
+    has ended: what it says itself, and `cpu`, the CPU time that the kernel says it took."""
 
     def __init__(self, target, slowdown, before=()):
-        words = ["--pid", str(target)] if isinstance(target, int) else ["--external", target]
+        words = {int: ["--pid", target], str: ["--external", target], list: target}[type(target)]
         self.command = [*before, CROSSTALK, "--json", "guard", *words, "--slowdown", slowdown]
 
     def start(self):

@@ -21,6 +21,9 @@ const FIRST: Duration = Duration::from_millis(64);
 const SETTLE: Duration = Duration::from_millis(40);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;
+/// The same of waiting: of computing that waits for nobody it is a slice of some milliseconds now and
+/// then, of own work that is slowed it is more at once.
+const SMOOTH_WAITING: f64 = 2.0;
 /// Own work that uses so much more while external work stands still is slowed: less is chance.
 const GAIN: f64 = 0.02;
 /// A share of the host that is so small is left to own work altogether, and when it is no more.
@@ -154,7 +157,7 @@ impl Demand {
             return;
         }
         let waited = sense.own_wait.unwrap_or(0.0).min(sense.external_cpu) / sense.own_cpu.max(0.05);
-        self.suspect += weight * (waited - self.suspect);
+        self.suspect += (1.0 - (-sense.interval / SMOOTH_WAITING).exp()) * (waited - self.suspect);
         self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
         let least = MUCH[usize::from(now < self.rest_of_first.next)];
         let begins = !self.tried && sense.own_cpu >= least * sense.cores as f64;
@@ -280,6 +283,18 @@ mod tests {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         assert!(watch(&mut demand, &mut at, 100.0, 3.0, [1.2, 1.2]) > 0.97);
         assert_eq!(demand.ratio(), 1.0);
+    }
+
+    #[test]
+    fn a_slice_of_waiting_now_and_then_is_no_reason_to_try() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        // But once, when it begins.
+        watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 1.0]);
+        for _ in 0..20 {
+            // 3 ms in one look.
+            assert_eq!(watch(&mut demand, &mut at, LOOK, 0.06, [1.0, 1.0]), 1.0);
+            assert_eq!(watch(&mut demand, &mut at, 2.0, 0.0, [1.0, 1.0]), 1.0);
+        }
     }
 
     #[test]
