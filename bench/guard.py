@@ -221,6 +221,30 @@ def displaced(figures, metric, parent, bed, own, others, options):
     # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
     slowed(figures, metric, timed, external("bench", command), "5%", options, parent.enter())
 
+    def beside_none_that_runs():
+        with running([*parent.enter(), *external("bench", command)]):
+            begun("bench")
+            time.sleep(SETTLE)
+            with frozen(directories("bench")):
+                return timed()
+
+    # What no guard can spare own work: that external work had the memory before.
+    pairs = interleaved(beside_none_that_runs, timed, min(options.pairs, LONG_PAIRS), options.seed)
+    figures.pairs("alone", f"{metric}, beside none that runs", pairs)
+
+
+@contextlib.contextmanager
+def frozen(folders):
+    """A group that stands still while the block runs."""
+    ways = [("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")]
+    files = [(folder / name, *words) for folder in folders for name, *words in ways]
+    file, stop, go_on = next(way for way in files if way[0].exists())
+    file.write_text(stop)
+    try:
+        yield
+    finally:
+        file.write_text(go_on)
+
 
 class Parent:
     """A group of v1's memory controller that has 1 GB, of pages and of swap as they come."""

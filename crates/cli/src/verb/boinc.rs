@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::ledger::allowed;
+use crosstalk_study::counted;
 use crosstalk_tenancy::boinc::give_back;
 use crosstalk_work::tool::boinc::app::run;
 use crosstalk_work::tool::boinc::collatz::pace;
@@ -91,8 +92,12 @@ fn time(text: Option<&str>, place: &str) -> Result<Option<f64>, Fault> {
 
 fn tell(out: &Out, counts: Counts) {
     out.say(&format!(
-        "{} work units answered, {} results out, {} failed, {} lost, {} hosts",
-        counts.answered, counts.out, counts.failed, counts.lost, counts.hosts
+        "{} answered, {} out, {} failed, {} lost, {}",
+        counted(counts.answered as usize, "work unit"),
+        counted(counts.out as usize, "result"),
+        counts.failed,
+        counts.lost,
+        counted(counts.hosts as usize, "host"),
     ));
     out.tell(&json!({ "event": "counts", "counts": counts }));
 }

@@ -27,6 +27,12 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             out.say(&format!("  {}", describe(&cell.levels)));
         }
     }
+    let planned = |name: &String| plan.experiments.iter().any(|experiment| experiment.name == *name);
+    let left_out: Vec<&str> =
+        ready.study.experiment.keys().filter(|name| !planned(name)).map(String::as_str).collect();
+    if !left_out.is_empty() {
+        out.say(&format!("\nLeft out here, and part of the whole study: {}", left_out.join(", ")));
+    }
     out.say(&format!(
         "\nThe first block (every cell once): about {}. {}",
         duration(time.block),
@@ -48,6 +54,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             "metrics": e.metrics,
             "cells": e.cells.iter().map(|c| &c.levels).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "left_out": left_out,
         "seconds": { "block": time.block, "least": time.least, "most": time.most },
         "warnings": plan.warnings,
     }));

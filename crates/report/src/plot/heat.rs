@@ -20,7 +20,7 @@ const DARK: f64 = 0.55;
 
 /// Draws the figure; `None` when no field can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
-    let field = Field::of(figure, layout)?;
+    let field = Field::of(figure, palette, layout)?;
     let inside = field.names() + &field.fields(palette);
     let size = (layout.width, field.bottom() + BOTTOM);
     let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
@@ -41,12 +41,12 @@ struct Field<'a> {
     left: f64,
     width: f64,
     height: f64,
-    /// The least and the most.
+    /// The least and the most of its quantity on the page.
     range: (f64, f64),
 }
 
 impl<'a> Field<'a> {
-    fn of(figure: &'a Figure, layout: &Layout) -> Option<Field<'a>> {
+    fn of(figure: &'a Figure, palette: &Palette, layout: &Layout) -> Option<Field<'a>> {
         let columns = categories(figure);
         let by = svg::width(&down(figure));
         let longest = figure.series.iter().map(|series| svg::width(&series.name)).fold(by, f64::max);
@@ -58,7 +58,7 @@ impl<'a> Field<'a> {
         let values: Vec<f64> = field.drawn().map(|(_, _, point)| point.y.value).collect();
         let least = values.iter().copied().reduce(f64::min)?;
         let most = values.iter().copied().reduce(f64::max)?;
-        Some(Field { range: (least, most), ..field })
+        Some(Field { range: palette.range(&figure.y).unwrap_or((least, most)), ..field })
     }
 
     /// Every point that has a field, with its series and that one's place.

@@ -1,10 +1,15 @@
 //! One colour a name on the whole page: `kosmos-srio` looks the same in every
-//! figure. Parts of stacked bars have colours of their own.
+//! figure. Parts of stacked bars have colours of their own. Fields of heat maps of the
+//! same quantity have one scale: what is darker is more, in whichever map.
 //!
 //! The hues are Okabe and Ito's (2008), told apart by colour-blind readers;
 //! the style sheet holds them, darkened for white and lightened for black.
 
-use crosstalk_study::findings::{Figure, FigureKind};
+use std::collections::BTreeMap;
+
+use crosstalk_study::findings::{Axis, Figure, FigureKind};
+
+use super::scale::drawable;
 
 /// Colours that the style sheet has of each kind.
 const COLOURS: usize = 8;
@@ -14,6 +19,8 @@ const COLOURS: usize = 8;
 pub struct Palette {
     series: Vec<String>,
     parts: Vec<String>,
+    /// Quantity and unit of heat maps → the least and the most on the page.
+    ranges: BTreeMap<(String, String), (f64, f64)>,
 }
 
 impl Palette {
@@ -24,8 +31,12 @@ impl Palette {
             let names = match figure.kind {
                 FigureKind::Stacked => &mut palette.parts,
                 FigureKind::Lines | FigureKind::Bars | FigureKind::Waterfall => &mut palette.series,
-                // One colour, the darker the more; and points that have their names beside them.
-                FigureKind::Heat | FigureKind::Frontier => continue,
+                FigureKind::Heat => {
+                    palette.widen(figure);
+                    continue;
+                }
+                // Its points have their names beside them.
+                FigureKind::Frontier => continue,
             };
             for series in &figure.series {
                 if !names.contains(&series.name) {
@@ -34,6 +45,19 @@ impl Palette {
             }
         }
         palette
+    }
+
+    fn widen(&mut self, figure: &Figure) {
+        let values = figure.series.iter().flat_map(|series| &series.points).map(|point| point.y.value);
+        for value in values.filter(|value| drawable(*value, false)) {
+            let (least, most) = self.ranges.entry(quantity(&figure.y)).or_insert((value, value));
+            (*least, *most) = (least.min(value), most.max(value));
+        }
+    }
+
+    /// The least and the most of a heat map's quantity on the page; `None` where there is none.
+    pub fn range(&self, axis: &Axis) -> Option<(f64, f64)> {
+        self.ranges.get(&quantity(axis)).copied()
     }
 
     /// Which of the series' names it is; decides marker and colour.
@@ -60,6 +84,10 @@ impl Palette {
     pub fn part(&self, name: &str) -> String {
         format!("p{}", position(&self.parts, name) % COLOURS)
     }
+}
+
+fn quantity(axis: &Axis) -> (String, String) {
+    (axis.label.clone(), axis.unit.clone())
 }
 
 fn position(names: &[String], name: &str) -> usize {

@@ -104,6 +104,29 @@ fn every_point_of_every_figure_is_drawn_twice_and_tabulated() {
 }
 
 #[test]
+fn heat_maps_of_the_same_quantity_have_one_scale() {
+    let mut findings = fixture::example();
+    findings.figures.retain(|figure| figure.kind == FigureKind::Heat);
+    let mut darker = findings.figures[0].clone();
+    darker.series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.y.value *= 3.0);
+    findings.figures.push(darker);
+    let page = page(&findings);
+    let page = Document::parse(&page).expect("well-formed");
+    let darkest = |svg: Node| -> f64 {
+        let shades = svg.descendants().filter_map(|n| n.attribute("fill-opacity")?.parse::<f64>().ok());
+        shades.fold(0.0, f64::max)
+    };
+    let maps: Vec<f64> = page
+        .descendants()
+        .filter(|n| class(n) == "plot wide")
+        .map(darkest)
+        .filter(|shade| *shade > 0.0)
+        .collect();
+    assert_eq!(maps.len(), 2);
+    assert!(maps[0] < 0.7 * maps[1], "what is darker is more: {maps:?}");
+}
+
+#[test]
 fn published_values_are_drawn_apart_and_every_origin_is_a_word() {
     let findings = fixture::example();
     let page = page(&findings);
