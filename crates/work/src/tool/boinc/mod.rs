@@ -84,8 +84,10 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
             Metric::new("tasks_failed", "tasks", Better::Neither),
             Metric::new("start_time", "s", Better::Neither),
         ];
-        // A client looks around every few seconds only: it takes about 15 s to begin.
-        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { 15.0 });
+        // A client looks around every few seconds only, and starts tasks one after the other: it takes
+        // about 15 s to begin with one, and 33 s with a hundred.
+        let begins = 15.0 + 0.18 * f64::from(spec.ncpus);
+        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { begins });
         Deployment { nodes: 1, timing: Timing::Real, metrics, effort }
     },
     needs: |spec| if spec.ncpus == 0 { Vec::new() } else { vec![host::need()] },
