@@ -55,10 +55,8 @@ impl<'a> Field<'a> {
         let height = width.clamp(4.0, HIGHEST);
         let field =
             Field { figure, columns, whole: layout.width, left, width, height, range: (f64::NAN, f64::NAN) };
-        let values: Vec<f64> = field.drawn().map(|(_, _, point)| point.y.value).collect();
-        let least = values.iter().copied().reduce(f64::min)?;
-        let most = values.iter().copied().reduce(f64::max)?;
-        Some(Field { range: palette.range(&figure.y).unwrap_or((least, most)), ..field })
+        field.drawn().next()?;
+        Some(Field { range: palette.range(&figure.y)?, ..field })
     }
 
     /// Every point that has a field, with its series and that one's place.

@@ -232,10 +232,9 @@ impl Page {
 
     /// What a terminal does not show.
     fn elsewhere(&self, findings: &Findings) -> Vec<String> {
-        let drawn = findings
-            .figures
-            .iter()
-            .filter(|f| plot::draw(f, &plot::Palette::default(), &plot::WIDE, "count").is_some());
+        let palette = plot::Palette::of(&findings.figures);
+        let drawn =
+            findings.figures.iter().filter(|f| plot::draw(f, &palette, &plot::WIDE, "count").is_some());
         let count = match drawn.count() {
             0 => return Vec::new(),
             1 => "One figure is".to_string(),
