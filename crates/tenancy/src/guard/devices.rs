@@ -22,8 +22,10 @@ use super::sense::{Sense, Served};
 const NOISE: f64 = 0.02;
 /// Own work that uses fewer processors does nothing that could wait.
 const AWAKE: f64 = 0.01;
-/// Over how long requests and what own work uses are averaged, in seconds.
+/// Over how long is averaged, in seconds: requests while external work runs; the same of the little that it
+/// runs where own work is slowed; what own work uses and waits.
 const SMOOTH: f64 = 1.0;
+const SMOOTH_TURNS: f64 = 0.05;
 const SMOOTH_OWN: f64 = 0.25;
 /// Own work that takes so much longer is slowed: less is chance.
 const LOSS: f64 = 0.05;
@@ -95,7 +97,8 @@ impl Devices {
         };
         let Some(served) = sense.served else { return };
         if runs {
-            self.beside = self.beside.faded((-served.seconds / SMOOTH).exp()).and(&served);
+            let over = if self.ratio() > 1.0 { SMOOTH_TURNS } else { SMOOTH };
+            self.beside = self.beside.faded((-served.seconds / over).exp()).and(&served);
         }
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
         let alone = self.still.is_some_and(|since| began >= since + SETTLE);
@@ -118,8 +121,8 @@ impl Devices {
                 if now >= *until {
                     self.verdict = Verdict::Open;
                     self.beside = Served::default();
-                } else if alone && self.waits < NOISE / 2.0 {
-                    // It wants nothing of them any more.
+                } else if alone && self.waits < NOISE / 2.0 || runs && !external_waits(&self.beside) {
+                    // One of both wants nothing of them any more.
                     *self = Devices { shared: self.shared, used: self.used, ..Devices::default() };
                 }
             }
@@ -133,7 +136,7 @@ impl Devices {
     fn suspect(&mut self, now: Duration, tries: bool) {
         let both = self.used[0] >= AWAKE
             && self.beside.time >= NOISE * self.beside.seconds
-            && self.beside.external.is_none_or(|waited| waited >= NOISE * self.beside.seconds);
+            && external_waits(&self.beside);
         if !both {
             return;
         }
@@ -179,6 +182,11 @@ impl Devices {
     }
 }
 
+/// Whether external work waits for devices, as far as that is told.
+fn external_waits(beside: &Served) -> bool {
+    beside.external.is_none_or(|waited| waited >= NOISE * beside.seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,15 +194,16 @@ mod tests {
     const LOOK: f64 = 0.05;
 
     /// A device and own work at it: that waits for so much of its time alone; the mean request takes so
-    /// long, without external work and beside it.
+    /// long, without external work and beside it; for how much of its time that waits.
     #[derive(Clone, Copy)]
     struct Truth {
         waits: f64,
         each: [f64; 2],
         own_cpu: f64,
+        external: f64,
     }
 
-    const SLOWED: Truth = Truth { waits: 0.9, each: [0.001, 0.003], own_cpu: 0.1 };
+    const SLOWED: Truth = Truth { waits: 0.9, each: [0.001, 0.003], own_cpu: 0.1, external: 1.0 };
 
     /// Looks for so long; the share of the time for which external work ran.
     fn watch(devices: &mut Devices, at: &mut f64, seconds: f64, truth: Truth) -> f64 {
@@ -211,7 +220,7 @@ mod tests {
                 requests: in_flight * LOOK / each,
                 time: in_flight * LOOK,
                 stalled: Some(in_flight * LOOK),
-                external: Some(if runs { LOOK } else { 0.0 }),
+                external: Some(if runs { truth.external * LOOK } else { 0.0 }),
             };
             let sense = Sense { own_cpu: truth.own_cpu, served: Some(served), ..Sense::quiet(2, LOOK) };
             devices.see(Duration::from_secs_f64(*at), &sense, runs, true);
@@ -273,6 +282,16 @@ mod tests {
         assert_eq!(devices.ratio(), 1.0);
         watch(&mut devices, &mut at, 6.0, Truth { waits: 0.0, own_cpu: 0.001, ..SLOWED });
         assert!(!devices.shared());
+    }
+
+    #[test]
+    fn external_work_that_wants_nothing_of_devices_any_more_is_let_go_soon() {
+        let (mut devices, mut at) = (Devices::default(), 0.0);
+        watch(&mut devices, &mut at, 5.0, SLOWED);
+        assert!(devices.ratio() > 2.0);
+        watch(&mut devices, &mut at, 2.0, Truth { external: 0.0, ..SLOWED });
+        assert_eq!(devices.ratio(), 1.0);
+        assert_eq!(watch(&mut devices, &mut at, 60.0, Truth { external: 0.0, ..SLOWED }), 1.0);
     }
 
     #[test]
