@@ -30,6 +30,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 
 from lib.boinc import donating
 from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begin, begun, cpu_time, directories, external
@@ -212,14 +213,29 @@ def displaced(figures, metric, parent, bed, own, others, options):
     command = bed.load(theirs, b=2 * PARENT, **({"f": their_file} if their_file else {}))
     rounds = int(bed.rate(kind, before=parent.enter(), b=OWN_PAGES, **more) * options.seconds)
 
-    def timed():
+    def timed(**watched):
         if file:
             # Whoever reads a page first has it on its account.
             bed.forget(file)
-        return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more)
+        return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more, **watched)
 
     # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
     slowed(figures, metric, timed, external("bench", command), "5%", options, parent.enter())
+    sign = bed.folder / "sign"
+
+    def timed_first():
+        """External work begins once own work's pages are there and it works on them."""
+        counter = Counter(bed)
+        both = Thread(target=lambda: (counter.await_more(), sign.touch()))
+        both.start()
+        try:
+            return timed(c=counter.path)
+        finally:
+            both.join()
+            sign.unlink()
+
+    waits = ["sh", "-c", f'until [ -e {sign} ]; do sleep 0.01; done; exec "$@"', "sh", *command]
+    slowed(figures, f"{metric}, own first", timed_first, external("bench", waits), "5%", options, parent.enter())
 
     def beside_none_that_runs():
         with running([*parent.enter(), *external("bench", command)]):

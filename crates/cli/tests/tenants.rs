@@ -8,8 +8,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
@@ -164,16 +166,58 @@ fn the_bundled_study_of_volunteers_ends_with_its_report_where_there_is_no_boinc(
     assert!(names(&findings, "tables").contains("why-burner"), "{findings:#}");
 }
 
+fn lacks_client() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let lacks = !std::env::split_paths(&path)
+        .any(|folder| NAMES.iter().any(|name| folder.join(name).is_file()));
+    if lacks {
+        eprintln!("skipped: there is no BOINC client here");
+    }
+    lacks
+}
+
+#[test]
+fn a_client_keeps_to_the_settings_that_a_study_gives_it() {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if cores < 2 {
+        eprintln!("skipped: one processor cannot be halved");
+        return;
+    }
+    if lacks_client() {
+        return;
+    }
+    let study = r#"
+schema = "crosstalk.study/1"
+title = "A client's own settings"
+looks = [1]
+
+[experiment.owner]
+work.own = { kind = "primes", threads = 1, limit = 10_000, events = 2000 }
+work.external = { kind = "boinc", ncpus = "all", settings = "$settings", start = "steady before own" }
+factors = { settings = ["none", "processors 50%"] }
+"#;
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = run(dir.path(), study);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = journal(&dir.path().join("run"));
+    let running = |settings: &str| {
+        let tried = |line: &&Value| line["line"] == "attempt" && line["levels"]["settings"] == settings;
+        let attempt = &lines.iter().find(tried).expect("was tried")["attempt"];
+        let of = |line: &&Value| line["metric"] == "tasks_running" && line["attempt"] == *attempt;
+        lines.iter().find(of).and_then(|line| line["value"].as_f64()).expect("is told")
+    };
+    let (all, half) = (running("none"), running("processors 50%"));
+    assert!(half <= (cores / 2) as f64 && all > half, "{all} without, {half} with them, of {cores}");
+}
+
 #[test]
 fn the_bundled_study_of_volunteers_measures_beside_boinc() {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&path);
-    if !folders.any(|folder| NAMES.iter().any(|name| folder.join(name).is_file())) {
-        eprintln!("skipped: there is no BOINC client here");
+    if lacks_client() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let findings = volunteer(dir.path(), &path);
+    let findings = volunteer(dir.path(), &std::env::var_os("PATH").unwrap_or_default());
     assert_eq!(beside(dir.path(), 0)["status"], "finished");
     assert_eq!(beside(dir.path(), 2)["status"], "finished", "{}", beside(dir.path(), 2));
     let told = samples(&dir.path().join("out"));
