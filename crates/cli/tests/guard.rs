@@ -5,9 +5,10 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::external::{External, Spinner, alone, await_that, dirs, external, inside, search};
 use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
@@ -323,6 +324,61 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     guard.wait().expect("is ours");
     child.end();
     await_that("its group goes", 10, || fs::remove_dir(&above).is_ok());
+}
+
+/// Writes to a file and waits for the device, over and over, for so long; how often a second.
+fn writes(path: &Path, time: Duration) -> f64 {
+    let (block, began, mut count) = (vec![1; 1 << 20], Instant::now(), 0);
+    while began.elapsed() < time {
+        let mut file =
+            fs::OpenOptions::new().write(true).create(true).truncate(false).open(path).expect("opens");
+        file.write_all(&block).expect("writes");
+        file.sync_data().expect("is on the device");
+        count += 1;
+    }
+    f64::from(count) / began.elapsed().as_secs_f64()
+}
+
+#[test]
+fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    // Files in memory wait for no device.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let own = folder.path().join("own");
+    let second = Duration::from_secs(1);
+    let alone = writes(&own, second);
+    let script = format!(
+        "cd {}; for n in 1 2 3 4; do (while :; do dd if=/dev/zero of=$n bs=1M count=16 oflag=dsync conv=notrunc \
+         2>/dev/null; done) & done; wait",
+        folder.path().display()
+    );
+    let child = external("writers", &script);
+    await_that("they write", 20, || folder.path().join("4").exists());
+    let beside = writes(&own, second);
+    if alone < 2.0 * beside {
+        child.end();
+        eprintln!(
+            "skipped: this disk serves all at once: {alone} writes a second alone, {beside} beside others"
+        );
+        return;
+    }
+    let words = ["guard", "--external", "writers", "--slowdown", "5%", "--for", "6 s", "--explain"];
+    let guard = command(Path::new("/"), &words).spawn().expect("starts");
+    writes(&own, 2 * second);
+    let guarded = writes(&own, 3 * second);
+    let output = finish(guard);
+    child.end();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("own work waits for devices"), "{said}");
+    eprintln!("{alone} writes a second alone, {beside} beside others, {guarded} guarded");
+    assert!(
+        guarded > (alone + beside) / 2.0,
+        "{alone} alone, {beside} beside others, {guarded} guarded: {said}"
+    );
 }
 
 #[test]

@@ -168,8 +168,8 @@ fn the_bundled_study_of_volunteers_ends_with_its_report_where_there_is_no_boinc(
 
 fn lacks_client() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let lacks = !std::env::split_paths(&path)
-        .any(|folder| NAMES.iter().any(|name| folder.join(name).is_file()));
+    let lacks =
+        !std::env::split_paths(&path).any(|folder| NAMES.iter().any(|name| folder.join(name).is_file()));
     if lacks {
         eprintln!("skipped: there is no BOINC client here");
     }

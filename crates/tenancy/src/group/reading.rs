@@ -1,7 +1,7 @@
 //! What the kernel's files tell of a group and of the host: pressure, CPU time, memory.
 //!
 //! Sources: `Documentation/accounting/psi.rst`, `Documentation/admin-guide/cgroup-v2.rst`
-//! (cpu.stat, memory.stat), proc_stat(5), proc_meminfo(5).
+//! (cpu.stat, memory.stat), `Documentation/admin-guide/iostats.rst`, proc_stat(5), proc_meminfo(5).
 
 use std::time::Duration;
 
@@ -61,6 +61,28 @@ pub fn pages(text: &str) -> Pages {
     let anonymous = if below { sum(&["total_rss", "total_shmem"]) } else { sum(&["anon", "shmem"]) };
     let keys = if below { &total } else { &plain };
     Pages { refaults: sum(keys), swapped_in: sum(&keys[..1]), anonymous, swap: sum(&["total_swap"]) }
+}
+
+/// Of the text of `/proc/diskstats`, what these devices have served so far: requests (to read, to write, and
+/// to have written what a device holds), and how long all of them took together. Kernels before 5.5 do not
+/// tell of the last kind.
+pub fn served(text: &str, devices: &[String]) -> Option<(u64, Duration)> {
+    // Behind two numbers and the name: reads 0, their milliseconds 3, writes 4 and 7, flushes 15 and 16.
+    const PAIRS: [[usize; 2]; 3] = [[0, 3], [4, 7], [15, 16]];
+    let (mut requests, mut millis, mut found) = (0_u64, 0_u64, false);
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace().skip(2);
+        if !words.next().is_some_and(|name| devices.iter().any(|device| device == name)) {
+            continue;
+        }
+        let fields: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        for [count, time] in PAIRS {
+            let (Some(count), Some(time)) = (fields.get(count), fields.get(time)) else { continue };
+            (requests, millis) = (requests.saturating_add(*count), millis.saturating_add(*time));
+            found = true;
+        }
+    }
+    found.then_some((requests, Duration::from_millis(millis)))
 }
 
 /// A number alone in a file; `max`, and what v1 writes in its stead, is `None`.
@@ -124,6 +146,18 @@ mod tests {
         let v2 = "anon 11\nfile 5\nshmem 2\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
         assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13, swap: 0 });
         assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
+    }
+
+    #[test]
+    fn what_devices_serve_is_told_of_those_that_are_meant() {
+        let text = "   7  0 loop0 9 0 0 9 9 0 0 9 0 0 0 0 0 0 0 9 9\n \
+                    254  0 vda 10 1 80 5 20 2 160 40 1 60 70 3 0 24 1 6 30\n   8  0 sda 1 0 8 2 3 0 8 4 0 5 6\n";
+        let of = |names: &[&str]| served(text, &names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(of(&["vda"]), Some((36, Duration::from_millis(75))));
+        assert_eq!(of(&["sda"]), Some((4, Duration::from_millis(6))), "an older kernel's");
+        assert_eq!(of(&["vda", "sda"]), Some((40, Duration::from_millis(81))));
+        assert_eq!((of(&[]), of(&["sdb"])), (None, None));
+        assert_eq!(served("8 0 sda x", &["sda".into()]), None);
     }
 
     #[test]

@@ -12,13 +12,11 @@
 
 use std::time::Duration;
 
+use super::rest::{HOLD, Rest, SETTLE, TRIAL};
 use super::sense::Sense;
 
-/// How long it stands still to see, and to see of own work that begins whether it uses nearly all; and
-/// how much of that is no part of what is seen.
-const TRIAL: Duration = Duration::from_millis(300);
+/// How long it stands still to see of own work that begins whether it uses nearly all.
 const FIRST: Duration = Duration::from_millis(64);
-const SETTLE: Duration = Duration::from_millis(40);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;
 /// The same of waiting: of computing that waits for nobody it is a slice of some milliseconds now and
@@ -34,8 +32,7 @@ const ENOUGH: f64 = 0.15;
 const MUCH: [f64; 2] = [0.15, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
-/// The first and the longest time between trials that show nothing; the first of own work that begins.
-const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(32)];
+/// The first time between trials of own work that begins which show nothing.
 const HOLD_OF_FIRST: Duration = Duration::from_millis(500);
 /// How long a ratio is taken for true.
 const VALID: Duration = Duration::from_secs(20);
@@ -77,23 +74,7 @@ pub struct Demand {
     rest_of_first: Rest,
 }
 
-/// When it may be tried again, and how long after a trial that shows nothing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Rest {
-    next: Duration,
-    hold: Duration,
-}
-
-impl Rest {
-    const NONE: Rest = Rest { next: Duration::ZERO, hold: HOLD[0] };
-    const NONE_OF_FIRST: Rest = Rest { hold: HOLD_OF_FIRST, ..Rest::NONE };
-
-    /// A trial has shown nothing.
-    fn longer(&mut self, now: Duration) {
-        self.next = now + self.hold;
-        self.hold = (self.hold * 2).min(HOLD[1]);
-    }
-}
+const NONE_OF_FIRST: Rest = Rest { hold: HOLD_OF_FIRST, ..Rest::NONE };
 
 impl Default for Demand {
     fn default() -> Self {
@@ -104,7 +85,7 @@ impl Default for Demand {
             tried: false,
             verdict: Verdict::Open,
             rest: Rest::NONE,
-            rest_of_first: Rest::NONE_OF_FIRST,
+            rest_of_first: NONE_OF_FIRST,
         }
     }
 }
@@ -184,7 +165,7 @@ impl Demand {
                 Verdict::Open
             }
             (_, None) => {
-                self.rest_of_first = Rest::NONE_OF_FIRST;
+                self.rest_of_first = NONE_OF_FIRST;
                 Verdict::Tight { room: cores - without }
             }
             _ if tight => Verdict::Tight { room: cores - without },

@@ -39,14 +39,14 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
             "Own work has to fetch pages again that were pushed out ({} a second): external work may have {} of memory.",
             digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
         ),
-        Grade::Io => format!("Own work waits for devices ({} of the time): external work comes last there.", percent(why.io)),
+        Grade::Io => "Own work and external work use the same devices: external work comes last there.".into(),
         Grade::Turns => {
-            let cause = if why.waiting > ratio - 1.0 {
+            let cause = if why.devices > why.waiting.max(ratio - 1.0) {
+                format!("While external work runs, own work waits for devices and takes {} longer", percent(why.devices))
+            } else if why.waiting > ratio - 1.0 {
                 format!("Own work waits for processors that external work has ({} of its time)", percent(why.waiting))
-            } else if ratio > 1.0 {
-                format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
             } else {
-                format!("Own work waits for devices ({} of the time)", percent(why.io))
+                format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
             };
             let cores = if grant.cores < sense.cores { format!(" on {} processors", grant.cores) } else { String::new() };
             format!(
@@ -55,6 +55,7 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
             )
         }
         Grade::Still if why.still == Some(Still::Trial) => "External work stands still for a moment, to see whether own work would use more processors.".into(),
+        Grade::Still if why.still == Some(Still::Devices) => "External work stands still for a moment, to see whether devices would serve own work faster.".into(),
         Grade::Still if why.still == Some(Still::Swapping) => {
             "Own work needs the memory: external work would mostly swap. It stands still.".into()
         }
@@ -161,7 +162,7 @@ mod tests {
             ratios: [1.0, 1.4, 1.1],
             pairs: 9,
             waiting: 0.0,
-            io: 0.1,
+            devices: 0.1,
             expected: 0.01,
         };
         Decision { grant, run: true, grade, wake: Duration::from_millis(50), probe: false, why }
@@ -177,7 +178,10 @@ mod tests {
         assert!(told(Grade::Turns).contains("by 1.00 % at most"));
         assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
         assert!(told(Grade::Cores).contains("1 of 2 processors"));
-        assert!(told(Grade::Io).contains("10.0 % of the time"));
+        assert!(told(Grade::Io).contains("comes last"));
+        let mut waits = decision(Grade::Turns);
+        waits.why.devices = 1.5;
+        assert!(explain(&waits, &sense, 0.01).contains("waits for devices and takes 150 % longer"));
         assert!(told(Grade::Still).contains("all processors"));
         assert!(told(Grade::Base).contains("keeps within"));
         let quiet =

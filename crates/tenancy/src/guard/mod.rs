@@ -12,7 +12,7 @@
 //! 2. **Fewer processors**: only those that own work leaves, where there is no idle class; and where
 //!    fewer of them donate more within the budget (below).
 //! 3. **Less memory**, where own work fetches pages again that were pushed out (`pages.rs`).
-//! 4. **The least weight at devices**, where own work waits for them.
+//! 4. **The least weight at devices**, where both use them.
 //! 5. **Turns**: it runs for a share of the time.
 //! 6. **Standing still**, where own work uses all processors: an idle class costs own work something
 //!    there (it still gets a little), and brings external work nothing. Where nothing can be frozen,
@@ -33,7 +33,8 @@
 //! the largest `d` within the budget is a closed form (`duty.rs`). `r` is the largest over the kinds
 //! of probe, of each the median of the last pairs once it is shown to be above 1 (`estimate.rs`);
 //! nothing is integrated, so nothing winds up or swings: the share follows from what was measured.
-//! Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
+//! Own work that waits for devices is no such piece of work: how much longer it takes is found out by a
+//! trial (`devices.rs`), and counts into `r`. Four fifths of the budget are planned with. While own work is quiet, pairs are still taken, every
 //! 5 s, so that a share is known at the moment when own work begins; that moment is seen within
 //! 20 ms, by own work's CPU time.
 //!
@@ -64,6 +65,7 @@ mod activity;
 mod contract;
 mod control;
 mod demand;
+mod devices;
 mod domain;
 mod duty;
 mod estimate;
@@ -78,10 +80,12 @@ mod pages;
 mod policy;
 mod probe;
 mod publish;
+mod rest;
 mod rooted;
 mod rules;
 mod sense;
 mod senses;
+mod serving;
 mod steady;
 mod targets;
 mod tenant;
@@ -96,7 +100,7 @@ pub use machine::Machine;
 pub use policy::{Decision, Grade, Grant, Offers, Policy, Still, Why};
 pub use publish::Publisher;
 pub use rules::{Rules, rules_schema};
-pub use sense::{Probe, Sense, Used};
+pub use sense::{Probe, Sense, Served, Used};
 pub use targets::{Target, Targets};
 pub use watch::{Report, Sums, watch};
 pub use world::World;

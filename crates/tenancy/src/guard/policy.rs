@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::activity::Activity;
 use super::contract::Contract;
 use super::demand::Demand;
+use super::devices::Devices;
 use super::duty::{Rhythm, share};
 use super::menu::Menu;
 use super::pages::Share;
@@ -83,8 +84,10 @@ pub struct Decision {
 pub enum Still {
     /// Own work leaves no room.
     Full,
-    /// To see whether own work would use more.
+    /// To see whether own work would use more processors.
     Trial,
+    /// To see whether devices would serve own work faster.
+    Devices,
     /// It would only swap.
     Swapping,
 }
@@ -102,8 +105,8 @@ pub struct Why {
     pub pairs: usize,
     /// By how much own work is slower by waiting for processors while external work has them.
     pub waiting: f64,
-    /// The same by waiting for devices.
-    pub io: f64,
+    /// By how much it is slower by waiting for devices while external work runs.
+    pub devices: f64,
     /// Own work's slowdown that is to be expected of all this.
     pub expected: f64,
 }
@@ -123,10 +126,8 @@ const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1)
 const KNOWN: usize = 8;
 /// Two probes this far apart say nothing about each other.
 const APART: Duration = Duration::from_millis(500);
-/// How long a device must have been calm until external work has its weight again.
-const CALM: Duration = Duration::from_secs(5);
-/// Waiting for devices that is nobody's fault.
-const IO_NOISE: f64 = 0.02;
+/// Waiting for memory that is nobody's fault.
+const NOISE: f64 = 0.02;
 /// Over how long waiting is averaged, in seconds.
 const SMOOTH: f64 = 1.0;
 /// What looking costs, in processors, above which it is done more rarely, and below which more often.
@@ -151,10 +152,9 @@ pub struct Policy {
     /// follows from may have changed a little by then.
     turns: bool,
     demand: Demand,
+    devices: Devices,
     pages: Share,
     waiting: f64,
-    io: f64,
-    io_until: Option<Duration>,
     last: Option<(bool, Probe, Duration)>,
     there: bool,
     cost: f64,
@@ -173,10 +173,9 @@ impl Policy {
             rhythm: Rhythm::new(Duration::ZERO),
             turns: false,
             demand: Demand::default(),
+            devices: Devices::default(),
             pages: Share::default(),
             waiting: 0.0,
-            io: 0.0,
-            io_until: None,
             last: None,
             there: false,
             cost: 0.0,
@@ -190,6 +189,7 @@ impl Policy {
             // Whatever was known is of other work.
             self.guess = Menu::new(sense.cores, false);
             self.menu = Menu::new(sense.cores, self.offers.cores);
+            self.devices = Devices::default();
             self.last = None;
         }
         self.there = sense.external_there;
@@ -200,13 +200,15 @@ impl Policy {
             self.menu.rewind();
             self.demand.rewind();
         }
-        self.wait(now, sense);
+        self.wait(sense);
         self.pair(now, sense);
         let planned = self.contract.slowdown * PLANNED;
         if self.own.busy() && !self.own.full() && self.offers.idle && self.offers.still {
             self.demand.see(now, sense, self.rhythm.running(), planned);
         }
-        self.pages.see(now, sense, self.own.busy(), planned.max(IO_NOISE));
+        let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
+        self.devices.see(now, sense, self.rhythm.running(), tries);
+        self.pages.see(now, sense, self.own.busy(), planned.max(NOISE));
         self.keep_pace(sense);
         self.decide(now, sense)
     }
@@ -216,20 +218,14 @@ impl Policy {
         self.offers = offers;
     }
 
-    /// What waiting for processors and for devices costs own work.
-    fn wait(&mut self, now: Duration, sense: &Sense) {
+    /// What waiting for processors costs own work.
+    fn wait(&mut self, sense: &Sense) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         // In the idle class it takes no processor from own work; what own work waits for is itself.
         let waited = if self.offers.idle { 0.0 } else { sense.own_wait.unwrap_or(0.0) };
         if self.rhythm.running() {
             let taken = waited.min(sense.external_cpu) / sense.own_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
-            self.io += weight * (sense.io_stall - self.io);
-        }
-        if self.own.busy() && self.io > IO_NOISE.max(self.contract.slowdown) {
-            self.io_until = Some(now + CALM);
-        } else if !self.own.busy() || self.io_until.is_some_and(|until| now >= until) {
-            self.io_until = None;
         }
     }
 
@@ -249,9 +245,17 @@ impl Policy {
     }
 
     fn extra(&self) -> f64 {
-        // Where devices have weights, those deal with it.
-        let io = if self.offers.io || self.io <= IO_NOISE { 0.0 } else { self.io };
-        (1.0 + self.waiting) * (1.0 + io) * self.demand.ratio()
+        (1.0 + self.waiting) * self.demand.ratio() * self.devices.ratio()
+    }
+
+    /// How many times as long own work takes while external work runs. While it is quiet, what still counts
+    /// is who waits for devices.
+    fn ratio(&self) -> f64 {
+        if self.own.busy() {
+            self.ratios().into_iter().fold(1.0, f64::max) * self.extra()
+        } else {
+            self.devices.ratio()
+        }
     }
 
     /// The ratio of each kind: beside own work once that is known, before that the worse one.
@@ -284,10 +288,9 @@ impl Policy {
         let busy = self.own.busy();
         let still = self.still().filter(|_| self.offers.still);
         let full = still.is_some();
-        let ratios = self.ratios();
-        let ratio = ratios.into_iter().fold(1.0, f64::max) * self.extra();
+        let ratio = self.ratio();
         let planned = self.contract.slowdown * PLANNED;
-        let allowed = if busy && self.offers.turns { share(planned, ratio) } else { 1.0 };
+        let allowed = if self.offers.turns { share(planned, ratio) } else { 1.0 };
         let end = self.turn(now, allowed, full);
         let pace = if self.pages.hurried() { 1.0 } else { self.pace };
         let look = match (self.there, busy) {
@@ -300,15 +303,14 @@ impl Policy {
         let turning = self.there && self.offers.turns && !full && left <= look;
         self.turns = turning;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
-        let expected = if busy { super::duty::slowdown(grant.share, ratio) } else { 0.0 };
         let why = Why {
-            busy,
+            busy: busy || self.devices.ratio() > 1.0,
             still,
-            ratios,
+            ratios: self.ratios(),
             pairs: self.known(),
             waiting: self.waiting.max(self.demand.ratio() - 1.0),
-            io: self.io,
-            expected,
+            devices: self.devices.ratio() - 1.0,
+            expected: super::duty::slowdown(grant.share, ratio),
         };
         Decision {
             run: self.rhythm.running(),
@@ -327,7 +329,8 @@ impl Policy {
         if self.own.full() || self.demand.tight() {
             return Some(Still::Full);
         }
-        self.demand.tries().then_some(Still::Trial)
+        let trials = [(self.demand.tries(), Still::Trial), (self.devices.tries(), Still::Devices)];
+        trials.into_iter().find_map(|(tries, still)| tries.then_some(still))
     }
 
     fn known(&self) -> usize {
@@ -374,7 +377,7 @@ impl Policy {
             share,
             cores,
             memory: self.pages.limit().filter(|_| self.offers.memory),
-            least_io: self.io_until.is_some() && self.offers.io,
+            least_io: self.devices.shared() && self.offers.io,
         }
     }
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::guard::sense::Served;
 use crate::guard::world::World;
 use crate::guard::world::mock::Machine;
 
@@ -223,6 +224,48 @@ fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
     assert_eq!(look(Sense { refaults: 1e4, ..has(900) }), LOOK[1]);
     assert_eq!(look(Sense { refaults: 1e4, ..has(880) }), LOOK[1]);
     assert_eq!(look(Sense { free_memory: 1 << 30, ..has(880) }), rare, "what it cannot be made to give");
+}
+
+#[test]
+fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
+    let mut policy = Policy::new(Contract { slowdown: 0.05, ..CONTRACT }, ALL, 2);
+    let (mut now, mut ran, mut runs) = (Duration::ZERO, Duration::ZERO, true);
+    let mut grades = Vec::new();
+    // From 10 s to 20 s own work waits for devices, whose requests take three times as long beside others.
+    while now < Duration::from_secs(25) {
+        let own = (10.0..20.0).contains(&now.as_secs_f64());
+        let seconds = 0.02;
+        let time = if runs || own { seconds } else { 0.0 };
+        let served = Served {
+            seconds,
+            requests: time / if runs { 0.003 } else { 0.001 },
+            time,
+            stalled: Some(time),
+            external: Some(if runs { seconds } else { 0.0 }),
+        };
+        let own_cpu = if own { 0.03 } else { 0.001 };
+        let sense = Sense { own_cpu, served: Some(served), ..Sense::quiet(2, seconds) };
+        let decision = policy.step(now, &sense);
+        grades.push((now.as_secs_f64(), decision.grade));
+        now += Duration::from_secs_f64(seconds);
+        runs = decision.run;
+        ran += Duration::from_secs_f64(if runs && (11.0..20.0).contains(&now.as_secs_f64()) {
+            seconds
+        } else {
+            0.0
+        });
+        if (11.0..19.0).contains(&now.as_secs_f64()) && decision.grade == Grade::Turns {
+            assert!(decision.why.busy && decision.why.devices > 1.5, "{decision:?}");
+        }
+    }
+    let of = |from: f64, to: f64, grade: Grade| {
+        let there = grades.iter().filter(|(at, _)| (from..to).contains(at));
+        there.clone().filter(|(_, found)| *found == grade).count() as f64 / there.count() as f64
+    };
+    assert!(of(0.0, 9.9, Grade::Base) > 0.99 && of(11.0, 19.9, Grade::Turns) > 0.9, "{grades:?}");
+    assert_eq!(of(22.0, 25.0, Grade::Turns) + of(22.0, 25.0, Grade::Still), 0.0, "{grades:?}");
+    // 0.04/1.04 × 3/2 of the time, and 20 ms at least.
+    assert!(ran < Duration::from_millis(900), "{ran:?}");
 }
 
 /// A look with any pressure.

@@ -21,6 +21,8 @@ pub struct Sense {
     pub memory_stall: f64,
     /// The least share of the time that own work waited for devices.
     pub io_stall: f64,
+    /// What devices have served since they were looked at before; `None` where they were not looked at.
+    pub served: Option<Served>,
     /// Pages a second that own work had to fetch again because they had been pushed out.
     pub refaults: f64,
     /// Bytes of memory that all others have where external work's is from.
@@ -65,6 +67,7 @@ impl Sense {
             own_wait: None,
             memory_stall: 0.0,
             io_stall: 0.0,
+            served: None,
             refaults: 0.0,
             own_memory: 0,
             free_memory: u64::MAX,
@@ -98,6 +101,57 @@ pub struct Used {
     pub external: f64,
     /// By the guard itself.
     pub cost: f64,
+}
+
+/// What devices have served, for whomever.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// Seconds that it covers.
+    pub seconds: f64,
+    /// Requests that were served.
+    pub requests: f64,
+    /// Seconds that all of these took together.
+    pub time: f64,
+    /// Seconds for which somebody waited for a device, where that is told.
+    pub stalled: Option<f64>,
+    /// The same of external work.
+    pub external: Option<f64>,
+}
+
+impl Served {
+    /// Both together.
+    pub fn and(&self, other: &Served) -> Served {
+        // Whatever is told, is told of one and the other, but of nothing yet.
+        let sum = |a: Option<f64>, b: Option<f64>| b.map(|b| a.unwrap_or(0.0) + b);
+        Served {
+            seconds: self.seconds + other.seconds,
+            requests: self.requests + other.requests,
+            time: self.time + other.time,
+            stalled: sum(self.stalled, other.stalled),
+            external: sum(self.external, other.external),
+        }
+    }
+
+    /// So much of it.
+    pub fn faded(&self, part: f64) -> Served {
+        Served {
+            seconds: self.seconds * part,
+            requests: self.requests * part,
+            time: self.time * part,
+            stalled: self.stalled.map(|stalled| stalled * part),
+            external: self.external.map(|external| external * part),
+        }
+    }
+
+    /// Seconds that the mean request took.
+    pub fn each(&self) -> f64 {
+        self.time / self.requests.max(1.0)
+    }
+
+    /// Share of the time for which somebody waited: at most that for which there were any requests.
+    pub fn waits(&self) -> f64 {
+        (self.stalled.unwrap_or(self.time).min(self.time) / self.seconds.max(1e-9)).min(1.0)
+    }
 }
 
 /// What a fixed piece of work of the guard's own took, in seconds, of three kinds.

@@ -9,7 +9,8 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 use super::activity::BUSY;
 use super::domain::Domain;
 use super::own::{AllCpu, OwnWaits};
-use super::sense::{Sense, Used};
+use super::sense::{Sense, Served, Used};
+use super::serving::Serving;
 use super::steady::Steady;
 use super::tenant::{Memory, Tenant};
 use crate::group::Hierarchy;
@@ -36,6 +37,7 @@ pub(super) struct Senses {
     counts_this: bool,
     waits: OwnWaits,
     files: Files,
+    serving: Serving,
     domain: Option<Domain>,
     counted: Counted,
     sense: Sense,
@@ -51,7 +53,6 @@ struct Files {
     stat: Option<Steady>,
     vmstat: Option<Steady>,
     memory: Option<Steady>,
-    io: Option<Steady>,
     meminfo: Option<Steady>,
 }
 
@@ -67,7 +68,7 @@ struct Counted {
     waited: Option<Duration>,
     refaults: Both<u64>,
     swapped: u64,
-    stalls: [Both<Duration>; 2],
+    memory_stall: Both<Duration>,
 }
 
 /// What all have, and external work's part of that. One may be counted from longer ago than the other.
@@ -104,9 +105,9 @@ impl Senses {
                 stat: open("/proc/stat"),
                 vmstat: open("/proc/vmstat"),
                 memory: open("/proc/pressure/memory"),
-                io: open("/proc/pressure/io"),
                 meminfo: open("/proc/meminfo"),
             },
+            serving: Serving::new(),
             domain: None,
             counted: Counted::default(),
             sense: Sense::quiet(cores, 0.0),
@@ -131,8 +132,14 @@ impl Senses {
         let before = self.counted.at;
         self.look_at_processors(now, tenants);
         self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
-        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)] {
+        let slow =
+            now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)];
+        if slow {
             self.look_at_the_rest(now, tenants);
+        }
+        self.sense.served = None;
+        if slow || self.serving.in_use(now) {
+            self.look_at_devices(now, tenants);
         }
     }
 
@@ -141,8 +148,10 @@ impl Senses {
     pub(super) fn renew(&mut self, now: Duration, tenants: &mut [Tenant], changed: bool, there: bool) {
         self.look_at_the_host(now);
         self.all.renew();
+        self.serving.renew();
         if changed {
             self.count(now, tenants);
+            self.serving.rewind();
             self.counted.slow_at = Duration::ZERO;
         }
         self.sense.external_there = there;
@@ -208,7 +217,14 @@ impl Senses {
         self.counted.stolen = stolen.map(|stolen| (now, stolen));
     }
 
-    /// Memory, devices and waiting for processors, which are looked at more rarely.
+    /// Devices, and who waits for them.
+    fn look_at_devices(&mut self, now: Duration, tenants: &mut [Tenant]) {
+        self.sense.served = self.serving.look(now, tenants);
+        let Some(Served { seconds, stalled: Some(all), external, .. }) = self.sense.served else { return };
+        self.sense.io_stall = ((all - external.unwrap_or(0.0)) / seconds).clamp(0.0, 1.0);
+    }
+
+    /// Memory and waiting for processors, which are looked at more rarely.
     fn look_at_the_rest(&mut self, now: Duration, tenants: &mut [Tenant]) {
         let swap = self
             .files
@@ -218,28 +234,24 @@ impl Senses {
             .unwrap_or(0)
             > 0;
         let mut memory = Memory::default();
-        let mut theirs = [Duration::ZERO; 2];
+        let mut waited = Duration::ZERO;
         for tenant in tenants {
             let one = tenant.memory(swap);
             memory.has += one.has;
             memory.floor += one.floor;
             memory.refaults += one.refaults;
             memory.swapped += one.swapped;
-            theirs.iter_mut().zip(tenant.stalls()).for_each(|(sum, stall)| *sum += stall);
+            waited += tenant.memory_stall();
         }
         let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
-        let told =
-            |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(pressure)).map(|p| p.some);
-        let all = [told(&mut self.files.memory), told(&mut self.files.io)].map(Option::unwrap_or_default);
+        let all = self.files.memory.as_mut().and_then(|file| file.told(pressure)).unwrap_or_default().some;
         // Somebody waited for at least as long as both did, less external work's part.
-        let stalls = [0, 1].map(|kind| Both { all: all[kind], external: theirs[kind] });
+        let stall = Both { all, external: waited };
         let refaults = Both { all: host.unwrap_or(memory.refaults), external: memory.refaults };
         let seconds = now.saturating_sub(self.counted.slow_at).as_secs_f64();
         if self.counted.slow_at > Duration::ZERO && seconds > 0.0 {
-            let share =
-                |kind: usize| stalls[kind].own_since(self.counted.stalls[kind]).as_secs_f64() / seconds;
-            self.sense.memory_stall = share(0).min(1.0);
-            self.sense.io_stall = share(1).min(1.0);
+            let stalled = stall.own_since(self.counted.memory_stall).as_secs_f64();
+            self.sense.memory_stall = (stalled / seconds).min(1.0);
             self.sense.refaults = refaults.own_since(self.counted.refaults) as f64 / seconds;
             let swapped = memory.swapped.saturating_sub(self.counted.swapped);
             self.sense.external_swapping = swapped as f64 / seconds;
@@ -262,7 +274,7 @@ impl Senses {
             .filter(|_| seconds > 0.0)
             .map(|now| now.saturating_sub(self.counted.waited.unwrap_or(now)).as_secs_f64() / seconds);
         self.counted.waited = waited;
-        (self.counted.slow_at, self.counted.refaults, self.counted.stalls) = (now, refaults, stalls);
+        (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }
 }

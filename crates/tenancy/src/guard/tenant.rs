@@ -15,7 +15,7 @@ use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
 use crate::exec::{USAGE, processors};
-use crate::group::reading::{Pressure, cpu_time, number, pages, pressure};
+use crate::group::reading::{cpu_time, number, pages, pressure};
 use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
 /// Where the memory that it has is told.
@@ -40,7 +40,7 @@ pub(super) struct Tenant {
     memory_usage: Option<Steady>,
     memory_stat: Option<Steady>,
     memory_swap: Option<Steady>,
-    pressures: [Option<Steady>; 2],
+    pressures: Pressures,
     rest: Option<Rest>,
     cores: Option<Control<usize>>,
     /// The processors that it has been given, in order.
@@ -53,6 +53,18 @@ pub(super) struct Tenant {
     // The group goes last, if it is ours.
     _made: Option<Made>,
     _lock: Option<File>,
+}
+
+/// Where it is told how long some of it waits for what.
+#[derive(Debug, Default)]
+struct Pressures {
+    memory: Option<Steady>,
+    devices: Option<Steady>,
+}
+
+/// How long that has been, if it is told.
+fn stall(file: &mut Option<Steady>) -> Option<Duration> {
+    Some(file.as_mut()?.told(pressure)?.some)
 }
 
 /// How it is made to stand still.
@@ -85,7 +97,8 @@ struct Counted {
     swapped_out: u64,
     /// Bytes that were swapped out when that was last looked at, if nothing was being taken from it.
     swap: Option<u64>,
-    stalls: [Duration; 2],
+    memory_stall: Duration,
+    device_stall: Option<Duration>,
     /// Bytes that cannot be taken from it, once that was looked at.
     floor: Option<u64>,
 }
@@ -158,7 +171,10 @@ impl Tenant {
             memory_usage: open(&group, &MEMORY_USAGE),
             memory_stat: open(&group, &[("", "memory.stat"), ("memory", "memory.stat")]),
             memory_swap: open(&group, &[("", "memory.swap.current")]),
-            pressures: [open(&group, &[("", "memory.pressure")]), open(&group, &[("", "io.pressure")])],
+            pressures: Pressures {
+                memory: open(&group, &[("", "memory.pressure")]),
+                devices: open(&group, &[("", "io.pressure")]),
+            },
             rest,
             may_have: cores.as_ref().map_or_else(Vec::new, |cores| may_have(cores.was())),
             cores,
@@ -197,7 +213,7 @@ impl Tenant {
             memory_usage: None,
             memory_stat: None,
             memory_swap: None,
-            pressures: [None, None],
+            pressures: Pressures::default(),
             rest: None,
             cores: None,
             may_have: Vec::new(),
@@ -326,15 +342,16 @@ impl Tenant {
         Memory { has, floor, refaults: self.counted.refaults, swapped }
     }
 
-    /// How long some of it has waited for memory, and for devices.
-    pub(super) fn stalls(&mut self) -> [Duration; 2] {
-        let told = |file: &mut Option<Steady>| {
-            file.as_mut().and_then(|file| file.told(pressure)).map(|p: Pressure| p.some)
-        };
-        for (stall, file) in self.counted.stalls.iter_mut().zip(&mut self.pressures) {
-            *stall = told(file).unwrap_or(*stall);
-        }
-        self.counted.stalls
+    /// How long some of it has waited for memory.
+    pub(super) fn memory_stall(&mut self) -> Duration {
+        self.counted.memory_stall = stall(&mut self.pressures.memory).unwrap_or(self.counted.memory_stall);
+        self.counted.memory_stall
+    }
+
+    /// The same for devices, where that is told.
+    pub(super) fn device_stall(&mut self) -> Option<Duration> {
+        self.counted.device_stall = stall(&mut self.pressures.devices).or(self.counted.device_stall);
+        self.counted.device_stall
     }
 
     /// Whether its group is gone.
