@@ -3,6 +3,7 @@
 //! Sources: `Documentation/accounting/psi.rst`, `Documentation/admin-guide/cgroup-v2.rst`
 //! (cpu.stat, memory.stat), `Documentation/admin-guide/iostats.rst`, proc_stat(5), proc_meminfo(5).
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long tasks have waited for a resource since the group is there.
@@ -63,26 +64,25 @@ pub fn pages(text: &str) -> Pages {
     Pages { refaults: sum(keys), swapped_in: sum(&keys[..1]), anonymous, swap: sum(&["total_swap"]) }
 }
 
-/// Of the text of `/proc/diskstats`, what these devices have served so far: requests (to read, to write, and
-/// to have written what a device holds), and how long all of them took together. Kernels before 5.5 do not
-/// tell of the last kind.
-pub fn served(text: &str, devices: &[String]) -> Option<(u64, Duration)> {
+/// Of the text of `/proc/diskstats`, what these disks have served so far: how many requests and how many
+/// milliseconds these took together, to read, to write, and to have written what a disk holds (flushes; kernels
+/// before 5.5 do not tell of them). The columns of a disk that stands at `n` are at `3 n`; what has no place
+/// begins from the front again. A line that is cut off is left out.
+pub fn served<const KINDS: usize>(text: &str, disks: &BTreeMap<String, usize>) -> [(u64, u64); KINDS] {
     // Behind two numbers and the name: reads 0, their milliseconds 3, writes 4 and 7, flushes 15 and 16.
-    const PAIRS: [[usize; 2]; 3] = [[0, 3], [4, 7], [15, 16]];
-    let (mut requests, mut millis, mut found) = (0_u64, 0_u64, false);
-    for line in text.lines() {
+    const COLUMNS: [[usize; 2]; 3] = [[0, 3], [4, 7], [15, 16]];
+    let mut all = [(0_u64, 0_u64); KINDS];
+    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
         let mut words = line.split_ascii_whitespace().skip(2);
-        if !words.next().is_some_and(|name| devices.iter().any(|device| device == name)) {
-            continue;
-        }
+        let Some(at) = words.next().and_then(|name| disks.get(name)) else { continue };
         let fields: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-        for [count, time] in PAIRS {
+        for (kind, [count, time]) in COLUMNS.into_iter().enumerate() {
             let (Some(count), Some(time)) = (fields.get(count), fields.get(time)) else { continue };
-            (requests, millis) = (requests.saturating_add(*count), millis.saturating_add(*time));
-            found = true;
+            let slot = &mut all[(3 * at + kind) % KINDS];
+            *slot = (slot.0.saturating_add(*count), slot.1.saturating_add(*time));
         }
     }
-    found.then_some((requests, Duration::from_millis(millis)))
+    all
 }
 
 /// A number alone in a file; `max`, and what v1 writes in its stead, is `None`.
@@ -149,15 +149,19 @@ mod tests {
     }
 
     #[test]
-    fn what_devices_serve_is_told_of_those_that_are_meant() {
+    fn what_disks_serve_is_told_of_those_that_are_meant() {
         let text = "   7  0 loop0 9 0 0 9 9 0 0 9 0 0 0 0 0 0 0 9 9\n \
-                    254  0 vda 10 1 80 5 20 2 160 40 1 60 70 3 0 24 1 6 30\n   8  0 sda 1 0 8 2 3 0 8 4 0 5 6\n";
-        let of = |names: &[&str]| served(text, &names.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert_eq!(of(&["vda"]), Some((36, Duration::from_millis(75))));
-        assert_eq!(of(&["sda"]), Some((4, Duration::from_millis(6))), "an older kernel's");
-        assert_eq!(of(&["vda", "sda"]), Some((40, Duration::from_millis(81))));
-        assert_eq!((of(&[]), of(&["sdb"])), (None, None));
-        assert_eq!(served("8 0 sda x", &["sda".into()]), None);
+                    254  0 vda 10 1 80 5 20 2 160 40 1 60 70 3 0 24 1 6 30\n   8  0 sda 1 0 8 2 3 0 8 4 0 5 6\n\
+                    8 1 sdb 7 0 0 7 7 0 0 7";
+        let disks = |names: &[&str]| {
+            names.iter().enumerate().map(|(at, name)| (name.to_string(), at)).collect::<BTreeMap<_, _>>()
+        };
+        let of = |names: &[&str]| served::<6>(text, &disks(names));
+        assert_eq!(of(&["vda"])[..3], [(10, 5), (20, 40), (6, 30)]);
+        assert_eq!(of(&["vda", "sda"])[3..], [(1, 2), (3, 4), (0, 0)], "an older kernel's");
+        assert_eq!(of(&["vda", "nvme0n1", "sda"])[..3], [(11, 7), (23, 44), (6, 30)], "they share a place");
+        assert_eq!(of(&["sdb"]), [(0, 0); 6], "cut off");
+        assert_eq!(served::<3>("8 0 sda x\n", &disks(&["sda"])), [(0, 0); 3]);
     }
 
     #[test]

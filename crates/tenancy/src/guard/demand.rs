@@ -12,8 +12,8 @@
 
 use std::time::Duration;
 
-use super::rest::{HOLD, Rest, SETTLE, TRIAL};
 use super::sense::Sense;
+use super::trial::{Backoff, HOLD, SETTLE, TRIAL};
 
 /// How long it stands still to see of own work that begins whether it uses nearly all.
 const FIRST: Duration = Duration::from_millis(64);
@@ -69,12 +69,12 @@ pub struct Demand {
     /// Own work has been tried since it began.
     tried: bool,
     verdict: Verdict,
-    rest: Rest,
+    rest: Backoff,
     /// The same of trials of own work that begins.
-    rest_of_first: Rest,
+    rest_of_first: Backoff,
 }
 
-const NONE_OF_FIRST: Rest = Rest { hold: HOLD_OF_FIRST, ..Rest::NONE };
+const NONE_OF_FIRST: Backoff = Backoff { hold: HOLD_OF_FIRST, ..Backoff::NONE };
 
 impl Default for Demand {
     fn default() -> Self {
@@ -84,7 +84,7 @@ impl Default for Demand {
             trial: None,
             tried: false,
             verdict: Verdict::Open,
-            rest: Rest::NONE,
+            rest: Backoff::NONE,
             rest_of_first: NONE_OF_FIRST,
         }
     }

@@ -1,7 +1,7 @@
 //! What external work costs own work at devices.
 //!
 //! Who waits for a device waits for all that others want of it, whatever processors do, and most devices
-//! know no weights. How long requests take is told of each device, but neither everywhere whose they are
+//! know no weights. How long requests take is told of each disk, but neither everywhere whose they are
 //! nor what they would take otherwise. So it is tried: external work stands still for a moment, and
 //! requests are served faster, or they are not. Own work that waits for devices for a share `u` of its
 //! time while external work stands still, and whose requests take `r` times as long while it runs, takes
@@ -10,34 +10,45 @@
 //! 1 + u (r − 1)
 //! ```
 //!
-//! times as long. It is taken for as sensitive as the mean request: one that waits for large ones of
-//! others loses more, one whose own are the large ones less.
+//! times as long. `r` is that of requests of the kinds that own work's are (of a disk; to read, to write, to
+//! flush). Within a kind own work's is taken for the mean request: where its own are larger than others' it
+//! is taken for slower than it is, where they are smaller for faster.
 
 use std::time::Duration;
 
-use super::rest::{Rest, SETTLE, TRIAL};
-use super::sense::{Sense, Served};
+use super::sense::{Requests, Sense, Served};
+use super::trial::{Backoff, SETTLE, TRIAL};
 
-/// Of the time, what waiting for devices is nobody's fault: the host's own, of logs and the like.
-const NOISE: f64 = 0.02;
-/// Own work that uses fewer processors does nothing that could wait.
-const AWAKE: f64 = 0.01;
-/// Over how long is averaged, in seconds: requests while external work runs; the same of the little that it
-/// runs where own work is slowed; what own work uses and waits.
+/// External work that waits for devices for a smaller share of the time wants nothing of them.
+const EXTERNAL: f64 = 0.02;
+/// Own work that does is not what waits: the host's own logs and the like are.
+const OWN: f64 = 0.02;
+/// Own work that uses fewer processors is not there.
+const AWAKE: f64 = 0.002;
+/// Over how long is averaged, in seconds: what is seen while external work runs; the same of the little that
+/// it runs where own work is slowed; what own work uses; for how much of the time it waits.
 const SMOOTH: f64 = 1.0;
 const SMOOTH_TURNS: f64 = 0.05;
-const SMOOTH_OWN: f64 = 0.25;
-/// Own work that takes so much longer is slowed: less is chance.
-const LOSS: f64 = 0.05;
-/// Fewer requests tell nothing.
-const FEW: f64 = 5.0;
+const SMOOTH_USED: f64 = 0.25;
+const SMOOTH_WAITS: f64 = 0.25;
+/// Own work that takes so much longer at least is slowed, and no more once it is by less than half of that.
+const LOSS: f64 = 0.02;
+/// What is seen for fewer seconds, or of fewer requests, is too little; a trial is prolonged for that, up to
+/// a limit.
+const LEAST: f64 = 0.15;
+const FEW: f64 = 30.0;
+const LONGEST: Duration = Duration::from_secs(1);
+/// External work that has only gone on for so long has had nothing served yet.
+const BEGINS: Duration = Duration::from_millis(10);
 /// How long a ratio is taken for true: at first, and where it has been found again and again.
 const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
-/// Own work that does so many times as much as at the last trial is another one, and may be tried so long
-/// after that.
-const OTHER: f64 = 2.0;
+/// Own work that was slowed for a shorter time may have been taken for that only.
+const BRIEF: Duration = Duration::from_secs(3);
+/// Own work that uses so many times as much as at the last trial, and so many processors more, is another
+/// one; it may be tried so long after that.
+const OTHER: (f64, f64) = (2.0, 0.005);
 const SOON: Duration = Duration::from_secs(2);
-/// How long the devices must not have been shared until external work has its weight again.
+/// How long nobody must have waited for devices until external work has its weight again.
 const CALM: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,40 +56,59 @@ enum Verdict {
     /// Nothing is known, or it loses nothing.
     Open,
     /// External work stands still since then, to see; what was served in it.
-    Trial { began: Duration, served: Served },
-    /// Own work takes so many times as long beside it; `until` then.
-    Slowed { ratio: f64, until: Duration },
+    Trial { began: Duration, alone: Served },
+    /// Requests take so many times as long beside external work, known since then and taken for true until
+    /// then.
+    Slowed { longer: f64, since: Duration, until: Duration },
+}
+
+/// A trial: when it was, and how many processors own work used then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Last {
+    at: Duration,
+    used: f64,
+}
+
+/// The part of a new value in an average.
+fn weight(seconds: f64, over: f64) -> f64 {
+    1.0 - (-seconds / over).exp()
 }
 
 /// Own work at devices, with external work and without.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Devices {
-    /// What is served while external work runs, the latest most.
-    beside: Served,
-    /// Share of the time for which own work waits while external work stands still.
+    /// Whether external work runs, and since when it does or does not.
+    runs: bool,
+    turned: Duration,
+    /// What is served while it runs and waits for devices, the latest most; in so many seconds.
+    beside: Requests,
+    beside_for: f64,
+    /// Share of the time for which it waits for devices while it runs, and own work while it does not.
+    external: f64,
     waits: f64,
-    /// Since when that does.
-    still: Option<Duration>,
-    /// Processors that own work uses, and that it used at the last trial; when that was.
-    used: [f64; 2],
-    tried: Option<Duration>,
+    /// Processors that own work uses.
+    used: f64,
+    last: Option<Last>,
     verdict: Verdict,
-    rest: Rest,
+    backoff: Backoff,
     valid: Duration,
-    /// Until when both count as using the same devices.
+    /// Until when own work counts as one that may wait for devices.
     shared: Option<Duration>,
 }
 
 impl Default for Devices {
     fn default() -> Self {
         Devices {
-            beside: Served::default(),
+            runs: true,
+            turned: Duration::ZERO,
+            beside: Requests::default(),
+            beside_for: 0.0,
+            external: 0.0,
             waits: 0.0,
-            still: None,
-            used: [0.0; 2],
-            tried: None,
+            used: 0.0,
+            last: None,
             verdict: Verdict::Open,
-            rest: Rest::NONE,
+            backoff: Backoff::NONE,
             valid: VALID[0],
             shared: None,
         }
@@ -89,78 +119,102 @@ impl Devices {
     /// Takes a look in. `runs` says whether external work ran meanwhile, `tries` whether it may be made
     /// to stand still to see.
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tries: bool) {
-        self.used[0] += (1.0 - (-sense.interval / SMOOTH_OWN).exp()) * (sense.own_cpu - self.used[0]);
-        self.still = if runs {
-            None
-        } else {
-            self.still.or(Some(now.saturating_sub(Duration::from_secs_f64(sense.interval))))
-        };
-        let Some(served) = sense.served else { return };
-        if runs {
-            let over = if self.ratio() > 1.0 { SMOOTH_TURNS } else { SMOOTH };
-            self.beside = self.beside.faded((-served.seconds / over).exp()).and(&served);
+        self.used += weight(sense.interval, SMOOTH_USED) * (sense.own_cpu - self.used);
+        if runs != self.runs {
+            (self.runs, self.turned) = (runs, now.saturating_sub(Duration::from_secs_f64(sense.interval)));
         }
+        // Where nothing is told nobody is known to wait.
+        let served = sense.served.unwrap_or(Served { seconds: sense.interval, ..Served::default() });
+        self.take(now, &served);
+        self.shared = self.shared.filter(|until| now < *until && self.used >= AWAKE);
+        self.conclude(now, tries);
+    }
+
+    /// Adds to what is known with external work, or without.
+    fn take(&mut self, now: Duration, served: &Served) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
-        let alone = self.still.is_some_and(|since| began >= since + SETTLE);
-        if alone {
-            let weight = 1.0 - (-served.seconds / SMOOTH_OWN).exp();
-            self.waits += weight * (served.waits() - self.waits);
+        let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
+        let external_waits = served.external_waits() >= EXTERNAL;
+        if self.runs {
+            let slowed = matches!(self.verdict, Verdict::Slowed { .. });
+            let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
+            self.external += weight(served.seconds, over) * (served.external_waits() - self.external);
+            // Something else may have it stand still.
+            if settled && external_waits {
+                let kept = 1.0 - weight(served.seconds, SMOOTH);
+                self.beside.fade(kept);
+                self.beside.add(&served.requests);
+                self.beside_for = kept * self.beside_for + served.seconds;
+            }
+        } else if settled && !external_waits {
+            // What it had begun is over.
+            self.waits += weight(served.seconds, SMOOTH_WAITS) * (served.waits() - self.waits);
+            if let Verdict::Trial { alone, .. } = &mut self.verdict {
+                alone.seconds += served.seconds;
+                alone.waited += served.waited;
+                alone.requests.add(&served.requests);
+            }
         }
-        match &mut self.verdict {
-            Verdict::Trial { began, served: sum } => {
-                if alone {
-                    *sum = sum.and(&served);
-                }
-                if now >= *began + TRIAL {
-                    let alone = *sum;
+        if self.used >= AWAKE && served.waits() >= OWN {
+            self.shared = Some(now + CALM);
+        }
+    }
+
+    /// Concludes from what has been seen.
+    fn conclude(&mut self, now: Duration, tries: bool) {
+        match self.verdict {
+            Verdict::Trial { began, alone } => {
+                let seen = alone.seconds >= LEAST && (alone.waits() < OWN || alone.requests.count() >= FEW);
+                if now >= began + TRIAL && seen || now >= began + LONGEST {
                     self.judge(now, &alone);
                 }
             }
-            Verdict::Slowed { until, .. } => {
-                self.shared = Some(now + CALM);
-                if now >= *until {
-                    self.verdict = Verdict::Open;
-                    self.beside = Served::default();
-                } else if alone && self.waits < NOISE / 2.0 || runs && !external_waits(&self.beside) {
-                    // One of both wants nothing of them any more.
-                    *self = Devices { shared: self.shared, used: self.used, ..Devices::default() };
+            Verdict::Slowed { until, .. } if now >= until => self.open(),
+            Verdict::Slowed { since, .. } => {
+                // One of both wants nothing of devices any more.
+                if self.ratio() <= 1.0 + LOSS / 2.0 || self.runs && self.external < EXTERNAL {
+                    self.open();
+                    (self.valid, self.backoff) = (VALID[0], Backoff::NONE);
+                    if now < since + BRIEF {
+                        self.backoff.longer(now);
+                    }
                 }
             }
-            Verdict::Open if runs => self.suspect(now, tries),
-            Verdict::Open => {}
+            Verdict::Open => {
+                let suspect = self.runs && self.used >= AWAKE && self.external >= EXTERNAL;
+                let other = self
+                    .last
+                    .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
+                if tries && suspect && (now >= self.backoff.next || other) && self.beside_for >= LEAST {
+                    self.verdict = Verdict::Trial { began: now, alone: Served::default() };
+                    self.last = Some(Last { at: now, used: self.used });
+                }
+            }
         }
-        self.shared = self.shared.filter(|until| now < *until);
     }
 
-    /// Begins a trial, if own work may be losing anything.
-    fn suspect(&mut self, now: Duration, tries: bool) {
-        let both = self.used[0] >= AWAKE
-            && self.beside.time >= NOISE * self.beside.seconds
-            && external_waits(&self.beside);
-        if !both {
-            return;
-        }
-        self.shared = Some(now + CALM);
-        let other = self.used[0] > OTHER * self.used[1] && self.tried.is_none_or(|tried| now >= tried + SOON);
-        if tries && (now >= self.rest.next || other) && self.beside.requests >= FEW {
-            self.verdict = Verdict::Trial { began: now, served: Served::default() };
-            (self.used[1], self.tried) = (self.used[0], Some(now));
-        }
+    /// What was known holds no more.
+    fn open(&mut self) {
+        self.verdict = Verdict::Open;
+        (self.beside, self.beside_for) = (Requests::default(), 0.0);
     }
 
     fn judge(&mut self, now: Duration, alone: &Served) {
-        let longer = self.beside.each() / alone.each().max(1e-9);
         self.waits = alone.waits();
-        let ratio = 1.0 + self.waits * (longer - 1.0);
-        if alone.requests < FEW || self.waits < NOISE || ratio <= 1.0 + LOSS {
-            self.verdict = Verdict::Open;
-            self.valid = VALID[0];
-            self.rest.longer(now);
-            return;
+        let longer = alone.requests.slowed_among(&self.beside);
+        let loses = |least: f64| self.waits >= OWN && self.waits * (least - 1.0) > LOSS;
+        match longer {
+            Some([longer, least]) if loses(least) => {
+                self.verdict = Verdict::Slowed { longer, since: now, until: now + self.valid };
+                self.valid = (self.valid * 2).min(VALID[1]);
+                self.backoff = Backoff::NONE;
+            }
+            _ => {
+                self.verdict = Verdict::Open;
+                self.valid = VALID[0];
+                self.backoff.longer(now);
+            }
         }
-        self.verdict = Verdict::Slowed { ratio, until: now + self.valid };
-        self.valid = (self.valid * 2).min(VALID[1]);
-        self.rest = Rest::NONE;
     }
 
     /// Whether it is being tried, for which external work has to stand still.
@@ -171,147 +225,17 @@ impl Devices {
     /// How many times as long own work takes while external work runs.
     pub fn ratio(&self) -> f64 {
         match self.verdict {
-            Verdict::Slowed { ratio, .. } => ratio,
+            Verdict::Slowed { longer, .. } => 1.0 + self.waits * (longer - 1.0).max(0.0),
             _ => 1.0,
         }
     }
 
-    /// Whether both may be using the same devices, or have lately.
+    /// Whether own work may be waiting for devices, or may have been lately.
     pub fn shared(&self) -> bool {
         self.shared.is_some()
     }
 }
 
-/// Whether external work waits for devices, as far as that is told.
-fn external_waits(beside: &Served) -> bool {
-    beside.external.is_none_or(|waited| waited >= NOISE * beside.seconds)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LOOK: f64 = 0.05;
-
-    /// A device and own work at it: that waits for so much of its time alone; the mean request takes so
-    /// long, without external work and beside it; for how much of its time that waits.
-    #[derive(Clone, Copy)]
-    struct Truth {
-        waits: f64,
-        each: [f64; 2],
-        own_cpu: f64,
-        external: f64,
-    }
-
-    const SLOWED: Truth = Truth { waits: 0.9, each: [0.001, 0.003], own_cpu: 0.1, external: 1.0 };
-
-    /// Looks for so long; the share of the time for which external work ran.
-    fn watch(devices: &mut Devices, at: &mut f64, seconds: f64, truth: Truth) -> f64 {
-        let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
-        for look in 0..looks {
-            *at += LOOK;
-            // Where own work is slowed, external work runs by turns.
-            let runs = !devices.tries() && (devices.ratio() == 1.0 || look % 8 == 0);
-            ran += usize::from(runs);
-            let each = truth.each[usize::from(runs)];
-            let in_flight = if runs { 1.0 } else { truth.waits };
-            let served = Served {
-                seconds: LOOK,
-                requests: in_flight * LOOK / each,
-                time: in_flight * LOOK,
-                stalled: Some(in_flight * LOOK),
-                external: Some(if runs { truth.external * LOOK } else { 0.0 }),
-            };
-            let sense = Sense { own_cpu: truth.own_cpu, served: Some(served), ..Sense::quiet(2, LOOK) };
-            devices.see(Duration::from_secs_f64(*at), &sense, runs, true);
-        }
-        ran as f64 / looks as f64
-    }
-
-    #[test]
-    fn how_much_longer_own_work_takes_is_known_within_half_a_second() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        watch(&mut devices, &mut at, 0.5, SLOWED);
-        // 1 + 0.9 × (3 − 1).
-        assert!((devices.ratio() - 2.8).abs() < 0.01, "{}", devices.ratio());
-        assert!(devices.shared());
-    }
-
-    #[test]
-    fn what_own_work_seldom_waits_for_hardly_slows_it() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        watch(&mut devices, &mut at, 0.5, Truth { waits: 0.1, ..SLOWED });
-        assert!((devices.ratio() - 1.2).abs() < 0.01, "{}", devices.ratio());
-    }
-
-    #[test]
-    fn external_work_alone_at_a_device_is_hardly_ever_disturbed() {
-        for waits in [0.0, 0.01] {
-            let (mut devices, mut at) = (Devices::default(), 0.0);
-            let ran = watch(&mut devices, &mut at, 200.0, Truth { waits, ..SLOWED });
-            assert!(ran > 0.98 && devices.ratio() == 1.0, "{ran}");
-        }
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        let ran = watch(&mut devices, &mut at, 200.0, Truth { own_cpu: 0.002, ..SLOWED });
-        assert!(ran == 1.0 && !devices.shared(), "nobody is awake: {ran}");
-    }
-
-    #[test]
-    fn a_device_that_serves_both_as_fast_is_left_to_both() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        let ran = watch(&mut devices, &mut at, 200.0, Truth { each: [0.001, 0.00103], ..SLOWED });
-        assert!(ran > 0.98 && devices.ratio() == 1.0, "{ran}");
-    }
-
-    #[test]
-    fn it_is_tried_again_after_ever_longer_times_while_it_stays_true() {
-        let (mut devices, mut at, mut open) = (Devices::default(), 0.0, 0);
-        for _ in 0..6000 {
-            watch(&mut devices, &mut at, LOOK, SLOWED);
-            open += usize::from(devices.ratio() == 1.0);
-        }
-        assert!(open < 60, "{open} of 6000 looks");
-    }
-
-    #[test]
-    fn when_own_work_wants_nothing_any_more_external_work_is_back_at_once() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        watch(&mut devices, &mut at, 5.0, SLOWED);
-        assert!(devices.ratio() > 2.0);
-        watch(&mut devices, &mut at, 1.8, Truth { waits: 0.0, own_cpu: 0.001, ..SLOWED });
-        assert_eq!(devices.ratio(), 1.0);
-        watch(&mut devices, &mut at, 6.0, Truth { waits: 0.0, own_cpu: 0.001, ..SLOWED });
-        assert!(!devices.shared());
-    }
-
-    #[test]
-    fn external_work_that_wants_nothing_of_devices_any_more_is_let_go_soon() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        watch(&mut devices, &mut at, 5.0, SLOWED);
-        assert!(devices.ratio() > 2.0);
-        watch(&mut devices, &mut at, 2.0, Truth { external: 0.0, ..SLOWED });
-        assert_eq!(devices.ratio(), 1.0);
-        assert_eq!(watch(&mut devices, &mut at, 60.0, Truth { external: 0.0, ..SLOWED }), 1.0);
-    }
-
-    #[test]
-    fn own_work_that_begins_is_tried_although_nothing_was_found_before() {
-        let (mut devices, mut at) = (Devices::default(), 0.0);
-        watch(&mut devices, &mut at, 100.0, Truth { waits: 0.0, own_cpu: 0.015, ..SLOWED });
-        assert_eq!(devices.ratio(), 1.0);
-        watch(&mut devices, &mut at, 1.0, SLOWED);
-        assert!(devices.ratio() > 2.0);
-    }
-
-    #[test]
-    fn where_nothing_can_stand_still_nothing_is_tried() {
-        let mut devices = Devices::default();
-        let served = Served { seconds: LOOK, requests: 50.0, time: LOOK, stalled: None, external: None };
-        for look in 1..100 {
-            let sense = Sense { own_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
-            devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, false);
-            assert!(!devices.tries() && devices.ratio() == 1.0);
-        }
-        assert!(devices.shared(), "weights do not need it");
-    }
-}
+#[path = "devices_tests.rs"]
+mod tests;

@@ -15,7 +15,9 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
     if !sense.external_there {
         return "There is no external work to guard.".into();
     }
-    if !why.busy {
+    // Who waits for devices hardly computes.
+    let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);
+    if !why.busy && !devices {
         return format!(
             "Own work is quiet ({} of a processor): external work runs on what is idle, and gives way by itself to whatever wakes up.",
             percent(sense.own_cpu)

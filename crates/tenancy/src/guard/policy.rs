@@ -206,8 +206,10 @@ impl Policy {
         if self.own.busy() && !self.own.full() && self.offers.idle && self.offers.still {
             self.demand.see(now, sense, self.rhythm.running(), planned);
         }
-        let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
-        self.devices.see(now, sense, self.rhythm.running(), tries);
+        if self.there {
+            let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
+            self.devices.see(now, sense, self.rhythm.running(), tries);
+        }
         self.pages.see(now, sense, self.own.busy(), planned.max(NOISE));
         self.keep_pace(sense);
         self.decide(now, sense)
@@ -245,7 +247,8 @@ impl Policy {
     }
 
     fn extra(&self) -> f64 {
-        (1.0 + self.waiting) * self.demand.ratio() * self.devices.ratio()
+        // What own work gains at devices it gains in processors' time, too.
+        (1.0 + self.waiting) * self.demand.ratio().max(self.devices.ratio())
     }
 
     /// How many times as long own work takes while external work runs. While it is quiet, what still counts
@@ -304,7 +307,7 @@ impl Policy {
         self.turns = turning;
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
-            busy: busy || self.devices.ratio() > 1.0,
+            busy,
             still,
             ratios: self.ratios(),
             pairs: self.known(),

@@ -21,7 +21,8 @@ pub struct Sense {
     pub memory_stall: f64,
     /// The least share of the time that own work waited for devices.
     pub io_stall: f64,
-    /// What devices have served since they were looked at before; `None` where they were not looked at.
+    /// What devices have served since they were looked at before; `None` where they were not looked at, or
+    /// where nothing tells who waits.
     pub served: Option<Served>,
     /// Pages a second that own work had to fetch again because they had been pushed out.
     pub refaults: f64,
@@ -103,54 +104,74 @@ pub struct Used {
     pub cost: f64,
 }
 
-/// What devices have served, for whomever.
+/// What devices have served, and how long that was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {
     /// Seconds that it covers.
     pub seconds: f64,
-    /// Requests that were served.
-    pub requests: f64,
-    /// Seconds that all of these took together.
-    pub time: f64,
-    /// Seconds for which somebody waited for a device, where that is told.
-    pub stalled: Option<f64>,
-    /// The same of external work.
-    pub external: Option<f64>,
+    /// Seconds for which somebody waited for a device.
+    pub waited: f64,
+    /// Seconds for which some of external work did.
+    pub external: f64,
+    /// The requests, for whomever; none where devices were not in use a moment before.
+    pub requests: Requests,
 }
 
 impl Served {
-    /// Both together.
-    pub fn and(&self, other: &Served) -> Served {
-        // Whatever is told, is told of one and the other, but of nothing yet.
-        let sum = |a: Option<f64>, b: Option<f64>| b.map(|b| a.unwrap_or(0.0) + b);
-        Served {
-            seconds: self.seconds + other.seconds,
-            requests: self.requests + other.requests,
-            time: self.time + other.time,
-            stalled: sum(self.stalled, other.stalled),
-            external: sum(self.external, other.external),
-        }
-    }
-
-    /// So much of it.
-    pub fn faded(&self, part: f64) -> Served {
-        Served {
-            seconds: self.seconds * part,
-            requests: self.requests * part,
-            time: self.time * part,
-            stalled: self.stalled.map(|stalled| stalled * part),
-            external: self.external.map(|external| external * part),
-        }
-    }
-
-    /// Seconds that the mean request took.
-    pub fn each(&self) -> f64 {
-        self.time / self.requests.max(1.0)
-    }
-
-    /// Share of the time for which somebody waited: at most that for which there were any requests.
+    /// Share of the time for which somebody waited.
     pub fn waits(&self) -> f64 {
-        (self.stalled.unwrap_or(self.time).min(self.time) / self.seconds.max(1e-9)).min(1.0)
+        (self.waited / self.seconds.max(1e-9)).min(1.0)
+    }
+
+    /// The same of external work.
+    pub fn external_waits(&self) -> f64 {
+        (self.external / self.seconds.max(1e-9)).min(1.0)
+    }
+}
+
+/// Requests of several kinds (reading from one disk, writing to it, flushing it, reading from the next …):
+/// of each how many, and how many seconds they took together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Requests(pub [(f64, f64); Requests::KINDS]);
+
+impl Requests {
+    /// Kinds: three of each of eight disks. Where there are more, some share them.
+    pub const KINDS: usize = 24;
+    /// What the kernel's milliseconds leave open, in seconds.
+    const GRAIN: f64 = 0.001;
+
+    /// How many there are.
+    pub fn count(&self) -> f64 {
+        self.0.iter().map(|(count, _)| count).sum()
+    }
+
+    /// Takes others in.
+    pub fn add(&mut self, other: &Requests) {
+        for (one, more) in self.0.iter_mut().zip(other.0) {
+            *one = (one.0 + more.0, one.1 + more.1);
+        }
+    }
+
+    /// Keeps so much of them.
+    pub fn fade(&mut self, part: f64) {
+        self.0.iter_mut().for_each(|one| *one = (one.0 * part, one.1 * part));
+    }
+
+    /// How many times as long these take on average as they did among `others`, which count as of the same
+    /// kinds in the same numbers: as it is seen, and at least. A request's time is taken for as random as the
+    /// exponential distribution's, so that the mean of `n` is known within `1/√n`; three of these are left.
+    pub fn slowed_among(&self, others: &Requests) -> Option<[f64; 2]> {
+        let (mut alone, mut beside, mut open) = ((0.0, 0.0), (0.0, 0.0), 0.0);
+        for (mine, theirs) in self.0.iter().zip(others.0) {
+            if mine.0 > 0.0 && theirs.0 > 0.0 {
+                alone = (alone.0 + mine.0, alone.1 + mine.1);
+                beside = (beside.0 + theirs.0, beside.1 + mine.0 * theirs.1 / theirs.0);
+                open += Requests::GRAIN;
+            }
+        }
+        let chance = (3.0 * f64::sqrt(1.0 / alone.0 + 1.0 / beside.0)).exp();
+        let slowed = [beside.1 / alone.1.max(1e-9), beside.1 / (alone.1 + open) / chance];
+        (alone.0 > 0.0).then_some(slowed)
     }
 }
 
@@ -172,5 +193,43 @@ impl Probe {
     /// Their times, in that order.
     pub fn times(&self) -> [f64; 3] {
         [self.compute, self.latency, self.bandwidth]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(kinds: &[(f64, f64)]) -> Requests {
+        let mut all = Requests::default();
+        all.0[..kinds.len()].copy_from_slice(kinds);
+        all
+    }
+
+    #[test]
+    fn requests_are_compared_with_those_of_their_kind() {
+        // 1000 that take 1 ms, and three times that among others.
+        let alone = requests(&[(1000.0, 1.0)]);
+        let [seen, least] = alone.slowed_among(&requests(&[(2000.0, 6.0)])).expect("the same kind");
+        assert!((seen - 3.0).abs() < 1e-9 && (2.6..2.7).contains(&least), "{seen} {least}");
+        // Those of another disk, however slow, are none of its.
+        assert_eq!(alone.slowed_among(&requests(&[(0.0, 0.0), (100.0, 10.0)])), None);
+        let [seen, _] =
+            alone.slowed_among(&requests(&[(2000.0, 2.0), (100.0, 10.0)])).expect("the same kind");
+        assert!((seen - 1.0).abs() < 1e-9);
+        // Others' kinds weigh as they do alone.
+        let both = requests(&[(100.0, 0.1), (100.0, 0.9)]);
+        let [seen, _] = both.slowed_among(&requests(&[(900.0, 1.8), (100.0, 0.9)])).expect("the same kinds");
+        assert!((seen - 1.1).abs() < 1e-9, "{seen}");
+    }
+
+    #[test]
+    fn few_requests_say_little() {
+        let least = |n: f64| {
+            let found = requests(&[(n, n * 1e-2)]).slowed_among(&requests(&[(n, n * 2e-2)]));
+            found.expect("the same kind")[1]
+        };
+        assert!(least(10.0) < 1.0 && least(100.0) > 1.2 && least(1e6) > 1.98);
+        assert_eq!(Requests::default().slowed_among(&Requests::default()), None);
     }
 }

@@ -1,5 +1,5 @@
-//! What the guard sees of the machine, look by look: processors at each, memory, devices and waiting
-//! more rarely.
+//! What the guard sees of the machine, look by look: processors at each, memory, waiting, and devices that
+//! are not in use more rarely.
 
 use std::path::Path;
 use std::time::Duration;
@@ -148,10 +148,9 @@ impl Senses {
     pub(super) fn renew(&mut self, now: Duration, tenants: &mut [Tenant], changed: bool, there: bool) {
         self.look_at_the_host(now);
         self.all.renew();
-        self.serving.renew();
+        self.serving.renew(changed);
         if changed {
             self.count(now, tenants);
-            self.serving.rewind();
             self.counted.slow_at = Duration::ZERO;
         }
         self.sense.external_there = there;
@@ -220,8 +219,8 @@ impl Senses {
     /// Devices, and who waits for them.
     fn look_at_devices(&mut self, now: Duration, tenants: &mut [Tenant]) {
         self.sense.served = self.serving.look(now, tenants);
-        let Some(Served { seconds, stalled: Some(all), external, .. }) = self.sense.served else { return };
-        self.sense.io_stall = ((all - external.unwrap_or(0.0)) / seconds).clamp(0.0, 1.0);
+        let own = |served: Served| (served.waits() - served.external_waits()).max(0.0);
+        self.sense.io_stall = self.sense.served.map_or(0.0, own);
     }
 
     /// Memory and waiting for processors, which are looked at more rarely.

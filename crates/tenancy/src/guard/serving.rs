@@ -1,96 +1,105 @@
 //! What devices serve, and who waits for them, read from the kernel's files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::sense::Served;
+use super::sense::{Requests, Served};
 use super::steady::Steady;
 use super::tenant::Tenant;
 use crate::group::reading::{pressure, served};
 
-/// Of the time, in which devices serve so much, they are in use; and they are looked at at each look for so
-/// long after.
-const USED: f64 = 0.02;
-const WATCHED: Duration = Duration::from_secs(1);
-/// Where the kernel lists the host's devices.
-const DEVICES: &str = "/sys/block";
+/// Devices are in use where somebody waits for them for so much of the time, and are looked at closely for
+/// so long after.
+const IN_USE: f64 = 0.02;
+const CLOSELY: Duration = Duration::from_secs(1);
+/// Where the kernel lists the host's disks.
+const DISKS: &str = "/sys/block";
 
 /// The devices of this host.
 #[derive(Debug)]
 pub(super) struct Serving {
     stats: Option<Steady>,
     pressure: Option<Steady>,
-    /// Those that are hardware: what is made of others would count twice.
-    disks: Vec<String>,
+    /// The disks whose requests are looked at, and where each stands.
+    disks: BTreeMap<String, usize>,
     before: Option<Counted>,
-    watched: Duration,
+    close: Duration,
 }
 
 /// What had been counted, and when.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     at: Duration,
-    requests: u64,
-    time: Duration,
-    stalled: Option<Duration>,
-    external: Option<Duration>,
+    waited: Duration,
+    external: Duration,
+    requests: Option<[(u64, u64); Requests::KINDS]>,
 }
 
 impl Serving {
     /// Nothing has been looked at yet.
     pub(super) fn new() -> Self {
         let open = |path: &str| Steady::open(Path::new(path));
-        let mut serving = Serving {
+        Serving {
             stats: open("/proc/diskstats"),
             pressure: open("/proc/pressure/io"),
-            disks: Vec::new(),
+            disks: BTreeMap::new(),
             before: None,
-            watched: Duration::ZERO,
-        };
-        serving.renew();
-        serving
+            close: Duration::ZERO,
+        }
     }
 
-    /// Looks for devices that have come or gone.
-    pub(super) fn renew(&mut self) {
-        let all = fs::read_dir(DEVICES).into_iter().flatten().flatten();
-        let hardware = all.filter(|device| device.path().join("device").exists());
-        self.disks = hardware.filter_map(|device| device.file_name().into_string().ok()).collect();
+    /// Looks for disks that have come or gone; `anew` where external work has.
+    pub(super) fn renew(&mut self, anew: bool) {
+        let all = fs::read_dir(DISKS).into_iter().flatten().flatten();
+        let meant = all.filter(|disk| is_meant(&disk.path()));
+        let mut names: Vec<String> = meant.filter_map(|disk| disk.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        if anew || !self.disks.keys().eq(&names) {
+            self.before = None;
+        }
+        self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether they are in use, or were a moment ago.
+    /// Whether devices are in use, or were a moment ago.
     pub(super) fn in_use(&self, now: Duration) -> bool {
-        now < self.watched
+        now < self.close
     }
 
-    /// Begins anew: external work is another one.
-    pub(super) fn rewind(&mut self) {
-        self.before = None;
-    }
-
-    /// What was served since this was last asked.
+    /// What was served since this was last asked; `None` where nothing tells who waits.
     pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) -> Option<Served> {
-        let told =
-            |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(pressure)).map(|p| p.some);
-        let stalled = told(&mut self.pressure);
-        let external = tenants.iter_mut().filter_map(Tenant::device_stall).reduce(|a, b| a + b);
-        let disks = &self.disks;
-        let (requests, time) = self.stats.as_mut().and_then(|file| file.told(|text| served(text, disks)))?;
-        let counted = Counted { at: now, requests, time, stalled, external };
+        let waited = self.pressure.as_mut()?.told(pressure)?.some;
+        let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
+        let stats = self.stats.as_mut().filter(|_| now < self.close);
+        let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
+        let counted = Counted { at: now, waited, external: external?, requests };
         let before = self.before.replace(counted)?;
-        let passed = |now: Duration, before: Duration| now.saturating_sub(before).as_secs_f64();
-        let both = |now: Option<Duration>, before: Option<Duration>| Some(passed(now?, before?));
         let found = Served {
-            seconds: passed(now, before.at),
-            requests: requests.saturating_sub(before.requests) as f64,
-            time: passed(time, before.time),
-            stalled: both(stalled, before.stalled),
-            external: both(external, before.external),
+            seconds: now.saturating_sub(before.at).as_secs_f64(),
+            waited: waited.saturating_sub(before.waited).as_secs_f64(),
+            external: counted.external.saturating_sub(before.external).as_secs_f64(),
+            requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
-        if found.time >= USED * found.seconds {
-            self.watched = now + WATCHED;
+        if found.waits() >= IN_USE {
+            self.close = now + CLOSELY;
         }
         Some(found).filter(|found| found.seconds > 0.0)
     }
+}
+
+/// What has come of requests since they were counted before.
+fn since((now, before): ([(u64, u64); Requests::KINDS], [(u64, u64); Requests::KINDS])) -> Requests {
+    let mut all = Requests::default();
+    for ((one, now), before) in all.0.iter_mut().zip(now).zip(before) {
+        *one = (now.0.saturating_sub(before.0) as f64, now.1.saturating_sub(before.1) as f64 * 1e-3);
+    }
+    all
+}
+
+/// Whether requests to this disk tell what own work loses: those of hardware (what is made of others would
+/// count twice) whose queue has no scheduler that lets the others wait by their weight.
+fn is_meant(disk: &Path) -> bool {
+    let weighs = || fs::read_to_string(disk.join("queue/scheduler")).is_ok_and(|text| text.contains("[bfq]"));
+    disk.join("device").exists() && !weighs()
 }

@@ -1,9 +1,9 @@
-//! When own work may be tried again: whether it does more while external work stands still for a moment.
+//! Trials: external work stands still for a moment, to see whether own work does more without it.
 
 use std::time::Duration;
 
-/// How long external work stands still for that, and how much of it is no part of what is seen: what it
-/// had begun goes on for a while.
+/// How long it stands still for that, and how much of it is no part of what is seen: what it had begun
+/// goes on for a while.
 pub(super) const TRIAL: Duration = Duration::from_millis(300);
 pub(super) const SETTLE: Duration = Duration::from_millis(40);
 /// The first and the longest time after a trial that shows nothing.
@@ -11,14 +11,14 @@ pub(super) const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_s
 
 /// When it may be tried next, and how long after a trial that shows nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rest {
+pub(super) struct Backoff {
     pub(super) next: Duration,
     pub(super) hold: Duration,
 }
 
-impl Rest {
+impl Backoff {
     /// It may be tried at once.
-    pub(super) const NONE: Rest = Rest { next: Duration::ZERO, hold: HOLD[0] };
+    pub(super) const NONE: Backoff = Backoff { next: Duration::ZERO, hold: HOLD[0] };
 
     /// A trial has shown nothing.
     pub(super) fn longer(&mut self, now: Duration) {

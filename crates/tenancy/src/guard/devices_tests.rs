@@ -1,0 +1,224 @@
+//! What is concluded of own work at devices, on a device of which the truth is known.
+
+use super::*;
+
+const LOOK: f64 = 0.02;
+
+/// A device and own work at it.
+#[derive(Clone, Copy)]
+struct Truth {
+    /// Share of its time for which own work waits, alone.
+    waits: f64,
+    /// Seconds that the mean request takes, without external work and beside it.
+    each: [f64; 2],
+    /// Processors that own work uses.
+    own_cpu: f64,
+    /// Share of its time for which external work waits.
+    external: f64,
+    /// Kinds that external work's requests are of; own work's is the first.
+    kind: usize,
+    /// Whether requests' times are random as the exponential distribution's.
+    random: bool,
+}
+
+const SLOWED: Truth =
+    Truth { waits: 0.9, each: [0.001, 0.003], own_cpu: 0.1, external: 1.0, kind: 0, random: false };
+const GONE: Truth = Truth { waits: 0.0, own_cpu: 0.001, ..SLOWED };
+
+struct Scene {
+    devices: Devices,
+    at: f64,
+    seed: u64,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Scene { devices: Devices::default(), at: 0.0, seed: 1 }
+    }
+
+    /// A number from 0 to 1 (xorshift64, Marsaglia 2003), each as likely as any other.
+    fn random(&mut self) -> f64 {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        ((self.seed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// How many requests of that mean are served one after the other in so long, and how long they take.
+    fn requests(&mut self, seconds: f64, each: f64, random: bool) -> (f64, f64) {
+        if !random {
+            return (seconds / each, seconds);
+        }
+        let (mut count, mut time) = (0.0, 0.0);
+        while time < seconds {
+            time += -self.random().ln() * each;
+            count += 1.0;
+        }
+        (count, time)
+    }
+
+    /// Looks for so long; the share of the time for which external work ran.
+    fn watch(&mut self, seconds: f64, truth: Truth) -> f64 {
+        let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
+        for look in 0..looks {
+            self.at += LOOK;
+            // Where own work is slowed, external work runs by turns.
+            let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || look % 20 == 0);
+            ran += usize::from(runs);
+            let mut served = Served { seconds: LOOK, ..Served::default() };
+            let own = LOOK * truth.waits;
+            let external = if runs { LOOK * truth.external } else { 0.0 };
+            (served.external, served.waited) = (external, external.max(own));
+            let each = if runs && truth.kind == 0 { truth.each[1] } else { truth.each[0] };
+            served.requests.0[0] = self.requests(own, each, truth.random);
+            if external > 0.0 {
+                let theirs = self.requests(external, truth.each[1], truth.random);
+                let both = &mut served.requests.0[truth.kind];
+                *both = (both.0 + theirs.0, both.1 + theirs.1);
+            }
+            self.see(truth.own_cpu, Some(served), runs);
+        }
+        ran as f64 / looks as f64
+    }
+
+    fn see(&mut self, own_cpu: f64, served: Option<Served>, runs: bool) {
+        let sense = Sense { own_cpu, served, ..Sense::quiet(2, LOOK) };
+        self.devices.see(Duration::from_secs_f64(self.at), &sense, runs, true);
+    }
+}
+
+#[test]
+fn how_much_longer_own_work_takes_is_known_within_a_second() {
+    let mut scene = Scene::new();
+    scene.watch(0.8, SLOWED);
+    // 1 + 0.9 × (3 − 1).
+    assert!((scene.devices.ratio() - 2.8).abs() < 0.01, "{}", scene.devices.ratio());
+    assert!(scene.devices.shared());
+}
+
+#[test]
+fn what_own_work_seldom_waits_for_hardly_slows_it() {
+    let mut scene = Scene::new();
+    scene.watch(1.5, Truth { waits: 0.1, each: [0.0001, 0.0003], ..SLOWED });
+    assert!((scene.devices.ratio() - 1.2).abs() < 0.01, "{}", scene.devices.ratio());
+}
+
+#[test]
+fn external_work_alone_at_a_device_is_hardly_ever_disturbed() {
+    for waits in [0.0, 0.01] {
+        let mut scene = Scene::new();
+        let ran = scene.watch(200.0, Truth { waits, ..SLOWED });
+        assert!(ran > 0.97 && scene.devices.ratio() == 1.0, "{ran}");
+    }
+    assert_eq!(Scene::new().watch(200.0, GONE), 1.0, "nobody is awake");
+}
+
+#[test]
+fn a_device_that_serves_both_as_fast_is_left_to_both() {
+    let mut scene = Scene::new();
+    let ran = scene.watch(200.0, Truth { each: [0.001, 0.001], ..SLOWED });
+    assert!(ran > 0.97 && scene.devices.ratio() == 1.0, "{ran}");
+}
+
+#[test]
+fn chance_is_not_taken_for_a_loss() {
+    for (seed, each) in (1..20).flat_map(|seed| [(seed, 0.0005), (seed, 0.01)]) {
+        let mut scene = Scene { seed, ..Scene::new() };
+        let ran = scene.watch(200.0, Truth { each: [each, each], random: true, ..SLOWED });
+        assert!(ran > 0.93, "{seed}: {ran}");
+    }
+}
+
+#[test]
+fn a_loss_is_found_however_random_requests_are() {
+    for seed in 1..20 {
+        let mut scene = Scene { seed, ..Scene::new() };
+        let ran = scene.watch(60.0, Truth { random: true, ..SLOWED });
+        assert!(ran < 0.12, "{seed}: {ran}");
+    }
+}
+
+#[test]
+fn a_slow_disk_is_watched_for_longer() {
+    let mut scene = Scene::new();
+    // A hundred requests a second.
+    scene.watch(3.0, Truth { each: [0.01, 0.08], own_cpu: 0.004, ..SLOWED });
+    assert!(scene.devices.ratio() > 5.0, "{}", scene.devices.ratio());
+}
+
+#[test]
+fn who_uses_another_disk_is_left_alone() {
+    let mut scene = Scene::new();
+    let ran = scene.watch(200.0, Truth { kind: 3, each: [0.001, 0.01], ..SLOWED });
+    assert!(ran > 0.97 && scene.devices.ratio() == 1.0, "{ran}");
+}
+
+#[test]
+fn it_is_tried_again_after_ever_longer_times_while_it_stays_true() {
+    let (mut scene, mut open) = (Scene::new(), 0);
+    for _ in 0..15_000 {
+        scene.watch(LOOK, SLOWED);
+        open += usize::from(scene.devices.ratio() == 1.0);
+    }
+    assert!(open < 225, "{open} of 15000 looks");
+}
+
+#[test]
+fn when_own_work_wants_nothing_any_more_external_work_is_back_soon() {
+    let mut scene = Scene::new();
+    scene.watch(5.0, SLOWED);
+    assert!(scene.devices.ratio() > 2.0);
+    scene.watch(1.9, GONE);
+    assert_eq!(scene.devices.ratio(), 1.0);
+    let calm = Truth { external: 0.0, ..GONE };
+    scene.watch(6.0, calm);
+    assert!(!scene.devices.shared());
+}
+
+#[test]
+fn external_work_that_wants_nothing_of_devices_any_more_is_let_go_soon() {
+    let mut scene = Scene::new();
+    scene.watch(5.0, SLOWED);
+    assert!(scene.devices.ratio() > 2.0);
+    scene.watch(5.0, Truth { external: 0.0, ..SLOWED });
+    assert_eq!(scene.devices.ratio(), 1.0);
+    assert_eq!(scene.watch(60.0, Truth { external: 0.0, ..SLOWED }), 1.0);
+}
+
+#[test]
+fn own_work_that_begins_is_tried_although_nothing_was_found_before() {
+    let mut scene = Scene::new();
+    scene.watch(100.0, Truth { waits: 0.0, own_cpu: 0.015, ..SLOWED });
+    assert_eq!(scene.devices.ratio(), 1.0);
+    scene.watch(1.0, SLOWED);
+    assert!(scene.devices.ratio() > 2.0);
+}
+
+#[test]
+fn a_trial_that_sees_nothing_ends() {
+    for seen in [None, Some(Served { seconds: LOOK, waited: LOOK, external: LOOK, ..Served::default() })] {
+        let mut scene = Scene::new();
+        while !scene.devices.tries() {
+            scene.watch(LOOK, SLOWED);
+        }
+        // Nothing tells any more, or what external work had begun does not end.
+        for _ in 0..60 {
+            scene.at += LOOK;
+            scene.see(0.1, seen, false);
+        }
+        assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
+    }
+}
+
+#[test]
+fn where_nothing_can_stand_still_nothing_is_tried() {
+    let mut devices = Devices::default();
+    let mut served = Served { seconds: LOOK, waited: LOOK, external: LOOK, ..Served::default() };
+    served.requests.0[0] = (50.0, LOOK);
+    for look in 1..100 {
+        let sense = Sense { own_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
+        devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, false);
+        assert!(!devices.tries() && devices.ratio() == 1.0);
+    }
+    assert!(devices.shared(), "weights do not need it");
+}
