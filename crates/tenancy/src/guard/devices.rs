@@ -55,8 +55,8 @@ const CALM: Duration = Duration::from_secs(5);
 enum Verdict {
     /// Nothing is known, or it loses nothing.
     Open,
-    /// External work stands still since then, to see; what was served in it.
-    Trial { began: Duration, alone: Served },
+    /// External work stands still since then, to see.
+    Trial { began: Duration },
     /// Requests take so many times as long beside external work, known since then and taken for true until
     /// then.
     Slowed { longer: f64, since: Duration, until: Duration },
@@ -90,6 +90,8 @@ pub struct Devices {
     used: f64,
     last: Option<Last>,
     verdict: Verdict,
+    /// What was served in the trial.
+    alone: Served,
     backoff: Backoff,
     valid: Duration,
     /// Until when own work counts as one that may wait for devices.
@@ -108,6 +110,7 @@ impl Default for Devices {
             used: 0.0,
             last: None,
             verdict: Verdict::Open,
+            alone: Served::default(),
             backoff: Backoff::NONE,
             valid: VALID[0],
             shared: None,
@@ -149,10 +152,10 @@ impl Devices {
         } else if settled && !external_waits {
             // What it had begun is over.
             self.waits += weight(served.seconds, SMOOTH_WAITS) * (served.waits() - self.waits);
-            if let Verdict::Trial { alone, .. } = &mut self.verdict {
-                alone.seconds += served.seconds;
-                alone.waited += served.waited;
-                alone.requests.add(&served.requests);
+            if self.tries() {
+                self.alone.seconds += served.seconds;
+                self.alone.waited += served.waited;
+                self.alone.requests.add(&served.requests);
             }
         }
         if self.used >= AWAKE && served.waits() >= OWN {
@@ -163,10 +166,11 @@ impl Devices {
     /// Concludes from what has been seen.
     fn conclude(&mut self, now: Duration, tries: bool) {
         match self.verdict {
-            Verdict::Trial { began, alone } => {
+            Verdict::Trial { began } => {
+                let alone = &self.alone;
                 let seen = alone.seconds >= LEAST && (alone.waits() < OWN || alone.requests.count() >= FEW);
                 if now >= began + TRIAL && seen || now >= began + LONGEST {
-                    self.judge(now, &alone);
+                    self.judge(now);
                 }
             }
             Verdict::Slowed { until, .. } if now >= until => self.open(),
@@ -186,7 +190,7 @@ impl Devices {
                     .last
                     .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
                 if tries && suspect && (now >= self.backoff.next || other) && self.beside_for >= LEAST {
-                    self.verdict = Verdict::Trial { began: now, alone: Served::default() };
+                    (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
                     self.last = Some(Last { at: now, used: self.used });
                 }
             }
@@ -199,9 +203,9 @@ impl Devices {
         (self.beside, self.beside_for) = (Requests::default(), 0.0);
     }
 
-    fn judge(&mut self, now: Duration, alone: &Served) {
-        self.waits = alone.waits();
-        let longer = alone.requests.slowed_among(&self.beside);
+    fn judge(&mut self, now: Duration) {
+        self.waits = self.alone.waits();
+        let longer = self.alone.requests.slowed_among(&self.beside);
         let loses = |least: f64| self.waits >= OWN && self.waits * (least - 1.0) > LOSS;
         match longer {
             Some([longer, least]) if loses(least) => {

@@ -28,13 +28,16 @@ pub(super) struct Serving {
     close: Duration,
 }
 
+/// Of each kind how many requests, and how many milliseconds.
+type Counters = [(u64, u64); Requests::KINDS];
+
 /// What had been counted, and when.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     at: Duration,
     waited: Duration,
     external: Duration,
-    requests: Option<[(u64, u64); Requests::KINDS]>,
+    requests: Option<Counters>,
 }
 
 impl Serving {
@@ -89,7 +92,7 @@ impl Serving {
 }
 
 /// What has come of requests since they were counted before.
-fn since((now, before): ([(u64, u64); Requests::KINDS], [(u64, u64); Requests::KINDS])) -> Requests {
+fn since((now, before): (Counters, Counters)) -> Requests {
     let mut all = Requests::default();
     for ((one, now), before) in all.0.iter_mut().zip(now).zip(before) {
         *one = (now.0.saturating_sub(before.0) as f64, now.1.saturating_sub(before.1) as f64 * 1e-3);
