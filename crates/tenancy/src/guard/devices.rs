@@ -127,29 +127,37 @@ impl Devices {
             (self.runs, self.turned) = (runs, now.saturating_sub(Duration::from_secs_f64(sense.interval)));
         }
         // Where nothing is told nobody is known to wait.
-        let served = sense.served.unwrap_or(Served { seconds: sense.interval, ..Served::default() });
-        self.take(now, &served);
+        let nothing = Served { seconds: sense.interval, external: Some(0.0), ..Served::default() };
+        let served = sense.served.unwrap_or(nothing);
+        if self.used >= AWAKE && served.waits() >= OWN {
+            self.shared = Some(now + CALM);
+        }
+        // Where it is not told whether external work waits, nobody can say what it costs.
+        if let Some(external) = served.external_waits() {
+            self.take(now, &served, external);
+        }
         self.shared = self.shared.filter(|until| now < *until && self.used >= AWAKE);
         self.conclude(now, tries);
     }
 
-    /// Adds to what is known with external work, or without.
-    fn take(&mut self, now: Duration, served: &Served) {
+    /// Adds to what is known with external work, or without; `external` is the share of the time for which
+    /// that waited.
+    fn take(&mut self, now: Duration, served: &Served, external: f64) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
         let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
-        let external_waits = served.external_waits() >= EXTERNAL;
+        let waits = external >= EXTERNAL;
         if self.runs {
             let slowed = matches!(self.verdict, Verdict::Slowed { .. });
             let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
-            self.external += weight(served.seconds, over) * (served.external_waits() - self.external);
+            self.external += weight(served.seconds, over) * (external - self.external);
             // Something else may have it stand still.
-            if settled && external_waits {
+            if settled && waits {
                 let kept = 1.0 - weight(served.seconds, SMOOTH);
                 self.beside.fade(kept);
                 self.beside.add(&served.requests);
                 self.beside_for = kept * self.beside_for + served.seconds;
             }
-        } else if settled && !external_waits {
+        } else if settled && !waits {
             // What it had begun is over.
             self.waits += weight(served.seconds, SMOOTH_WAITS) * (served.waits() - self.waits);
             if self.tries() {
@@ -157,9 +165,6 @@ impl Devices {
                 self.alone.waited += served.waited;
                 self.alone.requests.add(&served.requests);
             }
-        }
-        if self.used >= AWAKE && served.waits() >= OWN {
-            self.shared = Some(now + CALM);
         }
     }
 

@@ -68,7 +68,7 @@ impl Scene {
             let mut served = Served { seconds: LOOK, ..Served::default() };
             let own = LOOK * truth.waits;
             let external = if runs { LOOK * truth.external } else { 0.0 };
-            (served.external, served.waited) = (external, external.max(own));
+            (served.external, served.waited) = (Some(external), external.max(own));
             let each = if runs && truth.kind == 0 { truth.each[1] } else { truth.each[0] };
             served.requests.0[0] = self.requests(own, each, truth.random);
             if external > 0.0 {
@@ -196,7 +196,9 @@ fn own_work_that_begins_is_tried_although_nothing_was_found_before() {
 
 #[test]
 fn a_trial_that_sees_nothing_ends() {
-    for seen in [None, Some(Served { seconds: LOOK, waited: LOOK, external: LOOK, ..Served::default() })] {
+    for seen in
+        [None, Some(Served { seconds: LOOK, waited: LOOK, external: Some(LOOK), ..Served::default() })]
+    {
         let mut scene = Scene::new();
         while !scene.devices.tries() {
             scene.watch(LOOK, SLOWED);
@@ -211,14 +213,16 @@ fn a_trial_that_sees_nothing_ends() {
 }
 
 #[test]
-fn where_nothing_can_stand_still_nothing_is_tried() {
-    let mut devices = Devices::default();
-    let mut served = Served { seconds: LOOK, waited: LOOK, external: LOOK, ..Served::default() };
-    served.requests.0[0] = (50.0, LOOK);
-    for look in 1..100 {
-        let sense = Sense { own_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
-        devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, false);
-        assert!(!devices.tries() && devices.ratio() == 1.0);
+fn where_nothing_can_stand_still_or_external_work_does_not_tell_nothing_is_tried() {
+    for (external, tries) in [(Some(LOOK), false), (None, true)] {
+        let mut devices = Devices::default();
+        let mut served = Served { seconds: LOOK, waited: LOOK, external, ..Served::default() };
+        served.requests.0[0] = (50.0, LOOK);
+        for look in 1..100 {
+            let sense = Sense { own_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
+            devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, tries);
+            assert!(!devices.tries() && devices.ratio() == 1.0);
+        }
+        assert!(devices.shared(), "weights do not need it");
     }
-    assert!(devices.shared(), "weights do not need it");
 }

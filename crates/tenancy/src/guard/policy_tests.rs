@@ -237,7 +237,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
         let seconds = 0.02;
         let external = if runs { seconds } else { 0.0 };
         let waited = if own { seconds } else { external };
-        let mut served = Served { seconds, waited, external, ..Served::default() };
+        let mut served = Served { seconds, waited, external: Some(external), ..Served::default() };
         served.requests.0[1] = (waited / if runs { 0.003 } else { 0.001 }, waited);
         let own_cpu = if own { 0.03 } else { 0.001 };
         let flat = Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 };
@@ -268,7 +268,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
 /// Devices that both wait for, for such a share of the time, and that serve so many requests a second.
 fn at_devices(seconds: f64, waits: f64, requests: f64) -> Served {
     let waited = seconds * waits.min(1.0);
-    let mut served = Served { seconds, waited, external: waited / 2.0, ..Served::default() };
+    let mut served = Served { seconds, waited, external: Some(waited / 2.0), ..Served::default() };
     served.requests.0[0] = (seconds * requests, waited);
     served
 }

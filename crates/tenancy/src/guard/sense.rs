@@ -22,7 +22,7 @@ pub struct Sense {
     /// The least share of the time that own work waited for devices.
     pub io_stall: f64,
     /// What devices have served since they were looked at before; `None` where they were not looked at, or
-    /// where nothing tells who waits.
+    /// where nothing tells that anybody waits.
     pub served: Option<Served>,
     /// Pages a second that own work had to fetch again because they had been pushed out.
     pub refaults: f64,
@@ -111,8 +111,8 @@ pub struct Served {
     pub seconds: f64,
     /// Seconds for which somebody waited for a device.
     pub waited: f64,
-    /// Seconds for which some of external work did.
-    pub external: f64,
+    /// Seconds for which some of external work did, where that is told.
+    pub external: Option<f64>,
     /// The requests, for whomever; none where devices were not in use a moment before.
     pub requests: Requests,
 }
@@ -124,8 +124,8 @@ impl Served {
     }
 
     /// The same of external work.
-    pub fn external_waits(&self) -> f64 {
-        (self.external / self.seconds.max(1e-9)).min(1.0)
+    pub fn external_waits(&self) -> Option<f64> {
+        Some((self.external? / self.seconds.max(1e-9)).min(1.0))
     }
 }
 

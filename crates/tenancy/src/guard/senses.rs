@@ -219,7 +219,7 @@ impl Senses {
     /// Devices, and who waits for them.
     fn look_at_devices(&mut self, now: Duration, tenants: &mut [Tenant]) {
         self.sense.served = self.serving.look(now, tenants);
-        let own = |served: Served| (served.waits() - served.external_waits()).max(0.0);
+        let own = |served: Served| (served.waits() - served.external_waits().unwrap_or(0.0)).max(0.0);
         self.sense.io_stall = self.sense.served.map_or(0.0, own);
     }
 

@@ -36,7 +36,7 @@ type Counters = [(u64, u64); Requests::KINDS];
 struct Counted {
     at: Duration,
     waited: Duration,
-    external: Duration,
+    external: Option<Duration>,
     requests: Option<Counters>,
 }
 
@@ -70,18 +70,20 @@ impl Serving {
         now < self.close
     }
 
-    /// What was served since this was last asked; `None` where nothing tells who waits.
+    /// What was served since this was last asked; `None` where nothing tells that anybody waits.
     pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) -> Option<Served> {
         let waited = self.pressure.as_mut()?.told(pressure)?.some;
         let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
         let stats = self.stats.as_mut().filter(|_| now < self.close);
         let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
-        let counted = Counted { at: now, waited, external: external?, requests };
+        let counted = Counted { at: now, waited, external, requests };
         let before = self.before.replace(counted)?;
         let found = Served {
             seconds: now.saturating_sub(before.at).as_secs_f64(),
             waited: waited.saturating_sub(before.waited).as_secs_f64(),
-            external: counted.external.saturating_sub(before.external).as_secs_f64(),
+            external: external
+                .zip(before.external)
+                .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
         if found.waits() >= IN_USE {
