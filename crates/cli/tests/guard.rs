@@ -358,6 +358,11 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     let child = external("writers", &script);
     await_that("they write", 20, || folder.path().join("4").exists());
     let beside = writes(&own, second);
+    if !dirs("writers").iter().any(|dir| dir.join("io.pressure").exists()) {
+        child.end();
+        eprintln!("skipped: no group tells here how long it waits for devices");
+        return;
+    }
     if alone < 2.0 * beside {
         child.end();
         eprintln!(

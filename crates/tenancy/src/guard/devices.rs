@@ -12,7 +12,7 @@
 //!
 //! times as long. `r` is that of requests of the kinds that own work's are (of a disk; to read, to write, to
 //! flush). Within a kind own work's is taken for the mean request: where its own are larger than others' it
-//! is taken for slower than it is, where they are smaller for faster.
+//! is taken for less slowed than it is, where they are smaller for more.
 
 use std::time::Duration;
 
@@ -49,7 +49,9 @@ const BRIEF: Duration = Duration::from_secs(3);
 const OTHER: (f64, f64) = (2.0, 0.005);
 const SOON: Duration = Duration::from_secs(2);
 /// How long nobody must have waited for devices until external work has its weight again.
-const CALM: Duration = Duration::from_secs(5);
+const CALM: Duration = Duration::from_millis(1500);
+/// What was served beside external work so long ago was beside other work.
+const OLD: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
@@ -77,12 +79,17 @@ fn weight(seconds: f64, over: f64) -> f64 {
 /// Own work at devices, with external work and without.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Devices {
-    /// Whether external work runs, and since when it does or does not.
+    /// When the look before was.
+    looked: Duration,
+    /// Whether external work runs, and since when it does or does not; seconds that it has run since what
+    /// devices served was told before.
     runs: bool,
     turned: Duration,
-    /// What is served while it runs and waits for devices, the latest most; in so many seconds.
+    ran: f64,
+    /// What is served while it runs and waits for devices, the latest most; in so many seconds, and when last.
     beside: Requests,
     beside_for: f64,
+    beside_at: Duration,
     /// Share of the time for which it waits for devices while it runs, and own work while it does not.
     external: f64,
     waits: f64,
@@ -101,10 +108,13 @@ pub struct Devices {
 impl Default for Devices {
     fn default() -> Self {
         Devices {
+            looked: Duration::ZERO,
             runs: true,
             turned: Duration::ZERO,
+            ran: 0.0,
             beside: Requests::default(),
             beside_for: 0.0,
+            beside_at: Duration::ZERO,
             external: 0.0,
             waits: 0.0,
             used: 0.0,
@@ -124,41 +134,46 @@ impl Devices {
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tries: bool) {
         self.used += weight(sense.interval, SMOOTH_USED) * (sense.own_cpu - self.used);
         if runs != self.runs {
-            (self.runs, self.turned) = (runs, now.saturating_sub(Duration::from_secs_f64(sense.interval)));
+            (self.runs, self.turned) = (runs, self.looked);
         }
-        // Where nothing is told nobody is known to wait.
-        let nothing = Served { seconds: sense.interval, external: Some(0.0), ..Served::default() };
-        let served = sense.served.unwrap_or(nothing);
-        if self.used >= AWAKE && served.waits() >= OWN {
-            self.shared = Some(now + CALM);
+        if runs {
+            self.ran += now.saturating_sub(self.looked).as_secs_f64();
         }
-        // Where it is not told whether external work waits, nobody can say what it costs.
-        if let Some(external) = served.external_waits() {
-            self.take(now, &served, external);
+        self.looked = now;
+        if let Some(served) = &sense.served {
+            if self.used >= AWAKE && served.waits() >= OWN {
+                self.shared = Some(now + CALM);
+            }
+            // Where it is not told whether external work waits, nobody can say what it costs.
+            if let Some(external) = served.external {
+                self.take(now, served, external);
+            }
         }
-        self.shared = self.shared.filter(|until| now < *until && self.used >= AWAKE);
+        self.shared = self.shared.filter(|until| now < *until);
         self.conclude(now, tries);
     }
 
-    /// Adds to what is known with external work, or without; `external` is the share of the time for which
-    /// that waited.
+    /// Adds to what is known with external work, or without; `external` are the seconds for which that
+    /// waited.
     fn take(&mut self, now: Duration, served: &Served, external: f64) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
         let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
-        let waits = external >= EXTERNAL;
-        if self.runs {
+        let waits = external >= EXTERNAL * served.seconds;
+        let ran = std::mem::take(&mut self.ran);
+        if ran > 0.0 {
             let slowed = matches!(self.verdict, Verdict::Slowed { .. });
             let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
-            self.external += weight(served.seconds, over) * (external - self.external);
-            // Something else may have it stand still.
-            if settled && waits {
-                let kept = 1.0 - weight(served.seconds, SMOOTH);
-                self.beside.fade(kept);
-                self.beside.add(&served.requests);
-                self.beside_for = kept * self.beside_for + served.seconds;
-            }
-        } else if settled && !waits {
-            // What it had begun is over.
+            self.external += weight(ran, over) * ((external / ran).min(1.0) - self.external);
+        }
+        // Something else may have it stand still.
+        if self.runs && settled && waits {
+            let kept = 1.0 - weight(served.seconds, SMOOTH);
+            self.beside.fade(kept);
+            self.beside.add(&served.requests);
+            (self.beside_for, self.beside_at) = (kept * self.beside_for + served.seconds, now);
+        }
+        // What it had begun may not be over.
+        if !self.runs && settled && !waits {
             self.waits += weight(served.seconds, SMOOTH_WAITS) * (served.waits() - self.waits);
             if self.tries() {
                 self.alone.seconds += served.seconds;
@@ -181,7 +196,7 @@ impl Devices {
             Verdict::Slowed { until, .. } if now >= until => self.open(),
             Verdict::Slowed { since, .. } => {
                 // One of both wants nothing of devices any more.
-                if self.ratio() <= 1.0 + LOSS / 2.0 || self.runs && self.external < EXTERNAL {
+                if self.ratio() <= 1.0 + LOSS / 2.0 || self.external < EXTERNAL {
                     self.open();
                     (self.valid, self.backoff) = (VALID[0], Backoff::NONE);
                     if now < since + BRIEF {
@@ -194,7 +209,11 @@ impl Devices {
                 let other = self
                     .last
                     .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
-                if tries && suspect && (now >= self.backoff.next || other) && self.beside_for >= LEAST {
+                if now > self.beside_at + OLD {
+                    (self.beside, self.beside_for) = (Requests::default(), 0.0);
+                }
+                let seen = self.beside_for >= LEAST && self.beside.count() >= 1.0;
+                if tries && suspect && seen && (now >= self.backoff.next || other) {
                     (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
                     self.last = Some(Last { at: now, used: self.used });
                 }

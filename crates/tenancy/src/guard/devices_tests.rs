@@ -170,9 +170,27 @@ fn when_own_work_wants_nothing_any_more_external_work_is_back_soon() {
     assert!(scene.devices.ratio() > 2.0);
     scene.watch(1.9, GONE);
     assert_eq!(scene.devices.ratio(), 1.0);
-    let calm = Truth { external: 0.0, ..GONE };
-    scene.watch(6.0, calm);
+}
+
+#[test]
+fn external_work_has_its_weight_again_once_nobody_has_waited_for_a_while() {
+    let (mut scene, calm) = (Scene::new(), Truth { external: 0.0, waits: 0.0, ..SLOWED });
+    scene.watch(0.2, SLOWED);
+    scene.watch(CALM.as_secs_f64() - 2.0 * LOOK, calm);
+    assert!(scene.devices.shared());
+    scene.watch(3.0 * LOOK, calm);
     assert!(!scene.devices.shared());
+}
+
+#[test]
+fn where_requests_are_not_told_nothing_is_tried() {
+    let mut scene = Scene::new();
+    for _ in 0..500 {
+        scene.at += LOOK;
+        let served = Served { seconds: LOOK, waited: LOOK, external: Some(LOOK), ..Served::default() };
+        scene.see(0.1, Some(served), true);
+        assert!(!scene.devices.tries());
+    }
 }
 
 #[test]

@@ -41,9 +41,9 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
             "Own work has to fetch pages again that were pushed out ({} a second): external work may have {} of memory.",
             digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
         ),
-        Grade::Io => "Own work and external work use the same devices: external work comes last there.".into(),
+        Grade::Io => "Own work may be waiting for devices: external work comes last there.".into(),
         Grade::Turns => {
-            let cause = if why.devices > why.waiting.max(ratio - 1.0) {
+            let cause = if !why.busy || why.devices > why.waiting.max(ratio - 1.0) {
                 format!("While external work runs, own work waits for devices and takes {} longer", percent(why.devices))
             } else if why.waiting > ratio - 1.0 {
                 format!("Own work waits for processors that external work has ({} of its time)", percent(why.waiting))

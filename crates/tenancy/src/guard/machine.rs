@@ -227,7 +227,7 @@ impl World for Machine {
         let lateness = self.now().saturating_sub(self.slept_until);
         let probe = self.prober.as_mut().filter(|_| probe).map(Prober::take);
         let now = self.now();
-        self.senses.look(now, &mut self.tenants);
+        self.senses.look(now, probe.is_some(), &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
             self.renew()?;
         }
@@ -244,6 +244,7 @@ impl World for Machine {
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {
+        self.senses.turn(self.began.elapsed(), run);
         if let Some(leash) = &mut self.leash {
             leash.apply(self.began.elapsed(), grant, run);
             self.notes.extend(leash.complaint());

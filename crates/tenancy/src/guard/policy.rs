@@ -289,7 +289,7 @@ impl Policy {
 
     fn decide(&mut self, now: Duration, sense: &Sense) -> Decision {
         let busy = self.own.busy();
-        let still = self.still().filter(|_| self.offers.still);
+        let still = self.still().filter(|_| self.offers.still && self.there);
         let full = still.is_some();
         let ratio = self.ratio();
         let planned = self.contract.slowdown * PLANNED;

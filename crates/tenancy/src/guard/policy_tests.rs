@@ -347,7 +347,8 @@ proptest! {
         let began = now;
         let mut last = None;
         while now < began + Duration::from_secs(2) {
-            let decision = policy.step(now, &Sense { external_cpu: 2.0, ..Sense::quiet(2, 0.05) });
+            let served = Some(at_devices(0.05, 0.0, 0.0));
+            let decision = policy.step(now, &Sense { external_cpu: 2.0, served, ..Sense::quiet(2, 0.05) });
             now += decision.wake;
             last = Some(decision);
         }

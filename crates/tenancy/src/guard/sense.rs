@@ -113,7 +113,7 @@ pub struct Served {
     pub waited: f64,
     /// Seconds for which some of external work did, where that is told.
     pub external: Option<f64>,
-    /// The requests, for whomever; none where devices were not in use a moment before.
+    /// The requests, for whomever.
     pub requests: Requests,
 }
 
@@ -137,7 +137,7 @@ pub struct Requests(pub [(f64, f64); Requests::KINDS]);
 impl Requests {
     /// Kinds: three of each of eight disks. Where there are more, some share them.
     pub const KINDS: usize = 24;
-    /// What the kernel's milliseconds leave open, in seconds.
+    /// The kernel's grain, in seconds.
     const GRAIN: f64 = 0.001;
 
     /// How many there are.
@@ -157,21 +157,25 @@ impl Requests {
         self.0.iter_mut().for_each(|one| *one = (one.0 * part, one.1 * part));
     }
 
-    /// How many times as long these take on average as they did among `others`, which count as of the same
-    /// kinds in the same numbers: as it is seen, and at least. A request's time is taken for as random as the
-    /// exponential distribution's, so that the mean of `n` is known within `1/√n`; three of these are left.
+    /// How many times as long these would have taken with the mean times of `others`: as it is seen, and at
+    /// least. A request's time is taken for as random as the exponential distribution's, so that the mean of
+    /// `n` has a standard error of `1/√n` of it; three of what comes of these are left for chance.
     pub fn slowed_among(&self, others: &Requests) -> Option<[f64; 2]> {
-        let (mut alone, mut beside, mut open) = ((0.0, 0.0), (0.0, 0.0), 0.0);
+        // Seconds, and the squares of their errors.
+        let (mut alone, mut beside) = ((0.0, 0.0), (0.0, 0.0));
         for (mine, theirs) in self.0.iter().zip(others.0) {
-            if mine.0 > 0.0 && theirs.0 > 0.0 {
-                alone = (alone.0 + mine.0, alone.1 + mine.1);
-                beside = (beside.0 + theirs.0, beside.1 + mine.0 * theirs.1 / theirs.0);
-                open += Requests::GRAIN;
+            if mine.0 >= 1.0 && theirs.0 >= 1.0 {
+                let (took, would) = (mine.1.max(Requests::GRAIN), mine.0 * theirs.1 / theirs.0);
+                alone = (alone.0 + took, alone.1 + took * took / mine.0);
+                beside = (beside.0 + would, beside.1 + would * would / theirs.0);
             }
         }
-        let chance = (3.0 * f64::sqrt(1.0 / alone.0 + 1.0 / beside.0)).exp();
-        let slowed = [beside.1 / alone.1.max(1e-9), beside.1 / (alone.1 + open) / chance];
-        (alone.0 > 0.0).then_some(slowed)
+        if alone.0 == 0.0 || beside.0 == 0.0 {
+            return None;
+        }
+        let errors = alone.1 / (alone.0 * alone.0) + beside.1 / (beside.0 * beside.0);
+        let seen = beside.0 / alone.0;
+        Some([seen, seen / (3.0 * errors.sqrt()).exp()])
     }
 }
 
@@ -212,6 +216,11 @@ mod tests {
         let alone = requests(&[(1000.0, 1.0)]);
         let [seen, least] = alone.slowed_among(&requests(&[(2000.0, 6.0)])).expect("the same kind");
         assert!((seen - 3.0).abs() < 1e-9 && (2.6..2.7).contains(&least), "{seen} {least}");
+        // Two hundred reads do not vouch for one flush.
+        let [seen, least] = requests(&[(200.0, 0.02), (0.0, 0.0), (1.0, 0.005)])
+            .slowed_among(&requests(&[(2000.0, 0.2), (0.0, 0.0), (1.0, 0.2)]))
+            .expect("the same kinds");
+        assert!(seen > 5.0 && least < 1.0, "{seen} {least}");
         // Those of another disk, however slow, are none of its.
         assert_eq!(alone.slowed_among(&requests(&[(0.0, 0.0), (100.0, 10.0)])), None);
         let [seen, _] =

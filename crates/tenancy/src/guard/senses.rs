@@ -1,5 +1,5 @@
-//! What the guard sees of the machine, look by look: processors at each, memory, waiting, and devices that
-//! are not in use more rarely.
+//! What the guard sees of the machine, look by look: processors at each, memory, devices and waiting
+//! more rarely.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub(super) struct Senses {
     waits: OwnWaits,
     files: Files,
     serving: Serving,
+    /// Since when external work stands still, where it does.
+    still: Option<Duration>,
     domain: Option<Domain>,
     counted: Counted,
     sense: Sense,
@@ -108,6 +110,7 @@ impl Senses {
                 meminfo: open("/proc/meminfo"),
             },
             serving: Serving::new(),
+            still: None,
             domain: None,
             counted: Counted::default(),
             sense: Sense::quiet(cores, 0.0),
@@ -127,18 +130,21 @@ impl Senses {
         self.sense
     }
 
-    /// Looks.
-    pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) {
+    /// External work runs from now on, or stands still.
+    pub(super) fn turn(&mut self, now: Duration, runs: bool) {
+        self.still = if runs { None } else { self.still.or(Some(now)) };
+    }
+
+    /// Looks; `turns` says that external work is about to stand still, or to go on.
+    pub(super) fn look(&mut self, now: Duration, turns: bool, tenants: &mut [Tenant]) {
         let before = self.counted.at;
         self.look_at_processors(now, tenants);
         self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
-        let slow =
-            now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)];
-        if slow {
+        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)] {
             self.look_at_the_rest(now, tenants);
         }
         self.sense.served = None;
-        if slow || self.serving.in_use(now) {
+        if self.serving.is_due(now, self.still, turns) {
             self.look_at_devices(now, tenants);
         }
     }

@@ -8,12 +8,13 @@ use std::time::Duration;
 use super::sense::{Requests, Served};
 use super::steady::Steady;
 use super::tenant::Tenant;
+use super::trial::SETTLE;
 use crate::group::reading::{pressure, served};
 
-/// Devices are in use where somebody waits for them for so much of the time, and are looked at closely for
-/// so long after.
-const IN_USE: f64 = 0.02;
-const CLOSELY: Duration = Duration::from_secs(1);
+/// Between two looks. Looking more often would lose what is looked for: each look has the kernel add up
+/// processors' waiting anew, and drop that of one on which less than a tick happened (`collect_percpu_times` in
+/// `kernel/sched/psi.c`).
+const EVERY: Duration = Duration::from_millis(250);
 /// Where the kernel lists the host's disks.
 const DISKS: &str = "/sys/block";
 
@@ -25,7 +26,6 @@ pub(super) struct Serving {
     /// The disks whose requests are looked at, and where each stands.
     disks: BTreeMap<String, usize>,
     before: Option<Counted>,
-    close: Duration,
 }
 
 /// Of each kind how many requests, and how many milliseconds.
@@ -49,7 +49,6 @@ impl Serving {
             pressure: open("/proc/pressure/io"),
             disks: BTreeMap::new(),
             before: None,
-            close: Duration::ZERO,
         }
     }
 
@@ -65,16 +64,21 @@ impl Serving {
         self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether devices are in use, or were a moment ago.
-    pub(super) fn in_use(&self, now: Duration) -> bool {
-        now < self.close
+    /// Whether it is time to look. External work that stands still does so since `still`; `turns` says that it
+    /// goes on next, or is about to rest. What is seen while it stands still begins once what it had begun is
+    /// over, and ends with that.
+    pub(super) fn is_due(&self, now: Duration, still: Option<Duration>, turns: bool) -> bool {
+        let Some(before) = self.before else { return true };
+        let settled = still.map(|since| since + SETTLE).filter(|settled| now >= *settled);
+        let begins = settled.is_some_and(|settled| before.at < settled);
+        begins || settled.is_some() && turns || now.saturating_sub(before.at) >= EVERY
     }
 
     /// What was served since this was last asked; `None` where nothing tells that anybody waits.
     pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) -> Option<Served> {
         let waited = self.pressure.as_mut()?.told(pressure)?.some;
         let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
-        let stats = self.stats.as_mut().filter(|_| now < self.close);
+        let stats = self.stats.as_mut();
         let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
         let counted = Counted { at: now, waited, external, requests };
         let before = self.before.replace(counted)?;
@@ -86,9 +90,6 @@ impl Serving {
                 .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
-        if found.waits() >= IN_USE {
-            self.close = now + CLOSELY;
-        }
         Some(found).filter(|found| found.seconds > 0.0)
     }
 }
@@ -107,4 +108,26 @@ fn since((now, before): (Counters, Counters)) -> Requests {
 fn is_meant(disk: &Path) -> bool {
     let weighs = || fs::read_to_string(disk.join("queue/scheduler")).is_ok_and(|text| text.contains("[bfq]"));
     disk.join("device").exists() && !weighs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_rarely_and_at_both_ends_of_what_stands_still() {
+        let at = Duration::from_millis;
+        let mut serving = Serving::new();
+        assert!(serving.is_due(at(0), None, false), "the first");
+        let counted = |millis| Counted { at: at(millis), waited: at(0), external: None, requests: None };
+        serving.before = Some(counted(100));
+        assert!(!serving.is_due(at(340), None, true) && serving.is_due(at(350), None, false));
+        // It stands still from 200 ms on.
+        let still = Some(at(200));
+        assert!(!serving.is_due(at(220), still, true), "what it had begun goes on");
+        assert!(serving.is_due(at(240), still, false));
+        serving.before = Some(counted(240));
+        assert!(!serving.is_due(at(300), still, false) && serving.is_due(at(300), still, true));
+        assert!(serving.is_due(at(490), still, false));
+    }
 }
