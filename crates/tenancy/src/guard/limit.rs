@@ -32,6 +32,10 @@ struct Asked {
     bytes: Option<u64>,
     /// Whether that holds by now, or cannot be had.
     settled: bool,
+    /// Whether pages have to go for that.
+    takes: bool,
+    /// The limit that stands by now, if one does.
+    stands: Option<u64>,
     over: bool,
     complaint: Option<Fault>,
 }
@@ -59,11 +63,14 @@ impl Limit {
         Ok(Limit { asked, was, thread: Some(thread) })
     }
 
-    /// Asks for so many bytes, for no more than there were; with `None` for what was found.
-    pub(super) fn set(&self, bytes: Option<u64>) {
+    /// Asks for so many bytes, for no more than there were; with `None` for what was found. `has` is what
+    /// the group had when that was last looked at: a limit above it takes nothing.
+    pub(super) fn set(&self, bytes: Option<u64>, has: u64) {
         let bytes = bytes.filter(|bytes| *bytes < self.was);
         let mut asked = lock(&self.asked.0);
         if asked.bytes != bytes {
+            let least = has.min(asked.stands.unwrap_or(u64::MAX));
+            asked.takes = bytes.is_some_and(|bytes| bytes < least);
             (asked.bytes, asked.settled) = (bytes, false);
             self.asked.1.notify_one();
         }
@@ -72,7 +79,7 @@ impl Limit {
     /// Whether memory is still being taken: whoever goes on meanwhile has it again at once.
     pub(super) fn is_taking(&self) -> bool {
         let asked = lock(&self.asked.0);
-        asked.bytes.is_some() && !asked.settled
+        asked.takes && !asked.settled
     }
 
     /// What could not be done since this was last asked.
@@ -112,6 +119,7 @@ impl Taker {
             let done = self.control.set(next, limit);
             let (holds, refused) = (self.control.at() == bytes, self.control.at() != next);
             now = lock(asked);
+            now.stands = self.control.at();
             now.complaint = done.err().or(now.complaint.take());
             if now.bytes == bytes {
                 // What it cannot be made to give it keeps for now.
@@ -133,4 +141,59 @@ impl Taker {
 
 fn lock(asked: &Mutex<Asked>) -> MutexGuard<'_, Asked> {
     asked.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_host::{Launcher, Ledger};
+    use std::path::Path;
+    use std::time::Instant;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A ledger whose reaper only begins.
+    fn ledger() -> Ledger {
+        let args = vec!["-c".into(), "printf +; cat > /dev/null".into()];
+        Ledger::open(&Launcher { program: "sh".into(), args }).expect("a ledger")
+    }
+
+    /// A group of plain files that has so many MiB, whatever its limit says.
+    fn limited(folder: &Path, has: u64, ledger: &Ledger) -> Limit {
+        std::fs::write(folder.join("memory.high"), "max\n").expect("writes");
+        std::fs::write(folder.join("memory.current"), format!("{}\n", has * MIB)).expect("writes");
+        let group = crate::group::Group::new([(String::new(), folder.to_path_buf())].into());
+        let dial = group.knob(&Setting::MemoryHigh(None), ledger).expect("is offered");
+        Limit::new(dial, Steady::open(&folder.join("memory.current")), true).expect("begins")
+    }
+
+    fn settles(limit: &Limit) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !lock(&limit.asked.0).settled {
+            assert!(Instant::now() < until, "it never settles");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_takes_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let ledger = ledger();
+        let limit = limited(folder.path(), 460, &ledger);
+        limit.set(Some(450 * MIB), 460 * MIB);
+        assert!(limit.is_taking());
+        settles(&limit);
+        assert!(!limit.is_taking());
+        for mib in [460, 500, 900] {
+            limit.set(Some(mib * MIB), 455 * MIB);
+            assert!(!limit.is_taking(), "{mib}");
+            settles(&limit);
+        }
+        limit.set(Some(800 * MIB), 455 * MIB);
+        assert!(!limit.is_taking(), "it has less than that");
+        limit.set(Some(300 * MIB), 455 * MIB);
+        assert!(limit.is_taking());
+        limit.set(None, 455 * MIB);
+        assert!(!limit.is_taking());
+    }
 }

@@ -42,6 +42,8 @@ pub struct Machine {
     senses: Senses,
     renewed: Duration,
     slept_until: Duration,
+    /// Some of external work stands still though it may run: memory is being taken from it.
+    held: bool,
     notes: Vec<String>,
 }
 
@@ -59,6 +61,7 @@ impl Machine {
             senses: Senses::new(&hierarchy, cores),
             renewed: Duration::ZERO,
             slept_until: Duration::ZERO,
+            held: false,
             notes: Vec::new(),
             tenants: Vec::new(),
             leash: None,
@@ -191,6 +194,18 @@ impl Machine {
     }
 }
 
+/// What each may have of so many bytes, where it is known what each has and what of that cannot be taken:
+/// that, and of the rest a part as it has of it now.
+fn parts(bytes: u64, has: &[Option<(u64, u64)>]) -> Vec<Option<u64>> {
+    let known = || has.iter().flatten();
+    let floors: u64 = known().map(|(_, floor)| floor).sum();
+    let above = |(has, floor): &(u64, u64)| has.saturating_sub(*floor) as f64;
+    let all: f64 = known().map(above).sum();
+    let rest = bytes.saturating_sub(floors) as f64;
+    let share = |one: &(u64, u64)| if all > 0.0 { above(one) / all } else { 1.0 / known().count() as f64 };
+    has.iter().map(|one| one.as_ref().map(|one| one.1 + (rest * share(one)) as u64)).collect()
+}
+
 fn guarded(tenant: &Tenant) -> String {
     format!("{} is guarded from now on", tenant.name)
 }
@@ -207,16 +222,17 @@ impl World for Machine {
         if self.leash.is_some() {
             return Leash::offers();
         }
-        let all = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
-        // What cannot be done to one of them cannot be relied on.
-        self.tenants.iter().map(Tenant::offers).fold(all, |all, one| Offers {
-            idle: all.idle && one.idle,
-            turns: all.turns && one.turns,
-            still: all.still && one.still,
-            cores: all.cores && one.cores,
-            memory: all.memory && one.memory,
-            io: all.io && one.io,
-        })
+        let offers = || self.tenants.iter().map(Tenant::offers);
+        // What processors are protected by cannot be relied on where it cannot be done to one of them. What
+        // one holds of memory and devices can be taken back whoever else holds some.
+        Offers {
+            idle: offers().all(|one| one.idle),
+            turns: offers().all(|one| one.turns),
+            still: offers().all(|one| one.still),
+            cores: offers().all(|one| one.cores),
+            memory: offers().any(|one| one.memory),
+            io: offers().any(|one| one.io),
+        }
     }
 
     fn cores(&self) -> usize {
@@ -240,24 +256,26 @@ impl World for Machine {
             });
             self.senses.choose(&own);
         }
-        Ok(Sense { lateness: lateness.as_secs_f64(), probe, ..self.senses.sense() })
+        let (lateness, held) = (lateness.as_secs_f64(), self.held);
+        Ok(Sense { lateness, probe, held, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {
-        self.senses.turn(self.began.elapsed(), run);
         if let Some(leash) = &mut self.leash {
+            self.senses.turn(self.began.elapsed(), run);
             leash.apply(self.began.elapsed(), grant, run);
             self.notes.extend(leash.complaint());
             return;
         }
-        let count = self.tenants.len().max(1) as u64;
-        let floors: u64 = self.tenants.iter().filter_map(Tenant::floor).sum();
-        for tenant in &mut self.tenants {
-            // Each keeps what cannot be taken from it, and gets its part of the rest.
-            let rest = grant.memory.map(|bytes| bytes.saturating_sub(floors) / count);
-            let memory = rest.zip(tenant.floor()).map(|(rest, floor)| floor + rest);
-            tenant.apply(&Grant { memory, ..*grant }, run);
+        let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();
+        let parts = grant.memory.map(|bytes| parts(bytes, &has));
+        let mut rests = false;
+        for (at, tenant) in self.tenants.iter_mut().enumerate() {
+            let memory = parts.as_ref().and_then(|parts| parts[at]);
+            rests |= tenant.apply(&Grant { memory, ..*grant }, run);
         }
+        self.held = run && rests;
+        self.senses.turn(self.began.elapsed(), !rests);
         self.tell_complaints();
     }
 
@@ -272,5 +290,18 @@ impl World for Machine {
     fn sleep(&mut self, time: Duration) {
         self.slept_until = self.now() + time;
         std::thread::sleep(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_left_to_each_as_it_has_it() {
+        let has = [Some((900, 100)), Some((20, 20)), Some((220, 20)), None];
+        assert_eq!(parts(640, &has), [Some(500), Some(20), Some(120), None], "half of what can be taken");
+        assert_eq!(parts(100, &has), [Some(100), Some(20), Some(20), None], "what cannot be taken stays");
+        assert_eq!(parts(60, &[Some((0, 10)), Some((0, 10))]), [Some(30), Some(30)]);
     }
 }

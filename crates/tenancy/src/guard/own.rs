@@ -38,6 +38,8 @@ pub(super) struct Groups {
     /// The root's number of links when they were looked for: 2, and one for each (`simple_getattr` of
     /// the kernel's `fs/libfs.c`).
     links: u64,
+    /// One of them has gone since.
+    lost: bool,
     /// All CPU time since they are read.
     sum: Duration,
 }
@@ -49,6 +51,7 @@ impl Groups {
             known: BTreeMap::new(),
             rooted: Rooted::default(),
             links: 0,
+            lost: false,
             sum: Duration::ZERO,
         };
         groups.look_for_new(true);
@@ -59,16 +62,19 @@ impl Groups {
     /// Looks for processes in the root that have come or gone.
     fn renew(&mut self) {
         self.sum += self.rooted.renew(&self.root);
+        // Whoever came and went between two readings hid another.
+        self.lost = true;
     }
 
     /// Looks for groups that have come. What those used that were there at `first` is not of this
     /// time; of those that have come since, all is.
     fn look_for_new(&mut self, first: bool) {
         let links = fs::metadata(&self.root).map_or(0, |root| root.nlink());
-        if links == self.links && links > 0 {
+        // One that has come where another has gone does not show there.
+        if links == self.links && links > 0 && !self.lost {
             return;
         }
-        self.links = links;
+        (self.links, self.lost) = (links, false);
         for path in below(&self.root).into_iter().map(|name| self.root.join(name)) {
             if !self.known.contains_key(&path)
                 && let Some(mut file) = Steady::open(&path.join("cpu.stat"))
@@ -79,16 +85,28 @@ impl Groups {
         }
     }
 
-    fn read(&mut self) -> Duration {
-        self.look_for_new(false);
+    /// Counts what those that are known have used, and forgets those that have gone.
+    fn count(&mut self) {
         self.known.retain(|_, (file, before)| match file.told(cpu_time) {
             Some(now) => {
                 self.sum += now.saturating_sub(*before);
                 *before = now;
                 true
             }
-            None => false,
+            None => {
+                self.lost = true;
+                false
+            }
         });
+    }
+
+    fn read(&mut self) -> Duration {
+        self.look_for_new(false);
+        self.count();
+        if self.lost {
+            self.look_for_new(false);
+            self.count();
+        }
         self.sum += self.rooted.used(&self.root);
         self.sum
     }
@@ -253,6 +271,31 @@ mod tests {
         fs::write(folder.path().join("cgroup.type"), "domain\n").expect("writes");
         fs::write(folder.path().join("cpu.stat"), "usage_usec 42\n").expect("writes");
         assert_eq!(AllCpu::find(&hierarchy).read(), Some(Duration::from_micros(42)), "a container's own");
+    }
+
+    #[test]
+    fn a_group_that_comes_where_another_goes_is_counted() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let write = |group: &str, micros: u64| {
+            let dir = folder.path().join(group);
+            fs::create_dir_all(&dir).expect("makes");
+            fs::write(dir.join("cgroup.procs"), "").expect("writes");
+            fs::write(dir.join("cpu.stat"), format!("usage_usec {micros}\n")).expect("writes");
+        };
+        let goes = |group: &str| {
+            let dir = folder.path().join(group);
+            fs::write(dir.join("cpu.stat"), "").expect("writes");
+            fs::remove_dir_all(dir).expect("removes");
+        };
+        write("job-1", 5_000_000);
+        let mut groups = Groups::new(folder.path());
+        assert_eq!(groups.read(), Duration::ZERO);
+        goes("job-1");
+        write("job-2", 40_000);
+        assert_eq!(groups.read(), Duration::from_millis(40), "as many links as before");
+        goes("job-2");
+        write("job-2", 30_000);
+        assert_eq!(groups.read(), Duration::from_millis(70), "and the same name");
     }
 
     #[test]

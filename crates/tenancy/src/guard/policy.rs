@@ -200,15 +200,16 @@ impl Policy {
             self.menu.rewind();
             self.demand.rewind();
         }
-        self.wait(sense);
+        let runs = self.rhythm.running() && !sense.held;
+        self.wait(sense, runs);
         self.pair(now, sense);
         let planned = self.contract.slowdown * PLANNED;
         if self.own.busy() && !self.own.full() && self.offers.idle && self.offers.still {
-            self.demand.see(now, sense, self.rhythm.running(), planned);
+            self.demand.see(now, sense, runs, planned);
         }
         if self.there {
             let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
-            self.devices.see(now, sense, self.rhythm.running(), tries);
+            self.devices.see(now, sense, runs, tries);
         }
         self.pages.see(now, sense, self.own.busy(), planned.max(NOISE));
         self.keep_pace(sense);
@@ -221,11 +222,11 @@ impl Policy {
     }
 
     /// What waiting for processors costs own work.
-    fn wait(&mut self, sense: &Sense) {
+    fn wait(&mut self, sense: &Sense, runs: bool) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         // In the idle class it takes no processor from own work; what own work waits for is itself.
         let waited = if self.offers.idle { 0.0 } else { sense.own_wait.unwrap_or(0.0) };
-        if self.rhythm.running() {
+        if runs {
             let taken = waited.min(sense.external_cpu) / sense.own_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
         }
@@ -235,6 +236,11 @@ impl Policy {
     fn pair(&mut self, now: Duration, sense: &Sense) {
         let Some(probe) = sense.probe else { return };
         let running = self.rhythm.running();
+        if running && sense.held {
+            // It was taken beside nobody.
+            self.last = None;
+            return;
+        }
         let before = self.last.replace((running, probe, now));
         let Some((before_running, before, at)) = before else { return };
         if before_running == running || now.saturating_sub(at) > APART.mul_f64(self.pace) {

@@ -15,7 +15,8 @@ pub struct Sense {
     /// Processors' worth of time that other machines on the same hardware took from this one
     /// (proc_stat(5)'s "steal"): nobody here can have it.
     pub stolen: f64,
-    /// Processors' worth of time that own work waited for one, where that is watched.
+    /// Processors' worth of time that own work waited for one, of the time that external work ran, where
+    /// that is watched.
     pub own_wait: Option<f64>,
     /// The least share of the time that own work waited for memory to be freed or fetched.
     pub memory_stall: f64,
@@ -44,6 +45,8 @@ pub struct Sense {
     pub external_floor: u64,
     /// Whether there is any external work.
     pub external_there: bool,
+    /// Whether some of it stood still though it might run: memory is being taken from it.
+    pub held: bool,
     /// By how much later than asked the guard itself woke up, in seconds.
     pub lateness: f64,
     /// The guard's own cost, in processors.
@@ -79,6 +82,7 @@ impl Sense {
             external_refaults: 0.0,
             external_floor: 0,
             external_there: true,
+            held: false,
             lateness: 0.0,
             cost: 0.0,
             looking: 0.0,

@@ -40,6 +40,7 @@ pub(super) struct Senses {
     serving: Serving,
     /// Since when external work stands still, where it does.
     still: Option<Duration>,
+    waiting: Waiting,
     domain: Option<Domain>,
     counted: Counted,
     sense: Sense,
@@ -67,7 +68,6 @@ struct Counted {
     cost: [u64; 2],
     stolen: Option<(Duration, Duration)>,
     slow_at: Duration,
-    waited: Option<Duration>,
     refaults: Both<u64>,
     swapped: u64,
     memory_stall: Both<Duration>,
@@ -94,6 +94,43 @@ impl Both<Duration> {
     }
 }
 
+/// Waiting for processors, for the time that external work ran: where it runs by turns, what it costs own
+/// work would else be the less, the less it runs.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// For how long external work has run since that was last read, and until when that is counted.
+    ran: Duration,
+    until: Duration,
+    /// How long own work had waited so far.
+    waited: Option<Duration>,
+    told: Option<f64>,
+}
+
+/// What was waited for in less time says nothing: it is told at the end of a wait.
+const RAN: Duration = Duration::from_millis(5);
+
+impl Waiting {
+    /// It turns now, and `ran` until now or did not.
+    fn turn(&mut self, now: Duration, ran: bool) {
+        let passed = now.saturating_sub(self.until);
+        self.ran += if ran { passed } else { Duration::ZERO };
+        self.until = now;
+    }
+
+    /// How many processors' worth of it there is while external work runs, if own work has waited so long by
+    /// now; what was told before where that has hardly run since.
+    fn read(&mut self, now: Duration, runs: bool, waited: Option<Duration>) -> Option<f64> {
+        self.turn(now, runs);
+        let known = waited.zip(self.waited);
+        if known.is_none() || self.ran >= RAN {
+            let ran = std::mem::take(&mut self.ran).as_secs_f64();
+            self.told = known.map(|(now, before)| now.saturating_sub(before).as_secs_f64() / ran.max(1e-6));
+            self.waited = waited;
+        }
+        self.told
+    }
+}
+
 impl Senses {
     /// Nothing has been looked at yet.
     pub(super) fn new(hierarchy: &Hierarchy, cores: usize) -> Self {
@@ -111,6 +148,7 @@ impl Senses {
             },
             serving: Serving::new(),
             still: None,
+            waiting: Waiting::default(),
             domain: None,
             counted: Counted::default(),
             sense: Sense::quiet(cores, 0.0),
@@ -132,6 +170,7 @@ impl Senses {
 
     /// External work runs from now on, or stands still.
     pub(super) fn turn(&mut self, now: Duration, runs: bool) {
+        self.waiting.turn(now, self.still.is_none());
         self.still = if runs { None } else { self.still.or(Some(now)) };
     }
 
@@ -274,11 +313,7 @@ impl Senses {
                 self.sense.own_memory > before && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
-        let waited = self.waits.read();
-        self.sense.own_wait = waited
-            .filter(|_| seconds > 0.0)
-            .map(|now| now.saturating_sub(self.counted.waited.unwrap_or(now)).as_secs_f64() / seconds);
-        self.counted.waited = waited;
+        self.sense.own_wait = self.waiting.read(now, self.still.is_none(), self.waits.read());
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }
@@ -287,6 +322,27 @@ impl Senses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_external_work_costs_by_waiting_is_the_same_however_little_it_runs() {
+        for (run, still) in [(250, 0), (100, 150), (10, 240), (8, 492)] {
+            let (mut waiting, mut now, mut waited) =
+                (Waiting::default(), Duration::ZERO, Duration::from_secs(7));
+            let (run, still) = (Duration::from_millis(run), Duration::from_millis(still));
+            assert_eq!(waiting.read(now, true, Some(waited)), None, "nothing is known yet");
+            for _ in 0..4 {
+                now += run;
+                waiting.turn(now, true);
+                waited += run / 5;
+                now += still;
+                waiting.turn(now, false);
+                let told = waiting.read(now, true, Some(waited)).expect("is known");
+                assert!((told - 0.2).abs() < 1e-9, "{told}");
+            }
+            assert!(waiting.read(now, true, Some(waited)).is_some(), "it has not run since");
+            assert_eq!(waiting.read(now, true, None), None, "nobody is watched");
+        }
+    }
 
     #[test]
     fn own_work_is_seen_whatever_external_work_had_used_before() {

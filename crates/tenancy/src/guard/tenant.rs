@@ -1,7 +1,8 @@
 //! One group of external work: its knobs, taken from the undo ledger, and what it uses.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ pub(super) struct Tenant {
     weight: Option<Dial>,
     // The group goes last, if it is ours.
     _made: Option<Made>,
-    _lock: Option<File>,
+    /// Its first directory as it was found, locked.
+    lock: Option<File>,
 }
 
 /// Where it is told how long some of it waits for what.
@@ -91,6 +93,8 @@ impl Rest {
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     cpu: Duration,
+    /// Bytes that it had.
+    memory: u64,
     refaults: u64,
     /// Pages that it had swapped out and needed again, and that it had others swapped out for.
     swapped_in: u64,
@@ -123,7 +127,7 @@ pub(super) fn reaches(group: &Group, hierarchy: &Hierarchy) -> bool {
     let above =
         dir.ancestors().skip(1).take_while(|above| **above != tree.mount && above.starts_with(&tree.mount));
     let top: Option<&Path> = above.last();
-    top.is_none_or(|top| std::fs::read_to_string(top.join("cpu.idle")).is_ok_and(|text| text.trim() == "1"))
+    top.is_none_or(|top| fs::read_to_string(top.join("cpu.idle")).is_ok_and(|text| text.trim() == "1"))
 }
 
 impl Tenant {
@@ -151,7 +155,7 @@ impl Tenant {
         let cores = take(Setting::Cores(String::new()))?.map(Control::new);
         let was_idle = group
             .place(&Setting::Idle(true))
-            .is_some_and(|path| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1"));
+            .is_some_and(|path| fs::read_to_string(path).is_ok_and(|text| text.trim() == "1"));
         // A group that is idle already has no weight to be put back.
         let weight = if was_idle { None } else { take(Setting::Weight(1))? };
         let idle = take(Setting::Idle(true))?;
@@ -185,7 +189,7 @@ impl Tenant {
             idle,
             weight,
             _made: made,
-            _lock: lock,
+            lock,
             group,
         };
         match (&tenant.idle, &tenant.weight) {
@@ -222,7 +226,7 @@ impl Tenant {
             idle: None,
             weight: None,
             _made: None,
-            _lock: lock,
+            lock,
             group,
         })
     }
@@ -267,11 +271,11 @@ impl Tenant {
     }
 
     /// Does as granted, and never gives it more than its owner did: where nothing holds it, all is as
-    /// it was found.
-    pub(super) fn apply(&mut self, grant: &Grant, run: bool) {
+    /// it was found. Whether it stands still now.
+    pub(super) fn apply(&mut self, grant: &Grant, run: bool) -> bool {
         let mut done = Vec::new();
         let taking = self.memory.as_ref().is_some_and(|memory| {
-            memory.set(grant.memory);
+            memory.set(grant.memory, self.counted.memory);
             memory.is_taking()
         });
         // Standing still comes first, going on last: what changes in between is changed at rest. Memory
@@ -300,6 +304,7 @@ impl Tenant {
         if !faults.is_empty() && self.group.exists() {
             self.complaints.extend(faults.iter().map(ToString::to_string));
         }
+        rests && self.rest.is_some()
     }
 
     /// What could not be done since this was last asked.
@@ -314,9 +319,9 @@ impl Tenant {
         self.counted.cpu
     }
 
-    /// Bytes that cannot be taken from it, once that was looked at.
-    pub(super) fn floor(&self) -> Option<u64> {
-        self.counted.floor
+    /// Bytes that it has, and those of them that cannot be taken from it, once that was looked at.
+    pub(super) fn has(&self) -> Option<(u64, u64)> {
+        self.counted.floor.map(|floor| (self.counted.memory, floor))
     }
 
     /// The memory that it has; `swap` says whether there is any.
@@ -337,7 +342,7 @@ impl Tenant {
         // Without swap nothing without a file behind it can go anywhere.
         let kept = if swap { 0 } else { anonymous + anonymous / 20 };
         let floor = kept + LEAST_MEMORY;
-        self.counted.floor = Some(floor);
+        (self.counted.memory, self.counted.floor) = (has, Some(floor));
         let swapped = self.counted.swapped_in + self.counted.swapped_out;
         Memory { has, floor, refaults: self.counted.refaults, swapped }
     }
@@ -354,9 +359,13 @@ impl Tenant {
         self.counted.device_stall
     }
 
-    /// Whether its group is gone.
+    /// Whether its group is gone, or another has come to its place.
     pub(super) fn gone(&self) -> bool {
-        !self.group.exists()
+        let replaced = |found: &File| {
+            let path = self.group.paths().into_iter().next()?;
+            Some(fs::metadata(path).ok()?.ino() != found.metadata().ok()?.ino())
+        };
+        !self.group.exists() || self.lock.as_ref().and_then(replaced).unwrap_or(false)
     }
 }
 

@@ -53,7 +53,8 @@ impl Sums {
         self.seconds = now.as_secs_f64();
         self.own += sense.used.own;
         self.donated += sense.used.external;
-        self.still += if ran || !sense.external_there { 0.0 } else { passed };
+        let still = sense.external_there && (!ran || sense.held);
+        self.still += if still { passed } else { 0.0 };
         self.busy += if decision.why.busy { passed } else { 0.0 };
         self.cost += sense.used.cost;
         self.looks += 1;

@@ -46,6 +46,8 @@ pub(super) mod mock {
         pub(crate) ratio: Box<dyn Fn(f64, usize) -> f64>,
         /// How much probes differ by themselves.
         pub(crate) noise: f64,
+        /// Processors' worth of time that own work waits for one beside external work, where that takes them.
+        pub(crate) waits: f64,
         /// Refaults a second while external work has more memory than this.
         pub(crate) tolerates: u64,
         pub(crate) time: f64,
@@ -69,6 +71,7 @@ pub(super) mod mock {
                 own: Box::new(|_| 0.0),
                 ratio: Box::new(|_, _| 1.0),
                 noise: 0.0,
+                waits: 0.0,
                 tolerates: u64::MAX,
                 time: 0.0,
                 seed: 1,
@@ -124,6 +127,7 @@ pub(super) mod mock {
                 own_cpu,
                 external_cpu,
                 used,
+                own_wait: Some(self.waits),
                 refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
                 external_memory: has,
                 free_memory: if has > self.tolerates { 0 } else { u64::MAX },
@@ -151,7 +155,9 @@ pub(super) mod mock {
             let own = self.own_cpu();
             let room = (self.cores as f64 - own).max(0.0);
             let ratio = if run { (self.ratio)(self.time, grant.cores) } else { 1.0 };
-            self.own_done[0] += own * seconds / ratio;
+            // What own work waits for is missing from what it uses.
+            let waited = if run { 1.0 + self.waits / own.max(1e-9) } else { 1.0 };
+            self.own_done[0] += own * seconds / ratio / waited;
             self.own_done[1] += own * seconds;
             self.donated[0] += if run { room.min(grant.cores as f64) * seconds } else { 0.0 };
             self.donated[1] += room * seconds;
