@@ -53,7 +53,7 @@ pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
     if now.free >= wanted {
         return Ok(None);
     }
-    let knob = ledger.knob(Path::new(COUNT), "huge pages")?;
+    let mut knob = ledger.knob(Path::new(COUNT), "huge pages")?;
     let there: u64 = knob.was().trim().parse().map_err(|_| missing(free()))?;
     knob.set(&(there + wanted - now.free).to_string())?;
     if free() < bytes { Err(missing(free())) } else { Ok(Some(knob)) }

@@ -113,7 +113,7 @@ fn settings_are_taken_by_the_kernel_and_knobs_put_back() {
     }
     if let Some(path) = group.place(&Setting::Cores(String::new())) {
         let before = fs::read_to_string(&path).expect("reads");
-        let dial = group.knob(&Setting::Cores(String::new()), &ledger).expect("is taken");
+        let mut dial = group.knob(&Setting::Cores(String::new()), &ledger).expect("is taken");
         dial.set(&Setting::Cores("0".into())).expect("is there");
         drop(dial);
         assert_eq!(fs::read_to_string(&path).expect("reads"), before);
@@ -121,6 +121,28 @@ fn settings_are_taken_by_the_kernel_and_knobs_put_back() {
     if let Some(path) = group.file(&[("", "cpu.pressure")]) {
         pressure(&fs::read_to_string(path).expect("reads")).expect("is a pressure");
     }
+}
+
+#[test]
+fn what_was_never_set_is_its_owners_to_change() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let group = Group::new([(String::new(), folder.path().to_path_buf())].into());
+    let path = folder.path().join("memory.high");
+    let read = || fs::read_to_string(&path).expect("reads");
+    fs::write(&path, "max\n").expect("writes");
+    let ledger = ledger();
+    let knob = || group.knob(&Setting::MemoryHigh(None), &ledger).expect("is taken");
+    let untouched = knob();
+    fs::write(&path, "700\n").expect("writes");
+    drop(untouched);
+    assert_eq!(read(), "700\n", "it was never set");
+    let mut dial = knob();
+    fs::write(&path, "9000\n").expect("writes");
+    dial.reset().expect("nothing is to be done");
+    dial.set(&Setting::MemoryHigh(Some(Bytes(50)))).expect("is there");
+    assert_eq!(dial.was(), "9000");
+    drop(dial);
+    assert!(read().starts_with("9000"), "as it was when it was set");
 }
 
 #[test]

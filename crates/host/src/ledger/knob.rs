@@ -6,15 +6,20 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::Entry;
 use super::tree::is_mounted;
+use super::{Change, Entry, Ledger};
 
-/// The file, while we set it. Dropping it puts back what it said before.
+/// The file, which we may set. It is written down when it is first set: until then it is its owner's to
+/// change. Dropping it puts back what it said before that.
 #[derive(Debug)]
 pub struct Knob {
+    pub(super) ledger: Ledger,
     pub(super) path: PathBuf,
+    pub(super) what: String,
     pub(super) was: String,
-    pub(super) entry: Entry,
+    /// Whether `was` is what takes it back, whatever the file says.
+    pub(super) takes_words: bool,
+    pub(super) entry: Option<Entry>,
 }
 
 impl Knob {
@@ -23,7 +28,7 @@ impl Knob {
         &self.path
     }
 
-    /// What it said before it was ours.
+    /// What it said before it was ours, as far as that is known by now.
     pub fn was(&self) -> &str {
         &self.was
     }
@@ -31,19 +36,34 @@ impl Knob {
     /// Sets it.
     ///
     /// # Errors
-    /// What the kernel refuses, with the file's name.
-    pub fn set(&self, value: &str) -> Result<(), Fault> {
+    /// What the kernel refuses, with the file's name; or where the ledger cannot be written.
+    pub fn set(&mut self, value: &str) -> Result<(), Fault> {
+        if self.entry.is_none() {
+            if !self.takes_words {
+                self.was = read(&self.path)?;
+            }
+            let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
+            self.entry = Some(self.ledger.enter(Change::Knob { path, was, what })?);
+        }
         write(&self.path, value).map_err(|e| {
             Fault::environment(format!("cannot set it to {value:?}: {e}")).at(self.path.display().to_string())
         })
     }
 
-    /// Crosses it out, where it was never set.
+    /// Sets it to what it said before, if it was set.
+    ///
+    /// # Errors
+    /// What the kernel refuses, with the file's name.
+    pub fn reset(&mut self) -> Result<(), Fault> {
+        if self.entry.is_some() { self.set(&self.was.clone()) } else { Ok(()) }
+    }
+
+    /// Crosses it out, where setting it was refused.
     ///
     /// # Errors
     /// When the ledger cannot be written.
     pub fn unused(self) -> Result<(), Fault> {
-        self.entry.done()
+        self.entry.map_or(Ok(()), Entry::done)
     }
 
     /// Puts back what it said.
@@ -51,7 +71,7 @@ impl Knob {
     /// # Errors
     /// When that is refused; it then stays in the ledger.
     pub fn restore(self) -> Result<(), Fault> {
-        self.entry.undo()
+        self.entry.map_or(Ok(()), Entry::undo)
     }
 }
 

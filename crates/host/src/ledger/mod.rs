@@ -209,24 +209,29 @@ impl Ledger {
         Ok(Scratch { path, _entry: entry })
     }
 
-    /// Takes a knob: a file of the kernel's that holds a setting. It is not set yet.
+    /// Takes a knob: a file of the kernel's that holds a setting. It is not set yet, and not written down.
     ///
     /// # Errors
-    /// When the ledger cannot be written, or the file not be read.
+    /// When the file cannot be read.
     pub fn knob(&self, path: &Path, what: &str) -> Result<Knob, Fault> {
-        let was = knob::read(path)?;
-        let entry = self.enter(Change::Knob { path: path.into(), was: was.clone(), what: what.into() })?;
-        Ok(Knob { path: path.into(), was, entry })
+        let (ledger, was) = (self.clone(), knob::read(path)?);
+        Ok(Knob { ledger, path: path.into(), what: what.into(), was, takes_words: false, entry: None })
     }
 
     /// Takes a knob that is put back by saying `back`, not what it says now: the file takes words
     /// that change it, as `cgroup.subtree_control` does.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written.
-    pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Result<Knob, Fault> {
-        let entry = self.enter(Change::Knob { path: path.into(), was: back.into(), what: what.into() })?;
-        Ok(Knob { path: path.into(), was: back.into(), entry })
+    pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
+        let (path, what, was) = (path.into(), what.into(), back.into());
+        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None }
+    }
+
+    /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read
+    /// that they may have set.
+    pub fn undo_left(&self) {
+        if let Ok(folder) = folder() {
+            // What resists stays written down, for `crosstalk clean` to tell about.
+            let _ = undo::clean_in(&folder, Patience::Brief);
+        }
     }
 
     /// Makes control groups, one in each hierarchy, at paths that nobody else has: their names

@@ -157,7 +157,7 @@ fn enable(above: &Path, ledger: &Ledger) -> Result<Vec<Knob>, Fault> {
     let mut knobs = Vec::new();
     for name in WANTED.into_iter().filter(|name| has(&there, name) && !has(&enabled, name)) {
         let path = above.join("cgroup.subtree_control");
-        let knob = ledger.knob_back(&path, &format!("-{name}"), "a controller for groups below")?;
+        let mut knob = ledger.knob_back(&path, &format!("-{name}"), "a controller for groups below");
         // A controller that cannot be had is one that the group does not offer.
         match knob.set(&format!("+{name}")) {
             Ok(()) => knobs.push(knob),

@@ -196,7 +196,7 @@ impl Group {
     /// Takes the knob of a setting, which is put back with the drop.
     ///
     /// # Errors
-    /// Where the group does not offer it, or the ledger cannot be written.
+    /// Where the group does not offer it, or it cannot be read.
     pub fn knob(&self, setting: &Setting, ledger: &Ledger) -> Result<Dial, Fault> {
         let path = self.place(setting).ok_or_else(|| self.lacks(setting))?;
         let knob = ledger.knob(&path, setting.what())?;
@@ -276,7 +276,7 @@ impl Dial {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn set(&self, setting: &Setting) -> Result<(), Fault> {
+    pub fn set(&mut self, setting: &Setting) -> Result<(), Fault> {
         self.knob.set(&setting.text(&self.file))
     }
 
@@ -284,8 +284,8 @@ impl Dial {
     ///
     /// # Errors
     /// What the kernel refuses.
-    pub fn reset(&self) -> Result<(), Fault> {
-        self.knob.set(self.knob.was())
+    pub fn reset(&mut self) -> Result<(), Fault> {
+        self.knob.reset()
     }
 }
 

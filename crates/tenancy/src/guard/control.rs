@@ -37,8 +37,11 @@ impl<T: Copy + PartialEq> Control<T> {
     /// # Errors
     /// The first time that this knob refuses; what it refuses later is tried again in silence.
     pub(super) fn set(&mut self, to: Option<T>, setting: impl FnOnce(T) -> Setting) -> Result<(), Fault> {
-        let dial = &self.dial;
-        let write = |to: Option<T>| to.map_or_else(|| dial.reset(), |to| dial.set(&setting(to)));
+        let dial = &mut self.dial;
+        let write = |to: Option<T>| match to {
+            Some(to) => dial.set(&setting(to)),
+            None => dial.reset(),
+        };
         self.place.set(to, Instant::now(), write)
     }
 }

@@ -107,11 +107,13 @@ impl Demand {
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         if let Some(trial) = &mut self.trial {
-            if now >= trial.began + SETTLE {
-                trial.used += sense.own_cpu * sense.interval;
-                trial.seconds += sense.interval;
+            // What covers a time before the trial says nothing about it.
+            if now >= trial.began + SETTLE && now >= trial.began + Duration::from_secs_f64(sense.covers) {
+                trial.used += sense.own_cpu * sense.covers;
+                trial.seconds += sense.covers;
             }
-            if now >= trial.began + if trial.before.is_some() { TRIAL } else { FIRST } {
+            let time = if trial.before.is_some() { TRIAL } else { FIRST };
+            if now >= trial.began + time && trial.seconds > 0.0 {
                 let trial = *trial;
                 self.trial = None;
                 self.judge(now, sense, &trial);
@@ -238,6 +240,28 @@ mod tests {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 1.0]);
         assert!(watch(&mut demand, &mut at, 60.0, 0.0, [1.0, 1.0]) == 1.0, "once is enough");
+    }
+
+    #[test]
+    fn what_was_used_before_a_trial_is_no_part_of_it() {
+        // Counted in ticks: told every 100 ms, and in between what was told before.
+        let mut demand = Demand::default();
+        let (mut told, mut from) = (0.5, 0);
+        for at in (0_u32..1000).step_by(20) {
+            let fresh = at - from >= 100;
+            let covers = if fresh { f64::from(at - from) * 1e-3 } else { 0.0 };
+            if fresh {
+                // All its threads have had a processor each since external work stands still.
+                (told, from) = (if demand.tries() { 2.0 } else { 1.0 }, at);
+            }
+            let now = Duration::from_millis(at.into());
+            let runs = !demand.tries();
+            demand.see(now, &Sense { own_cpu: told, covers, ..Sense::quiet(2, 0.02) }, runs, 0.004);
+            if demand.tight() {
+                return;
+            }
+        }
+        panic!("it uses all");
     }
 
     #[test]

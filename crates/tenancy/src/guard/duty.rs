@@ -34,8 +34,9 @@ const STILL: Duration = Duration::from_millis(4);
 const TURN: f64 = 0.2;
 /// The least time to run: to begin must not cost more than it brings.
 const LEAST: f64 = 0.008;
-/// The longest time to stand still within a turn.
-const LONGEST: f64 = 2.0;
+/// The longest time to stand still within a turn: of the least slowdown that can be agreed on, a tenth of a
+/// percent, four fifths are planned with, and what is slowed without end may run for that share.
+const LONGEST: f64 = 10.0;
 
 /// Running and standing still by turns.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +82,7 @@ impl Rhythm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::contract::SLOWDOWN;
     use proptest::prelude::*;
 
     #[test]
@@ -104,6 +106,19 @@ mod tests {
         assert_eq!(Rhythm::new(survey).turns(1.0, survey, 2.0), Duration::from_secs(3));
     }
 
+    #[test]
+    fn the_least_share_is_kept_to_as_well() {
+        for pace in [1.0, 2.0, 6.0] {
+            let least = share(0.8 * SLOWDOWN.start(), 1e9);
+            let length = |running| {
+                let rhythm = Rhythm { running, since: Duration::ZERO };
+                rhythm.turns(least, Duration::from_secs(1), pace).as_secs_f64()
+            };
+            let (run, still) = (length(true), length(false));
+            assert!(run / (run + still) <= least * 1.001, "{run} and {still} s at {pace}");
+        }
+    }
+
     proptest! {
         #[test]
         fn the_share_is_as_large_as_the_budget_allows(budget in 0.0_f64..0.5, ratio in 1.0_f64..5.0) {
@@ -122,7 +137,7 @@ mod tests {
             for running in [true, false] {
                 let rhythm = Rhythm { running, since: Duration::ZERO };
                 let length = rhythm.turns(at, Duration::from_secs(1), pace);
-                prop_assert!(length > Duration::ZERO && length <= Duration::from_secs(16));
+                prop_assert!(length > Duration::ZERO && length <= Duration::from_secs_f64(LONGEST * pace));
             }
         }
     }

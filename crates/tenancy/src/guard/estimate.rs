@@ -10,8 +10,10 @@ use std::collections::VecDeque;
 
 use super::sense::Probe;
 
-/// Pairs that are kept.
-const KEPT: usize = 32;
+/// The last pairs, fewer and all that are kept: fewer show sooner what has changed, more what is smaller
+/// than probes differ by themselves.
+const WINDOWS: [usize; 2] = [32, 128];
+const KEPT: usize = WINDOWS[1];
 /// The last pairs, of which a large contention is believed at once: where three of them say so, since one
 /// probe that was disturbed is in two.
 const LAST: usize = 4;
@@ -25,6 +27,10 @@ const OVER: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pairs {
     logs: VecDeque<f64>,
+    /// The logarithm of what they show.
+    shown: f64,
+    /// The median of all.
+    middle: f64,
 }
 
 impl Pairs {
@@ -44,6 +50,7 @@ impl Pairs {
         if before > 0 && self.logs.iter().skip(before).all(|log| *log < half) {
             self.logs.drain(..before);
         }
+        self.show();
     }
 
     /// The median of the last ones.
@@ -53,32 +60,31 @@ impl Pairs {
 
     /// How many times as long it takes while external work runs: 1 where nothing is shown.
     pub fn ratio(&self) -> f64 {
-        let mut shown: f64 = 0.0;
-        if self.lower_bound() > 0.0 {
-            shown = median(self.logs.iter());
+        self.shown.exp()
+    }
+
+    fn show(&mut self) {
+        self.shown = 0.0;
+        for window in WINDOWS {
+            let sorted = sorted(self.logs.iter().skip(self.logs.len().saturating_sub(window)));
+            self.middle = middle(&sorted);
+            if lower_bound(&sorted) > 0.0 {
+                self.shown = self.shown.max(self.middle);
+            }
         }
         if self.logs.len() >= LAST && self.last(LAST) > LARGE {
-            shown = shown.max(self.last(LAST));
+            self.shown = self.shown.max(self.last(LAST));
         }
-        shown.max(0.0).exp()
     }
 
     /// Whether the last pair says that there is much more than is shown: once may be by chance.
     fn is_doubted(&self) -> bool {
-        self.logs.back().is_some_and(|last| *last > self.ratio().ln() + LARGE)
+        self.logs.back().is_some_and(|last| *last > self.shown + LARGE)
     }
 
-    /// The order statistic below which the median lies in at most 1 % of cases (sign test, normal
-    /// approximation); nothing is shown by fewer than 8 pairs. A probe is in two pairs, so that the signs
-    /// of two that follow each other agree more often than not: their logarithms correlate by a half, their
-    /// signs by 2/π · asin ½, a third, and the variance of how many are positive is 5/3 of what it would be.
-    fn lower_bound(&self) -> f64 {
-        let n = self.logs.len();
-        if n < 8 {
-            return f64::NEG_INFINITY;
-        }
-        let rank = ((n as f64 - 2.326 * (5.0 / 3.0 * n as f64).sqrt()) / 2.0).floor().max(0.0) as usize;
-        sorted(self.logs.iter())[rank]
+    /// Whether there may be more than `matters`, and nothing is shown yet.
+    fn is_open(&self, matters: f64) -> bool {
+        self.shown == 0.0 && self.middle > matters
     }
 
     /// How many pairs there are.
@@ -93,10 +99,25 @@ fn sorted<'a>(logs: impl Iterator<Item = &'a f64>) -> Vec<f64> {
     sorted
 }
 
-/// The median, the lower one of two.
-fn median<'a>(logs: impl Iterator<Item = &'a f64>) -> f64 {
-    let sorted = sorted(logs);
+/// The median of sorted ones, the lower one of two.
+fn middle(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+fn median<'a>(logs: impl Iterator<Item = &'a f64>) -> f64 {
+    middle(&sorted(logs))
+}
+
+/// The order statistic below which the median lies in at most half a percent of cases (sign test, normal
+/// approximation), there being two windows; nothing is shown by fewer than 8 pairs. A probe is in two pairs, so that the signs
+/// of two that follow each other agree more often than not: their logarithms correlate by a half, their
+/// signs by 2/π · asin ½, a third, and the variance of how many are positive is 5/3 of what it would be.
+fn lower_bound(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    if n < 8 {
+        return f64::NEG_INFINITY;
+    }
+    sorted[((n as f64 - 2.576 * (5.0 / 3.0 * n as f64).sqrt()) / 2.0).floor().max(0.0) as usize]
 }
 
 /// Pairs of every kind.
@@ -135,6 +156,12 @@ impl Contention {
     /// Whether the next pairs should come soon: the last one says that there is much more than is shown.
     pub fn is_doubted(&self) -> bool {
         self.kinds.iter().any(Pairs::is_doubted)
+    }
+
+    /// Whether more of them would tell what matters: there may be so much contention, of which nothing is
+    /// shown.
+    pub fn is_open(&self, matters: f64) -> bool {
+        self.kinds.iter().any(|kind| kind.is_open(matters))
     }
 }
 
@@ -219,7 +246,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_slower_probe_never_makes_it_less(
-            before in prop::collection::vec(0.8_f64..1.6, 0..40),
+            before in prop::collection::vec(0.8_f64..1.6, 0..150),
             ratio in 0.8_f64..1.6,
             more in 0.0_f64..0.5,
         ) {

@@ -37,6 +37,8 @@ const LEFT: f64 = 0.67;
 pub(super) const PAGE: u64 = 4096;
 /// The first and the longest time that nothing is given back.
 const HOLD: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
+/// Own work that misses no more pages, and uses no processors, is over after so long.
+const OVER: Duration = Duration::from_millis(500);
 /// Growth in a second, once it is given back.
 const GROWTH: f64 = 1.1;
 /// When it has twice what it had at first, nothing holds it any more.
@@ -52,6 +54,8 @@ pub struct Share {
     hold: Duration,
     held_until: Duration,
     growing: bool,
+    /// Until when own work counts as missing pages.
+    misses_until: Duration,
     /// Until when external work stands still.
     still_until: Option<Duration>,
     hurried: bool,
@@ -69,6 +73,7 @@ impl Default for Share {
             hold: HOLD[0],
             held_until: Duration::ZERO,
             growing: false,
+            misses_until: Duration::ZERO,
             still_until: None,
             hurried: false,
             own: None,
@@ -78,11 +83,20 @@ impl Default for Share {
 }
 
 impl Share {
-    /// Takes a look in. `stalled` is the share of the time that own work may wait for memory.
+    /// Takes a look in. `busy` says that own work uses processors, `stalled` is the share of the time that it
+    /// may wait for memory.
     pub fn see(&mut self, now: Duration, sense: &Sense, busy: bool, stalled: f64) {
-        if !busy {
-            // What it had when it begins is what it has now.
-            *self = Share { own: Some(sense.own_memory), ..Share::default() };
+        // Own work that only waits for its pages hardly uses any, and would for ever.
+        let misses = (sense.free_memory as f64) < room(sense) && sense.refaults > REFAULTS;
+        if misses {
+            self.misses_until = now + OVER;
+        }
+        if !busy && now >= self.misses_until {
+            // What it had when it begins is what it has now. That too much was given back too early is
+            // remembered for a while.
+            let hold = if now < self.held_until + self.hold { self.hold } else { HOLD[0] };
+            *self =
+                Share { own: Some(sense.own_memory), hold, held_until: self.held_until, ..Share::default() };
             return;
         }
         let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
@@ -336,6 +350,26 @@ mod tests {
         assert_eq!(look(&mut share, 0.15, 400, 30, 480), Some(54 * MIB), "too little is free");
         assert_eq!(look(&mut share, 0.20, 400, 80, 430), Some(430 * MIB));
         assert_eq!(look(&mut share, 0.25, 400, 80, 430), Some(430 * MIB), "nor does it get any back yet");
+    }
+
+    #[test]
+    fn own_work_that_only_waits_for_its_pages_is_at_work() {
+        let (mut share, mut at, mut has) = (Share::default(), 0.0, 900 * MIB);
+        let mut look = |refaults: f64, free: u64| {
+            at += LOOK;
+            let sense =
+                Sense { refaults, external_memory: has, external_floor: 40 * MIB, ..Sense::quiet(2, LOOK) };
+            let sense = Sense { free_memory: free, ..sense };
+            share.see(Duration::from_secs_f64(at), &sense, false, 0.01);
+            has = has.min(share.limit().unwrap_or(u64::MAX));
+            share.limit()
+        };
+        assert_eq!(look(1000.0, 1 << 30), None, "there is room");
+        assert_eq!(look(1.0, 0), None, "it misses nothing");
+        let held = look(150.0, 0).expect("is held");
+        assert!(look(0.0, 0).is_some(), "a moment without is no end");
+        assert!(look(150.0, 0).expect("is held") < held);
+        assert_eq!([look(0.0, 0), look(0.0, 0)].last(), Some(&None), "it is over");
     }
 
     #[test]

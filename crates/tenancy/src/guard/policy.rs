@@ -120,8 +120,10 @@ const LOOK: [Duration; 3] =
 /// Where own work has only begun: the look that saw it may have seen no more than its first moment.
 const BEGINS: Duration = Duration::from_millis(16);
 /// Between two pairs where external work always runs: while little is known or the last pair says much
-/// more than that, while own work is at work, while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
-const SURVEY: [Duration; 3] = [Duration::from_millis(40), Duration::from_secs(1), Duration::from_secs(5)];
+/// more than that, beside own work where more pairs may show what matters, otherwise while it is at work, and
+/// while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
+const SURVEY: [Duration; 4] =
+    [Duration::from_millis(40), Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(5)];
 /// So many pairs make that known.
 const KNOWN: usize = 8;
 /// Two probes this far apart say nothing about each other.
@@ -365,11 +367,13 @@ impl Policy {
 
     fn survey(&self) -> Duration {
         let menu = if self.own.busy() { &self.menu } else { &self.guess };
-        let open = menu.contention().pairs() < KNOWN || menu.contention().is_doubted();
-        match (open, self.own.busy()) {
+        let contention = menu.contention();
+        let open = self.own.busy() && contention.is_open(self.contract.slowdown * PLANNED);
+        match (contention.pairs() < KNOWN || contention.is_doubted(), self.own.busy()) {
             (true, _) => SURVEY[0],
-            (false, true) => SURVEY[1],
-            (false, false) => SURVEY[2],
+            (false, true) if open => SURVEY[1],
+            (false, true) => SURVEY[2],
+            (false, false) => SURVEY[3],
         }
     }
 

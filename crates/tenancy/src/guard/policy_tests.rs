@@ -108,6 +108,19 @@ fn own_work_that_starts_is_protected_at_once_and_external_work_is_back_soon() {
 }
 
 #[test]
+fn contention_no_larger_than_what_probes_differ_by_is_held_back_on_average() {
+    for ratio in [1.012, 1.016, 1.02, 1.025] {
+        let slowdowns = (0..100).map(|seed| {
+            let mut machine = machine(2, 1.0, ratio);
+            (machine.noise, machine.seed) = (0.02, 7 * seed + 1);
+            outcome(&mut machine, CONTRACT, 30.0).0
+        });
+        let mean = slowdowns.sum::<f64>() / 100.0;
+        assert!(mean < 0.0105, "{mean} at {ratio}");
+    }
+}
+
+#[test]
 fn fewer_processors_are_chosen_where_that_donates_more() {
     let mut machine = machine(8, 1.0, 1.0);
     machine.ratio = Box::new(|_, cores| 1.0 + 0.0156 * (cores * cores) as f64);

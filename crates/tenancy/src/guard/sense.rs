@@ -8,6 +8,8 @@ pub struct Sense {
     pub interval: f64,
     /// Processors of this host.
     pub cores: usize,
+    /// Seconds that what was used covers; none where this look was too short to tell that anew.
+    pub covers: f64,
     /// Processors that own work used, on average.
     pub own_cpu: f64,
     /// Processors that external work used.
@@ -65,6 +67,7 @@ impl Sense {
         Sense {
             interval,
             cores,
+            covers: interval,
             own_cpu: 0.0,
             external_cpu: 0.0,
             stolen: 0.0,

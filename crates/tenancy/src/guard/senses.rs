@@ -43,6 +43,7 @@ pub(super) struct Senses {
     waiting: Waiting,
     domain: Option<Domain>,
     counted: Counted,
+    looked: Duration,
     sense: Sense,
     /// When, and of own work that used how much, those were chosen who are watched for waiting.
     chosen: (Duration, f64),
@@ -151,6 +152,7 @@ impl Senses {
             waiting: Waiting::default(),
             domain: None,
             counted: Counted::default(),
+            looked: Duration::ZERO,
             sense: Sense::quiet(cores, 0.0),
             chosen: (Duration::ZERO, 0.0),
             slow: Duration::ZERO,
@@ -176,9 +178,9 @@ impl Senses {
 
     /// Looks; `turns` says that external work is about to stand still, or to go on.
     pub(super) fn look(&mut self, now: Duration, turns: bool, tenants: &mut [Tenant]) {
-        let before = self.counted.at;
+        self.sense.interval = now.saturating_sub(self.looked).as_secs_f64().max(1e-4);
+        self.looked = now;
         self.look_at_processors(now, tenants);
-        self.sense.interval = now.saturating_sub(before).as_secs_f64().max(1e-4);
         if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)] {
             self.look_at_the_rest(now, tenants);
         }
@@ -231,7 +233,7 @@ impl Senses {
     /// What was used since the look before, if that is long enough ago to tell.
     fn look_at_processors(&mut self, now: Duration, tenants: &mut [Tenant]) {
         let before = self.counted;
-        self.sense.used = Used::default();
+        (self.sense.used, self.sense.covers) = (Used::default(), 0.0);
         if now.saturating_sub(before.at) < self.all.resolution() {
             return;
         }
@@ -247,7 +249,7 @@ impl Senses {
         (self.sense.cost, self.sense.looking) = (cost / seconds, looking / seconds);
         self.sense.external_cpu = (used.external / seconds).min(cores);
         self.sense.own_cpu = (used.own / seconds).min(cores);
-        self.sense.used = used;
+        (self.sense.used, self.sense.covers) = (used, seconds);
     }
 
     /// What other machines take, which changes slowly, and costs more to read the more processors

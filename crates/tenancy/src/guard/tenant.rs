@@ -145,6 +145,8 @@ impl Tenant {
     ) -> Result<Tenant, Fault> {
         let lock = lock(&group)?;
         may_be_set(&group)?;
+        // A guard that was killed is no longer in the way, and what it set may still be there.
+        ledger.undo_left();
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
         let freezer = take(Setting::Frozen(true))?.map(|dial| Rest::Freezer(Control::new(dial)));
@@ -164,7 +166,7 @@ impl Tenant {
         } else {
             Setting::MemoryMax(None)
         };
-        let tenant = Tenant {
+        let mut tenant = Tenant {
             name: name.into(),
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
             complaints: Vec::new(),
@@ -192,7 +194,7 @@ impl Tenant {
             lock,
             group,
         };
-        match (&tenant.idle, &tenant.weight) {
+        match (&mut tenant.idle, &mut tenant.weight) {
             (Some(idle), _) => idle.set(&Setting::Idle(true))?,
             (None, Some(weight)) => weight.set(&Setting::Weight(1))?,
             (None, None) => {}
@@ -239,7 +241,7 @@ impl Tenant {
             self.complaints.push("a part of its group is gone, and what was held by it with that".into());
         }
         self.there = there;
-        let Some(idle) = &self.idle else { return };
+        let Some(idle) = &mut self.idle else { return };
         let offered = self.group.place(&Setting::Idle(true)).is_some();
         if !offered && !self.lost && there > 0 {
             self.complaints.push(
