@@ -29,7 +29,8 @@ MIB = 1 << 20
 #: What may be set of a group.
 KNOBS = [
     "cpu.idle", "cpu.weight", "cpu.shares", "cpu.max", "cpu.cfs_quota_us", "cpuset.cpus", "memory.high",
-    "memory.max", "memory.limit_in_bytes", "io.weight", "blkio.bfq.weight", "cgroup.freeze", "freezer.state",
+    "memory.max", "memory.limit_in_bytes", "io.weight", "io.bfq.weight", "blkio.bfq.weight", "blkio.weight",
+    "cgroup.freeze", "freezer.state",
 ]
 numbers = itertools.count()
 

@@ -16,16 +16,22 @@ use serde_json::Value;
 
 /// What can be set of the group, as it is.
 fn settings(name: &str) -> BTreeMap<PathBuf, String> {
-    const SET: [&str; 9] = [
+    const SET: [&str; 15] = [
         "cpu.idle",
         "cpu.shares",
         "cpu.weight",
+        "cpu.max",
+        "cpu.cfs_quota_us",
         "cpuset.cpus",
         "memory.limit_in_bytes",
+        "memory.max",
         "memory.high",
         "cgroup.freeze",
         "freezer.state",
         "io.weight",
+        "io.bfq.weight",
+        "blkio.bfq.weight",
+        "blkio.weight",
     ];
     let all = dirs(name).into_iter().flat_map(|dir| SET.map(|file| dir.join(file)));
     all.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()

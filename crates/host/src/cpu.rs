@@ -22,9 +22,11 @@ pub fn allowed() -> Vec<usize> {
 
 /// Processors or memory nodes as the kernel lists them: `0-1,4` as 0, 1, 4 (cpuset(7), "List format").
 pub fn listed(text: &str) -> Vec<usize> {
+    /// More than any kernel is built for.
+    const MOST: usize = 1 << 16;
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.parse::<usize>().ok()?..=to.parse().ok()?)
+        Some(from.trim().parse::<usize>().ok()?..=to.trim().parse::<usize>().ok()?.min(MOST))
     };
     text.trim().split(',').filter_map(range).flatten().collect()
 }

@@ -22,6 +22,9 @@ const KILLED: u8 = 137;
 /// Signals that are the command's.
 const PASSED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
+/// Those of them by which it is to end.
+const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let asked = Asked {
         command: args.command.clone(),
@@ -47,8 +50,11 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
             if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
                 send(pid, signal);
             }
-            // Who stands still hears nothing: a guard may have frozen it. Not offered, not frozen.
-            let _ = group.set(&Setting::Frozen(false));
+            // Who stands still hears nothing: a guard may have frozen it, and whoever is to end does not have to
+            // wait for that. Not offered, not frozen.
+            if ENDING.contains(&signal) {
+                let _ = group.set(&Setting::Frozen(false));
+            }
         }
     });
     // Nothing is passed while the group is taken away.

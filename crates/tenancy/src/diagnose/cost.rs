@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_host::clock::{thread_cpu_ns, thread_schedstat};
-use crosstalk_host::cpu::{allowed, pin};
+use crosstalk_host::cpu::{allowed, listed, pin};
 use serde::Serialize;
 
 use crate::process::{Process, TICK, all, descendants, one};
@@ -170,17 +170,6 @@ fn may_run_on(pid: u32) -> Vec<usize> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     listed(list.unwrap_or_default())
-}
-
-/// Numbers as the kernel lists them: `0-3,8`.
-fn listed(list: &str) -> Vec<usize> {
-    /// More processors than any kernel is built for.
-    const MOST: usize = 1 << 16;
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse::<usize>().ok()?..=last.trim().parse::<usize>().ok()?.min(MOST))
-    };
-    list.trim().split(',').filter_map(range).flatten().collect()
 }
 
 /// What a thread of own work got of its processor.

@@ -141,6 +141,14 @@ impl Group {
         self.dirs.get(controller).map(PathBuf::as_path)
     }
 
+    /// Whether the other is this one, or stands in it, in any tree.
+    pub(crate) fn holds(&self, other: &Group) -> bool {
+        let inside = |(tree, dir): (&String, &PathBuf)| {
+            other.dirs.get(tree).is_some_and(|other| other.starts_with(dir))
+        };
+        self.dirs.iter().any(inside)
+    }
+
     /// Whether it is still there.
     pub fn exists(&self) -> bool {
         self.dirs.values().any(|dir| dir.exists())

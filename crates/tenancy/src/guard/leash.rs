@@ -9,7 +9,8 @@ use crate::donor::Donor;
 
 /// How long it stands still when nobody asks again.
 const SUSPENDED: Duration = Duration::from_secs(8);
-/// It is asked again when less than this is left, and at most so often.
+/// It is asked again when less than this is left, and at most so often: who is asked to stand still does so
+/// for as long at least, since tasks that do not stay in memory begin again from their last checkpoint.
 const AGAIN: Duration = Duration::from_secs(4);
 
 /// The donor, and what it was asked.
@@ -19,7 +20,9 @@ pub struct Leash {
     /// What it was asked to be content with, if it was.
     cores: Option<usize>,
     cores_at: Option<Duration>,
+    /// Until when it stands still, if it was asked to, and since when it does.
     suspended: Option<Duration>,
+    since: Duration,
     failed: Option<Duration>,
     complaint: Option<String>,
 }
@@ -42,6 +45,7 @@ impl Leash {
             cores: None,
             cores_at: None,
             suspended: None,
+            since: Duration::ZERO,
             failed: None,
             complaint: None,
         }
@@ -65,11 +69,13 @@ impl Leash {
         }
         let mut asked = Ok(());
         if run {
-            if self.suspended.take().is_some_and(|until| until > now) {
+            let rested = now >= self.since + AGAIN;
+            if rested && self.suspended.take().is_some_and(|until| until > now) {
                 asked = self.donor.resume();
             }
         } else if self.suspended.is_none_or(|until| until.saturating_sub(now) < AGAIN) {
             asked = self.donor.suspend(SUSPENDED);
+            self.since = if self.suspended.is_some() { self.since } else { now };
             self.suspended = asked.is_ok().then_some(now + SUSPENDED);
         }
         let due = self.cores_at.is_none_or(|at| now.saturating_sub(at) >= AGAIN);
@@ -157,6 +163,18 @@ mod tests {
         assert_eq!(shared.mock(|mock| mock.asked.split_off(3)), ["resume", "cores 2"]);
         drop(leash);
         assert_eq!(shared.mock(|mock| mock.asked.split_off(3)), ["all cores"], "as before");
+    }
+
+    #[test]
+    fn own_work_that_comes_and_goes_has_it_asked_no_more_often() {
+        let shared = Shared::default();
+        let mut leash = Leash::new(Box::new(shared.clone()), 4);
+        for tenth in 0..200 {
+            leash.apply(Duration::from_millis(100 * tenth), &grant(4), tenth % 10 < 5);
+        }
+        let asked = shared.mock(|mock| mock.asked.clone());
+        assert!(asked.len() <= 10, "{asked:?}");
+        assert!(asked.contains(&"resume".to_string()));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Menu {
                 self.choose(extra, room, budget);
             }
             None => {
-                let tight = share(budget, self.contention().worst().0 * extra) < 0.9;
+                let tight = share(budget, self.contention().worst() * extra) < 0.9;
                 // Where own work leaves one processor, fewer is no choice.
                 if tight && self.pairs >= USE && self.items.len() > 1 && room > 1.5 {
                     self.pairs = 0;
@@ -93,7 +93,7 @@ impl Menu {
     /// Processors' worth of work that an item donates, within the budget.
     fn donates(&self, item: usize, extra: f64, room: f64, budget: f64) -> f64 {
         let (cores, contention) = &self.items[item];
-        (*cores as f64).min(room) * share(budget, contention.worst().0 * extra)
+        (*cores as f64).min(room) * share(budget, contention.worst() * extra)
     }
 
     fn choose(&mut self, extra: f64, room: f64, budget: f64) {
@@ -134,7 +134,7 @@ mod tests {
     fn where_contention_grows_fast_fewer_are_taken() {
         // Donated: 7 × 0.0952 with all, 4 × 0.30 with half, 2 × 0.52 with a quarter.
         let menu = after(600, 8, |n| 1.0 + 0.0156 * (n * n) as f64);
-        assert!([1, 2, 4].contains(&menu.chosen) && menu.items[menu.chosen].0 < 8, "{}", menu.cores());
+        assert_eq!(menu.cores(), 2);
     }
 
     #[test]

@@ -52,13 +52,16 @@ impl Targets {
     pub(super) fn named(&mut self, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Vec<Tenant>, Fault> {
         let mut tenants: Vec<Tenant> = Vec::new();
         for target in self.named.clone() {
+            let known = groups(&[], &tenants);
             let tenant = match target {
-                Target::Group(name) => self.named_group(&name, hierarchy, ledger)?,
-                Target::Process(pid) => self.process(pid, &format!("process {pid}"), hierarchy, ledger)?,
+                Target::Group(name) => self.named_group(&name, hierarchy, &known, ledger)?,
+                Target::Process(pid) => {
+                    self.process(pid, &format!("process {pid}"), hierarchy, &known, ledger)?
+                }
                 Target::Boinc(way) => {
                     let client = way.find()?;
                     self.client = Some(client.pid);
-                    match self.process(client.pid, NAME, hierarchy, ledger) {
+                    match self.process(client.pid, NAME, hierarchy, &known, ledger) {
                         // It can still be asked.
                         Err(fault) if fault.kind == FaultKind::Environment => {
                             self.barred = Some((client, fault));
@@ -68,10 +71,7 @@ impl Targets {
                     }
                 }
             };
-            let known: Vec<PathBuf> = tenants.iter().flat_map(|tenant| tenant.group().paths()).collect();
-            if !tenant.group().paths().iter().any(|path| known.contains(path)) {
-                tenants.push(tenant);
-            }
+            tenants.extend(tenant);
         }
         Ok(tenants)
     }
@@ -120,7 +120,7 @@ impl Targets {
     }
 
     /// Those that have come since: started by `crosstalk exec --external`, meant by a rule, or
-    /// BOINC's client, started again. Who comes while rules contradict each other about it is own
+    /// BOINC's client or a group that was named, started again. Who comes while rules contradict each other about it is own
     /// work: everything else stays guarded.
     pub(super) fn come(
         &mut self,
@@ -132,19 +132,16 @@ impl Targets {
         let mut tenants = Vec::new();
         // Those that have ended are forgotten.
         let told = std::mem::take(&mut self.refused);
-        for (name, group) in started(hierarchy) {
-            let paths = group.paths();
-            if known.iter().any(|known| known.paths().iter().any(|path| paths.contains(path))) {
-                continue;
-            }
-            let tenant = self.whole(&name, group, hierarchy, ledger);
+        let named: Vec<(String, Group)> = self.named_again(hierarchy);
+        for (name, group) in started(hierarchy).into_iter().chain(named) {
+            let tenant = self.whole(&name, group, hierarchy, &groups(known, &tenants), ledger);
             self.keep(&name, tenant, &mut tenants, &told, notes);
         }
         if self.client.is_none()
             && let Some(client) = self.way().and_then(|way| way.find().ok())
         {
             let before = tenants.len();
-            let tenant = self.process(client.pid, NAME, hierarchy, ledger);
+            let tenant = self.process(client.pid, NAME, hierarchy, &groups(known, &tenants), ledger);
             self.keep(NAME, tenant, &mut tenants, &told, notes);
             self.client = (tenants.len() > before).then_some(client.pid);
         }
@@ -152,7 +149,7 @@ impl Targets {
             return tenants;
         }
         let processes = all();
-        let guarded: Vec<u32> = known.iter().flat_map(Group::processes).collect();
+        let guarded: Vec<u32> = groups(known, &tenants).iter().flat_map(Group::processes).collect();
         for process in processes.iter().filter(|process| !guarded.contains(&process.pid)) {
             let external = self.rules.external(process);
             if process.pid == std::process::id() || external == Ok(false) {
@@ -164,7 +161,8 @@ impl Targets {
                 continue;
             }
             let name = format!("{} ({})", process.name, process.pid);
-            let tenant = external.and_then(|_| self.process(process.pid, &name, hierarchy, ledger));
+            let known = groups(known, &tenants);
+            let tenant = external.and_then(|_| self.process(process.pid, &name, hierarchy, &known, ledger));
             self.keep(&name, tenant, &mut tenants, &told, notes);
         }
         tenants
@@ -174,13 +172,13 @@ impl Targets {
     fn keep(
         &mut self,
         name: &str,
-        tenant: Result<Tenant, Fault>,
+        tenant: Result<Option<Tenant>, Fault>,
         tenants: &mut Vec<Tenant>,
         told: &[String],
         notes: &mut Vec<String>,
     ) {
         match tenant {
-            Ok(tenant) => tenants.push(tenant),
+            Ok(tenant) => tenants.extend(tenant),
             Err(fault) => {
                 if !told.iter().any(|known| known == name) {
                     notes.push(format!("{name} is not guarded: {}", fault.sentence()));
@@ -190,9 +188,31 @@ impl Targets {
         }
     }
 
+    /// The groups that were named, where they are there.
+    fn named_again(&self, hierarchy: &Hierarchy) -> Vec<(String, Group)> {
+        let names = self.named.iter().filter_map(|target| match target {
+            Target::Group(name) => Some(name),
+            _ => None,
+        });
+        names
+            .filter_map(|name| Some((name.display().to_string(), Group::named(name, hierarchy).ok()?)))
+            .collect()
+    }
+
     /// A process and its descendants, but for those that rules say are own work: by the groups that
-    /// they have to themselves, and where they have none by one that is made for them.
-    fn process(&self, pid: u32, name: &str, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+    /// they have to themselves, and where they have none by one that is made for them. None where one of
+    /// the groups that are `known` holds it.
+    fn process(
+        &self,
+        pid: u32,
+        name: &str,
+        hierarchy: &Hierarchy,
+        known: &[Group],
+        ledger: &Ledger,
+    ) -> Result<Option<Tenant>, Fault> {
+        if known.iter().any(|group| group.processes().contains(&pid)) {
+            return Ok(None);
+        }
         let processes = all();
         let first = find(pid, &processes)?;
         let tree = self.external_tree(pid, &processes);
@@ -208,7 +228,7 @@ impl Targets {
             Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
         let (_, shared) = shared.parted(|controller| STAYS.contains(&controller));
         if shared.is_nowhere() {
-            return Tenant::new(name, own, None, hierarchy, ledger);
+            return Tenant::new(name, own, None, hierarchy, ledger).map(Some);
         }
         let made = Made::for_guests(GUESTS, &shared, ledger)?;
         // Who comes to be while others are moved is found by another look. Those that it has put into
@@ -222,7 +242,7 @@ impl Targets {
             }
         }
         let group = own.with(made.group());
-        Tenant::new(name, group, Some(made), hierarchy, ledger)
+        Tenant::new(name, group, Some(made), hierarchy, ledger).map(Some)
     }
 
     /// A process and its descendants, without those that rules say are own work, and theirs.
@@ -232,14 +252,25 @@ impl Targets {
         if left.iter().any(|process| process.pid == pid) { descendants(pid, &left) } else { Vec::new() }
     }
 
-    /// A group with all that is in it.
+    /// A group with all that is in it; none where it is one of those that are `known`, or stands in one.
+    ///
+    /// # Errors
+    /// Also where one of them stands in it.
     fn whole(
         &self,
         name: &str,
         group: Group,
         hierarchy: &Hierarchy,
+        known: &[Group],
         ledger: &Ledger,
-    ) -> Result<Tenant, Fault> {
+    ) -> Result<Option<Tenant>, Fault> {
+        if known.iter().any(|known| known.holds(&group)) {
+            return Ok(None);
+        }
+        if known.iter().any(|known| group.holds(known)) {
+            return Err(Fault::usage(format!("the group {name} holds another that is guarded"))
+                .remedy("name the outer one first: it is guarded with all that is in it"));
+        }
         let inside = group.processes();
         if inside.contains(&std::process::id()) {
             return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be external"))
@@ -260,11 +291,17 @@ impl Targets {
             ))
             .remedy("move it to another group, or name the others by `--pid`"));
         }
-        Tenant::new(name, group, None, hierarchy, ledger)
+        Tenant::new(name, group, None, hierarchy, ledger).map(Some)
     }
 
     /// A group by its name, or by the name that `crosstalk exec --name` gave it.
-    fn named_group(&self, name: &Path, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Tenant, Fault> {
+    fn named_group(
+        &self,
+        name: &Path,
+        hierarchy: &Hierarchy,
+        known: &[Group],
+        ledger: &Ledger,
+    ) -> Result<Option<Tenant>, Fault> {
         let told = name.display().to_string();
         let prefix = format!("{EXTERNAL}-{told}-");
         let found = started(hierarchy).into_iter().find(|(whole, _)| {
@@ -276,7 +313,7 @@ impl Targets {
             Some((_, group)) => group,
             None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
         };
-        self.whole(&told, group, hierarchy, ledger).map_err(|fault| match fault.place {
+        self.whole(&told, group, hierarchy, known, ledger).map_err(|fault| match fault.place {
             None => fault.at("--external"),
             Some(_) => fault,
         })
@@ -290,6 +327,11 @@ impl Targets {
             tenant.name
         )
     }
+}
+
+/// The groups that are known, with those of these tenants.
+fn groups(known: &[Group], tenants: &[Tenant]) -> Vec<Group> {
+    known.iter().chain(tenants.iter().map(Tenant::group)).cloned().collect()
 }
 
 /// Controllers of v1 in whose trees nobody is moved: memory's charges would not follow, and nothing is
