@@ -182,6 +182,18 @@ fn guests_go_back_to_where_they_were() {
 }
 
 #[test]
+fn guests_have_no_more_than_at_home() {
+    let ledger = ledger();
+    let Some(home) = made(&ledger) else { return };
+    let quota = Setting::Quota(Some(0.5));
+    home.group().set(&quota).expect("is offered where groups can be made");
+    let guests = Made::for_guests("crosstalk-own-guests", home.group(), &ledger).expect("can be made, too");
+    let told = |group: &Group| fs::read_to_string(group.place(&quota).expect("is offered")).expect("reads");
+    assert_eq!(told(guests.group()), told(home.group()));
+    assert!(told(guests.group()).starts_with("50000"), "{}", told(guests.group()));
+}
+
+#[test]
 fn what_cannot_be_set_leaves_nothing() {
     let ledger = ledger();
     if made(&ledger).is_none() {

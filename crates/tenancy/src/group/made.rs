@@ -10,6 +10,7 @@ use crosstalk_host::Ledger;
 use crosstalk_host::ledger::{Entry, Knob};
 use crosstalk_host::process::{fresh_mark, place, send};
 
+use super::above::limits;
 use super::{Group, Hierarchy, Seat};
 
 /// Controllers of v2 that are enabled for groups of ours where they are there.
@@ -40,7 +41,8 @@ impl Made {
     }
 
     /// Makes a group for processes that are there already, in the trees in which they go back to
-    /// `home`. Memory, whose charges would not follow them, has none.
+    /// `home`. Memory of v1, whose charges would not follow them, has none. What limits them at home, itself
+    /// or by what it stands in, limits them there.
     ///
     /// # Errors
     /// As [`Made::new`].
@@ -52,7 +54,7 @@ impl Made {
         }
         seat.v1.retain(|(names, _)| !names.is_empty());
         let what = format!("control group {name}, for processes that were there before");
-        Self::at(
+        let made = Self::at(
             &seat,
             name,
             |paths, controllers| {
@@ -63,7 +65,11 @@ impl Made {
                 ledger.guests(paths, &back, &what)
             },
             ledger,
-        )
+        )?;
+        for limit in limits(home).iter().filter(|limit| made.group.place(limit).is_some()) {
+            made.group.set(limit)?;
+        }
+        Ok(made)
     }
 
     fn at(

@@ -4,6 +4,7 @@
 //! settings; what is set in others' goes through the undo ledger's knobs. Processes are placed at
 //! their launch, because memory charges do not follow one that is moved.
 
+mod above;
 pub mod hierarchy;
 mod made;
 pub mod reading;

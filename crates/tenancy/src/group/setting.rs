@@ -24,6 +24,8 @@ pub enum Setting {
     MemoryMax(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
+    /// How many processes and threads it may have (v2).
+    Processes(u64),
     /// Its share of a contended device beside its siblings: 1 to 1,000, 100 where nobody says.
     IoWeight(u32),
     /// Whether it stands still.
@@ -43,6 +45,7 @@ impl Setting {
             Setting::Cores(_) => &[("", "cpuset.cpus"), ("cpuset", "cpuset.cpus")],
             Setting::MemoryMax(_) => &[("", "memory.max"), ("memory", "memory.limit_in_bytes")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
+            Setting::Processes(_) => &[("", "pids.max")],
             Setting::IoWeight(_) => &[
                 ("", "io.weight"),
                 ("", "io.bfq.weight"),
@@ -74,6 +77,7 @@ impl Setting {
                 }
             }
             Setting::Cores(cores) => cores.clone(),
+            Setting::Processes(most) => most.to_string(),
             Setting::MemoryMax(bytes) if file == "memory.limit_in_bytes" => or(bytes, "-1"),
             Setting::MemoryMax(bytes) | Setting::MemoryHigh(bytes) => or(bytes, "max"),
             // v1's least is 10.
@@ -94,6 +98,7 @@ impl Setting {
             Setting::Cores(_) => "a choice of processors",
             Setting::MemoryMax(_) => "a memory limit",
             Setting::MemoryHigh(_) => "a soft memory limit",
+            Setting::Processes(_) => "a limit of processes",
             Setting::IoWeight(_) => "an I/O weight",
             Setting::Frozen(_) => "freezing",
         }

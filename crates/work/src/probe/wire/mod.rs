@@ -88,7 +88,7 @@ enum Between {
     Name(String),
     /// RDMA devices, and such a name at which their ends meet.
     Devices([String; 2], String),
-    Cards(Cards),
+    Cards(Box<Cards>),
 }
 
 impl Between {
@@ -103,7 +103,7 @@ impl Between {
             Transport::DpdkMemif => Between::Name(name()?),
             Transport::DpdkPci => {
                 let devices = spec.devices.as_ref().ok_or_else(|| Fault::usage("which cards?"))?;
-                Between::Cards(Cards::take(devices)?)
+                Between::Cards(Box::new(Cards::take(devices)?))
             }
             Transport::Rdma => {
                 let found = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
