@@ -206,7 +206,7 @@ impl Policy {
         self.wait(sense, runs);
         self.pair(now, sense);
         let planned = self.contract.slowdown * PLANNED;
-        if self.own.busy() && !self.own.full() && self.offers.idle && self.offers.still {
+        if self.own.busy() && !self.own.full() && self.offers.turns {
             self.demand.see(now, sense, runs, planned);
         }
         if self.there {
@@ -255,8 +255,8 @@ impl Policy {
     }
 
     fn extra(&self) -> f64 {
-        // What own work gains at devices it gains in processors' time, too.
-        (1.0 + self.waiting) * self.demand.ratio().max(self.devices.ratio())
+        // What own work gains at devices, or by not waiting, it gains in processors' time, too.
+        (1.0 + self.waiting).max(self.demand.ratio()).max(self.devices.ratio())
     }
 
     /// How many times as long own work takes while external work runs. While it is quiet, what still counts
