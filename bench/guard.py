@@ -6,11 +6,12 @@ interleaved pairs of one run.
 |---|---|
 | cpu | computing on one, all and twice as many threads as processors, beside 50 and 100 spinning threads a processor |
 | database | sysbench's transactions on MariaDB beside 50 spinning threads a processor |
+| service | the same beside 50 a processor that stand in a group below another at the top, as services do: the idle class does not reach from there |
 | bandwidth | loads that depend on each other, and copying, both beyond any cache, beside copying |
 | memory | in a parent group of 1 GB: 600 MB of file pages or of memory, beside reading or writing twice the parent's memory |
 | idle | what is donated of the processors that own work leaves |
 | reaction | own work's first second, external work's return, the guard's own CPU time |
-| client | computing on all processors beside a real BOINC client that stands in a group of its own, as a service does: as it comes, and under guard |
+| client | computing on all processors beside a real BOINC client that stands where a service does: as it comes, and under guard |
 | kills | `kill -9` of the guard at random moments: what stays frozen or changed |
 
 External work is started by `crosstalk exec --external`. Own work is fixed (rounds of peers/load.c),
@@ -35,7 +36,6 @@ from threading import Thread
 from lib.boinc import donating
 from lib.loads import CORES, GROUPS, MIB, Bed, Counter, Guard, begin, begun, cpu_time, directories, external
 from lib.loads import foreign, knobs, placed, running, until
-from lib.ours import CROSSTALK
 from lib.pairs import interleaved
 from lib.signed_rank import quantile
 from lib.wire import Server, output, run_quietly
@@ -83,19 +83,38 @@ def guarded(command, slowdown, settle=SETTLE, before=()):
         begun("bench")
         with Guard("bench", slowdown, before) as guard:
             time.sleep(settle)
+            guard.folders = directories("bench")
             yield guard
 
 
-def slowed(figures, metric, own, command, slowdown, options, before=()):
-    """Own work's time beside guarded external work over its time alone; what is donated meanwhile."""
+@contextlib.contextmanager
+def service_group():
+    """A group below another at the top while the block runs: its name and its directories."""
+    above = f"crosstalk-bench-{os.getpid()}.slice"
+    with foreign(above), foreign(f"{above}/service") as folders:
+        yield f"/{above}/service", folders
+
+
+@contextlib.contextmanager
+def guarded_service(command, slowdown):
+    """The same of external work in such a group."""
+    with service_group() as (name, folders), running(placed(folders, command)):
+        with Guard(name, slowdown) as guard:
+            time.sleep(SETTLE)
+            guard.folders = folders
+            yield guard
+
+
+def slowed(figures, metric, own, begins, slowdown, options):
+    """Own work's time beside external work that `begins`, guarded, over its time alone; what is donated
+    meanwhile."""
     donated, costs = [], []
 
     def beside():
-        with guarded(command, slowdown, before=before) as guard:
-            group = directories("bench")
-            used, began = cpu_time(group), time.monotonic()
+        with begins() as guard:
+            used, began = cpu_time(guard.folders), time.monotonic()
             taken = own()
-            donated.append((cpu_time(group) - used) / (time.monotonic() - began))
+            donated.append((cpu_time(guard.folders) - used) / (time.monotonic() - began))
         costs.append(guard.sums["cpu"] / guard.sums["seconds"])
         return taken
 
@@ -110,8 +129,16 @@ def cpu(figures, bed, options):
         rounds = bed.rounds("compute", options.seconds, t=threads)
         for each in (50, 100):
             own = lambda: bed.timed("compute", rounds, t=threads)
-            command = external("bench", bed.load("compute", t=each * CORES))
-            slowed(figures, f"computing, {name}, beside {each} a processor", own, command, "1%", options)
+            begins = lambda: guarded(external("bench", bed.load("compute", t=each * CORES)), "1%")
+            slowed(figures, f"computing, {name}, beside {each} a processor", own, begins, "1%", options)
+
+
+def service(figures, bed, options):
+    for name, threads in OWN.items():
+        rounds = bed.rounds("compute", options.seconds, t=threads)
+        own = lambda: bed.timed("compute", rounds, t=threads)
+        begins = lambda: guarded_service(bed.load("compute", t=50 * CORES), "1%")
+        slowed(figures, f"computing, {name}, beside 50 a processor in a service", own, begins, "1%", options)
 
 
 def database(figures, bed, options):
@@ -179,7 +206,8 @@ def bandwidth(figures, bed, options):
     command = external("bench", bed.load("stream", t=CORES, b=64 * MIB))
     for name, kind in (("loads", "chase"), ("copying", "stream")):
         rounds = bed.rounds(kind, options.seconds, b=BEYOND)
-        slowed(figures, f"{name}, beside copying", lambda: bed.timed(kind, rounds, b=BEYOND), command, "5%", options)
+        own = lambda: bed.timed(kind, rounds, b=BEYOND)
+        slowed(figures, f"{name}, beside copying", own, lambda: guarded(command, "5%"), "5%", options)
 
 
 def memory(figures, bed, options):
@@ -220,7 +248,8 @@ def displaced(figures, metric, parent, bed, own, others, options):
         return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more, **watched)
 
     # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
-    slowed(figures, metric, timed, external("bench", command), "5%", options, parent.enter())
+    begins = lambda command: lambda: guarded(external("bench", command), "5%", before=parent.enter())
+    slowed(figures, metric, timed, begins(command), "5%", options)
     sign = bed.folder / "sign"
 
     def timed_first():
@@ -235,7 +264,7 @@ def displaced(figures, metric, parent, bed, own, others, options):
             sign.unlink()
 
     waits = ["sh", "-c", f'until [ -e {sign} ]; do sleep 0.01; done; exec "$@"', "sh", *command]
-    slowed(figures, f"{metric}, own first", timed_first, external("bench", waits), "5%", options, parent.enter())
+    slowed(figures, f"{metric}, own first", timed_first, begins(waits), "5%", options)
 
     def beside_none_that_runs():
         with running([*parent.enter(), *external("bench", command)]):
@@ -312,12 +341,11 @@ def idle(figures, bed, options):
     rounds = bed.rounds("compute", 3 * options.seconds)
     command, pairs = external("bench", bed.load("compute", t=CORES)), []
     for _ in range(options.pairs):
-        with guarded(command, "1%"):
-            group = directories("bench")
-            used, began = cpu_time(group), time.monotonic()
+        with guarded(command, "1%") as guard:
+            used, began = cpu_time(guard.folders), time.monotonic()
             # One thread of own work leaves all processors but one.
             bed.timed("compute", rounds)
-            pairs.append((cpu_time(group) - used, (time.monotonic() - began) * (CORES - 1)))
+            pairs.append((cpu_time(guard.folders) - used, (time.monotonic() - began) * (CORES - 1)))
     figures.pairs("idle", "donated of idle processors", pairs)
 
 
@@ -388,8 +416,10 @@ def client(figures, bed, options):
         return
     rounds = bed.rounds("compute", options.seconds, t=CORES)
     own = lambda: bed.timed("compute", rounds, t=CORES)
-    service = [CROSSTALK, "exec", "--own", "--name", "bench", "--"]
-    with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, donating(Path(folder), service) as donor:
+    with ExitStack() as over:
+        folder = over.enter_context(tempfile.TemporaryDirectory(prefix="crosstalk-"))
+        _, folders = over.enter_context(service_group())
+        donor = over.enter_context(donating(Path(folder), placed(folders, [])))
 
         def alone():
             donor.set_mode("never")
@@ -449,8 +479,8 @@ def guests():
 
 
 PARTS = {
-    "cpu": cpu, "database": database, "bandwidth": bandwidth, "memory": memory, "idle": idle,
-    "reaction": reaction, "client": client, "kills": kills,
+    "cpu": cpu, "service": service, "database": database, "bandwidth": bandwidth, "memory": memory,
+    "idle": idle, "reaction": reaction, "client": client, "kills": kills,
 }
 
 

@@ -206,7 +206,9 @@ impl Policy {
         self.wait(sense, runs);
         self.pair(now, sense);
         let planned = self.contract.slowdown * PLANNED;
-        if self.own.busy() && !self.own.full() && self.offers.turns {
+        // Who is only asked takes too long for a trial.
+        let tries = self.offers.still && (self.offers.idle || self.offers.turns);
+        if self.own.busy() && !self.own.full() && tries {
             self.demand.see(now, sense, runs, planned);
         }
         if self.there {
