@@ -258,6 +258,13 @@ impl Devices {
         }
     }
 
+    /// Whether both may be waiting for devices, and no trial has shown that own work loses nothing by that: it
+    /// does more without external work then, and uses more processors' time for it.
+    pub fn may_explain(&self) -> bool {
+        let nothing = self.verdict == Verdict::Open && self.backoff != Backoff::NONE;
+        self.shared() && self.external >= EXTERNAL && !nothing
+    }
+
     /// Whether own work may be waiting for devices, or may have been lately.
     pub fn shared(&self) -> bool {
         self.shared.is_some()

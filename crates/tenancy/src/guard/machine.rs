@@ -262,7 +262,7 @@ impl World for Machine {
 
     fn apply(&mut self, grant: &Grant, run: bool) {
         if let Some(leash) = &mut self.leash {
-            self.senses.turn(self.began.elapsed(), run);
+            self.senses.turn(self.began.elapsed(), run, false);
             leash.apply(self.began.elapsed(), grant, run);
             self.notes.extend(leash.complaint());
             return;
@@ -275,7 +275,7 @@ impl World for Machine {
             rests |= tenant.apply(&Grant { memory, ..*grant }, run);
         }
         self.held = run && rests;
-        self.senses.turn(self.began.elapsed(), !rests);
+        self.senses.turn(self.began.elapsed(), !rests, !self.held && grant.share >= 1.0);
         self.tell_complaints();
     }
 

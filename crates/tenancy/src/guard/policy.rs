@@ -153,6 +153,8 @@ pub struct Policy {
     /// A probe was asked for, since the rhythm turns at the next look: it does, although what that
     /// follows from may have changed a little by then.
     turns: bool,
+    /// Whether it stands still for no longer than a probe takes: to devices that is nothing.
+    briefly: bool,
     demand: Demand,
     devices: Devices,
     pages: Share,
@@ -174,6 +176,7 @@ impl Policy {
             menu: Menu::new(cores, offers.cores),
             rhythm: Rhythm::new(Duration::ZERO),
             turns: false,
+            briefly: false,
             demand: Demand::default(),
             devices: Devices::default(),
             pages: Share::default(),
@@ -209,11 +212,11 @@ impl Policy {
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
         if self.own.busy() && !self.own.full() && tries {
-            self.demand.see(now, sense, runs, planned);
+            self.demand.see(now, sense, runs && !self.devices.may_explain(), planned);
         }
         if self.there {
             let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
-            self.devices.see(now, sense, runs, tries);
+            self.devices.see(now, sense, runs || self.briefly, tries);
         }
         self.pages.see(now, sense, self.own.busy(), planned.max(NOISE));
         self.keep_pace(sense);
@@ -315,6 +318,7 @@ impl Policy {
         let left = end.saturating_sub(now);
         let turning = self.there && self.offers.turns && !full && left <= look;
         self.turns = turning;
+        self.briefly = !full && allowed >= 1.0 && !self.rhythm.running();
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,

@@ -95,38 +95,50 @@ impl Both<Duration> {
     }
 }
 
-/// Waiting for processors, for the time that external work ran: where it runs by turns, what it costs own
-/// work would else be the less, the less it runs.
-#[derive(Debug, Default)]
+/// Waiting for processors while external work runs: where it runs by turns, what it costs own work would else
+/// be the less, the less it runs; and while it stands still, own work waits for itself.
+#[derive(Debug)]
 struct Waiting {
-    /// For how long external work has run since that was last read, and until when that is counted.
+    runs: bool,
+    /// For how long external work has run, and own work waited meanwhile, since that was last told.
     ran: Duration,
-    until: Duration,
-    /// How long own work had waited so far.
+    meanwhile: Duration,
+    /// When own work was last read, and how long it had waited by then.
+    read: Duration,
     waited: Option<Duration>,
     told: Option<f64>,
 }
 
-/// What was waited for in less time says nothing: it is told at the end of a wait.
-const RAN: Duration = Duration::from_millis(5);
+/// What was waited for in less time says little: a wait counts when it ends.
+const RAN: Duration = Duration::from_millis(20);
+
+impl Default for Waiting {
+    fn default() -> Self {
+        let none = Duration::ZERO;
+        Waiting { runs: true, ran: none, meanwhile: none, read: none, waited: None, told: None }
+    }
+}
 
 impl Waiting {
-    /// It turns now, and `ran` until now or did not.
-    fn turn(&mut self, now: Duration, ran: bool) {
-        let passed = now.saturating_sub(self.until);
-        self.ran += if ran { passed } else { Duration::ZERO };
-        self.until = now;
+    /// Own work has waited so long by now, if anybody is watched.
+    fn read(&mut self, now: Duration, waited: Option<Duration>) {
+        match waited.zip(self.waited) {
+            Some((waited, before)) if self.runs => {
+                self.ran += now.saturating_sub(self.read);
+                self.meanwhile += waited.saturating_sub(before);
+            }
+            Some(_) => {}
+            None => *self = Waiting { runs: self.runs, ..Waiting::default() },
+        }
+        (self.read, self.waited) = (now, waited);
     }
 
-    /// How many processors' worth of it there is while external work runs, if own work has waited so long by
-    /// now; what was told before where that has hardly run since.
-    fn read(&mut self, now: Duration, runs: bool, waited: Option<Duration>) -> Option<f64> {
-        self.turn(now, runs);
-        let known = waited.zip(self.waited);
-        if known.is_none() || self.ran >= RAN {
-            let ran = std::mem::take(&mut self.ran).as_secs_f64();
-            self.told = known.map(|(now, before)| now.saturating_sub(before).as_secs_f64() / ran.max(1e-6));
-            self.waited = waited;
+    /// How many processors' worth of it there is while external work runs; what was told before where that
+    /// has hardly run since.
+    fn tell(&mut self) -> Option<f64> {
+        if self.ran >= RAN {
+            let (ran, waited) = (std::mem::take(&mut self.ran), std::mem::take(&mut self.meanwhile));
+            self.told = Some(waited.as_secs_f64() / ran.as_secs_f64());
         }
         self.told
     }
@@ -170,9 +182,12 @@ impl Senses {
         self.sense
     }
 
-    /// External work runs from now on, or stands still.
-    pub(super) fn turn(&mut self, now: Duration, runs: bool) {
-        self.waiting.turn(now, self.still.is_none());
+    /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
+    pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
+        if !briefly && runs != self.waiting.runs {
+            self.waiting.read(now, self.waits.read());
+            self.waiting.runs = runs;
+        }
         self.still = if runs { None } else { self.still.or(Some(now)) };
     }
 
@@ -315,7 +330,8 @@ impl Senses {
                 self.sense.own_memory > before && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
-        self.sense.own_wait = self.waiting.read(now, self.still.is_none(), self.waits.read());
+        self.waiting.read(now, self.waits.read());
+        self.sense.own_wait = self.waiting.tell();
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }
@@ -327,22 +343,26 @@ mod tests {
 
     #[test]
     fn what_external_work_costs_by_waiting_is_the_same_however_little_it_runs() {
-        for (run, still) in [(250, 0), (100, 150), (10, 240), (8, 492)] {
+        for (run, still) in [(250, 0), (100, 150), (30, 240), (8, 492)] {
             let (mut waiting, mut now, mut waited) =
                 (Waiting::default(), Duration::ZERO, Duration::from_secs(7));
             let (run, still) = (Duration::from_millis(run), Duration::from_millis(still));
-            assert_eq!(waiting.read(now, true, Some(waited)), None, "nothing is known yet");
-            for _ in 0..4 {
-                now += run;
-                waiting.turn(now, true);
-                waited += run / 5;
-                now += still;
-                waiting.turn(now, false);
-                let told = waiting.read(now, true, Some(waited)).expect("is known");
-                assert!((told - 0.2).abs() < 1e-9, "{told}");
+            waiting.read(now, Some(waited));
+            assert_eq!(waiting.tell(), None, "nothing is known yet");
+            for _ in 0..5 {
+                (now, waited) = (now + run, waited + run / 5);
+                waiting.read(now, Some(waited));
+                waiting.runs = false;
+                // While external work stands still, own work waits for itself.
+                (now, waited) = (now + still, waited + still / 3);
+                waiting.read(now, Some(waited));
+                waiting.runs = true;
+                let told = waiting.tell();
+                assert!(told.is_none_or(|told| (told - 0.2).abs() < 1e-6), "{told:?}");
             }
-            assert!(waiting.read(now, true, Some(waited)).is_some(), "it has not run since");
-            assert_eq!(waiting.read(now, true, None), None, "nobody is watched");
+            assert!(waiting.tell().is_some(), "it is known by now");
+            waiting.read(now, None);
+            assert_eq!(waiting.tell(), None, "nobody is watched");
         }
     }
 
