@@ -263,6 +263,8 @@ impl Senses {
         let cores = self.sense.cores as f64;
         (self.sense.cost, self.sense.looking) = (cost / seconds, looking / seconds);
         self.sense.external_cpu = (used.external / seconds).min(cores);
+        // It has begun in a group that was empty when that was last looked into.
+        self.sense.external_there |= used.external > 0.0;
         self.sense.own_cpu = (used.own / seconds).min(cores);
         (self.sense.used, self.sense.covers) = (used, seconds);
     }
