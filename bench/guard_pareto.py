@@ -10,7 +10,8 @@ tasks' CPU time over all processors'; they compute, so that they are in that mix
 is compared with the guard at the same donated throughput: between the guard's points of the same
 block, in a straight line. One that donates more than the guard at any slowdown is compared with the
 guard where that donates most, and the figure tells in how many blocks that was so, and how much both
-donated: it is worse than the guard if it is slower than that, and else neither replaces the other.
+donated: where own work is slower with it than with the guard then, neither replaces the other, and where
+it is as fast, it beats the guard.
 """
 
 import argparse
@@ -161,7 +162,7 @@ class Mix:
                 pairs.append((between(guarded, donated), speed))
                 most.append((donated, max(guarded)[0]))
             point, low, high = ratio(pairs)
-            told = f"{self.name}: own work's speed with the guard / with {name}, as much donated"
+            told = f"{self.name}: own work's speed with the guard / with {name}, as much donated, or the most by the guard"
             beyond = sum(theirs > ours for theirs, ours in most)
             theirs, ours = (middle(sorted(side)) for side in zip(*most))
             more = {"blocks_beyond": beyond, "donated": theirs, "donated_by_guard_at_most": ours}
