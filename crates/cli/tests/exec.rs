@@ -4,7 +4,9 @@
 mod common;
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
 use common::{command, crosstalk, finish, lacks_groups, stderr};
@@ -24,6 +26,43 @@ fn the_exit_code_comes_back_and_signals_go_through() {
     let output = child.end();
     assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
     assert!(dirs("signal").is_empty(), "its group is gone");
+}
+
+#[test]
+fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let mut child = external("still", "while :; do :; done");
+    await_that("it begins", 20, || !inside("still").is_empty());
+    // In the tree in which a guard would do so.
+    let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
+    let all = dirs("still");
+    let found = files.iter().find_map(|(file, word)| {
+        Some((all.iter().map(|dir| dir.join(file)).find(|path| path.exists())?, word))
+    });
+    let Some((path, word)) = found else {
+        eprintln!("skipped: here are no groups that stand still");
+        return;
+    };
+    // It may be gone.
+    let freeze = || {
+        drop(fs::OpenOptions::new().write(true).open(&path).and_then(|mut f| f.write_all(word.as_bytes())))
+    };
+    // As a guard does that sees own work use all: it is frozen again before it has had a processor.
+    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    freeze();
+    child.ask_to_end();
+    let until = Instant::now() + Duration::from_secs(1);
+    while Instant::now() < until {
+        freeze();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let began = Instant::now();
+    assert_eq!(child.finish().status.code(), Some(143));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(dirs("still").is_empty(), "its group is gone");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::{in_foreground, send};
+use crosstalk_host::process::{has_to_hear, in_foreground, send};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::exec::{Asked, begin};
-use crosstalk_tenancy::group::Setting;
+use crosstalk_tenancy::group::{Group, Setting};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -24,6 +25,11 @@ const PASSED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
 /// Those of them by which it is to end.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
+/// How long it may take the command to hear of that: own work may leave next to nothing of the processors.
+const HEARS: Duration = Duration::from_secs(10);
+/// Between two looks whether it has.
+const GLANCE: Duration = Duration::from_millis(5);
 
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let asked = Asked {
@@ -50,10 +56,8 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
             if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
                 send(pid, signal);
             }
-            // Who stands still hears nothing: a guard may have frozen it, and whoever is to end does not have to
-            // wait for that. Not offered, not frozen.
             if ENDING.contains(&signal) {
-                let _ = group.set(&Setting::Frozen(false));
+                until_heard(pid, signal, &group);
             }
         }
     });
@@ -69,4 +73,18 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let cpu = ended.cpu.map(|time| time.as_secs_f64());
     out.tell(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
     Ok(ExitCode::from(ended.code))
+}
+
+/// Has the command run until it has heard a signal. Who stands still hears nothing: a guard may have frozen
+/// it, and may do so again before it has had a processor; whoever is to end does not wait for own work.
+fn until_heard(pid: u32, signal: i32, group: &Group) {
+    let until = Instant::now() + HEARS;
+    loop {
+        // Where that is not offered nothing is frozen.
+        let _ = group.set(&Setting::Frozen(false));
+        if !has_to_hear(pid, signal) || Instant::now() >= until {
+            return;
+        }
+        thread::sleep(GLANCE);
+    }
 }

@@ -39,9 +39,14 @@ impl External {
         finish(self.0.take().expect("has not been waited for"))
     }
 
+    /// Tells it to end, and does not wait for that.
+    pub fn ask_to_end(&mut self) {
+        kill("-TERM", self.child().id());
+    }
+
     /// Tells it to end.
     pub fn end(mut self) -> Output {
-        kill("-TERM", self.child().id());
+        self.ask_to_end();
         self.finish()
     }
 

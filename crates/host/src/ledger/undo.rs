@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::file::Turn;
-use super::{BRIEFLY, DEADLINE, PERSISTS, TURN, file, folder};
+use super::{BRIEFLY, Change, DEADLINE, PERSISTS, TURN, file, folder};
+use crate::process::own_mark;
 
 /// Between two requests of a program that did not put back what it was asked to.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -31,12 +32,21 @@ pub fn clean() -> Result<Vec<String>, Fault> {
 
 /// [`clean`] in a given folder.
 pub(super) fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+    clean_as(own_mark().as_deref(), folder, patience)
+}
+
+/// The same for a process that carries the mark `own`, if any.
+fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
     let entries = fs::read_dir(folder)
         .map_err(|e| Fault::environment(e.to_string()).at(folder.display().to_string()))?;
     let mut undone = Vec::new();
     let mut fault = None;
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.extension().is_none_or(|e| e != "ndjson") || !is_stale(&path) {
+            continue;
+        }
+        if own.is_some_and(|mark| has_started(&path, mark)) {
+            // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
             continue;
         }
         let changes = match Turn::take_if_left(&path, TURN) {
@@ -62,6 +72,12 @@ fn is_stale(path: &Path) -> bool {
         },
         Err(_) => false,
     }
+}
+
+/// Whether the ledger's owner has started what carries this mark.
+fn has_started(path: &Path, mark: &str) -> bool {
+    let is_it = |change: &Change| matches!(change, Change::Processes { mark: its, .. } if its == mark);
+    file::read(path).is_ok_and(|contents| contents.open.iter().any(|(_, change)| is_it(change)))
 }
 
 fn named_owner(path: &Path) -> Option<&str> {
@@ -136,7 +152,6 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Change;
     use crate::process::{Identity, MARK, fresh_mark};
     use std::path::PathBuf;
     use std::process::Command;
@@ -165,6 +180,21 @@ mod tests {
         fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
         assert_eq!(clean_in(folder.path(), Patience::Full).expect("cleans"), ["a sleeper"]);
         assert!(!child.wait().expect("was ours").success());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn who_is_to_be_ended_leaves_that_to_others() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mark = fresh_mark().expect("random numbers");
+        let path = folder.path().join("x.ndjson");
+        let own = Identity::own().expect("has a stat file");
+        fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
+        // It would end all but itself, and nobody would know of it any more.
+        assert!(clean_as(Some(&mark), folder.path(), Patience::Brief).expect("cleans").is_empty());
+        assert!(path.exists());
+        let other = fresh_mark().expect("random numbers");
+        assert_eq!(clean_as(Some(&other), folder.path(), Patience::Brief).expect("cleans"), ["a sleeper"]);
         assert!(!path.exists());
     }
 

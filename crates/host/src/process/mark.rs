@@ -10,6 +10,11 @@ use std::{fs, io, process};
 /// belonging to one entry of an undo ledger.
 pub const MARK: &str = "CROSSTALK_MARK";
 
+/// The mark that the caller carries, if any.
+pub fn own_mark() -> Option<String> {
+    std::env::var(MARK).ok()
+}
+
 /// The processes that carry `mark` in their environment, the caller excluded.
 pub fn marked(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");

@@ -1,7 +1,7 @@
 //! Processes that begin in a control group, so that nothing of theirs is ever counted elsewhere,
 //! and signals to one process.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -30,6 +30,17 @@ pub fn send(pid: u32, signal: i32) {
     }
 }
 
+/// Whether a signal that was sent to a process waits there to be heard. One that the process blocks does
+/// not: it is heard when that likes; nor does one of a process that has ended (proc_pid_status(5)).
+pub fn has_to_hear(pid: u32, signal: i32) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
+    let told = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
+    let ended = told("State:").is_some_and(|state| state.starts_with(['Z', 'X']));
+    let mask = |name: &str| told(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
+    let waits = (mask("SigPnd:") | mask("ShdPnd:")) & !mask("SigBlk:");
+    !ended && (1..=64).contains(&signal) && waits >> (signal - 1) & 1 == 1
+}
+
 /// Kills a process.
 pub(crate) fn kill_now(pid: u32) {
     send(pid, libc::SIGKILL);
@@ -48,6 +59,7 @@ pub fn in_foreground() -> bool {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn it_is_written_into_its_groups_before_it_runs() {
@@ -71,5 +83,29 @@ mod tests {
         assert_eq!(child.wait().expect("was ours").signal(), Some(libc::SIGTERM));
         // To kill(2), 0 would be all of our own process group.
         send(0, libc::SIGKILL);
+    }
+
+    #[test]
+    fn a_signal_waits_where_its_process_stands_still() {
+        let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
+        assert!(!has_to_hear(child.id(), libc::SIGTERM));
+        send(child.id(), libc::SIGSTOP);
+        let until = Instant::now() + Duration::from_secs(10);
+        let is = |state: &str| {
+            let told = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("is there");
+            told.contains(&format!("State:\t{state}"))
+        };
+        while !is("T") {
+            assert!(Instant::now() < until, "it does not stop");
+        }
+        send(child.id(), libc::SIGTERM);
+        assert!(has_to_hear(child.id(), libc::SIGTERM) && !has_to_hear(child.id(), libc::SIGHUP));
+        send(child.id(), libc::SIGCONT);
+        while !is("Z") {
+            assert!(Instant::now() < until, "it does not end");
+        }
+        assert!(!has_to_hear(child.id(), libc::SIGTERM), "who has ended hears nothing");
+        assert_eq!(child.wait().expect("was ours").signal(), Some(libc::SIGTERM));
+        assert!(!has_to_hear(child.id(), 0) && !has_to_hear(child.id(), 65));
     }
 }
