@@ -142,14 +142,18 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
 }
 
 /// So many of the processors, the last ones: the first handle most of the interrupts.
-pub(crate) fn processors(count: usize, allowed: &[usize]) -> Result<String, Fault> {
+fn processors(count: usize, allowed: &[usize]) -> Result<String, Fault> {
     if count == 0 || count > allowed.len() {
         return Err(
             Fault::usage(format!("expected 1 to {} processors, found {count}", allowed.len())).at("--cores")
         );
     }
-    let last = &allowed[allowed.len() - count..];
-    Ok(last.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+    Ok(list(&allowed[allowed.len() - count..]))
+}
+
+/// Processors as the kernel takes them.
+pub(crate) fn list(processors: &[usize]) -> String {
+    processors.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 impl Running {

@@ -91,11 +91,14 @@ pub fn number(text: &str) -> Option<u64> {
     text.trim().parse().ok().filter(|number| *number < 1 << 62)
 }
 
+/// Of "user nice system idle iowait irq softirq steal …" those that are work: guests are in user; steal is
+/// nobody's here.
+const BUSY: [usize; 5] = [0, 1, 2, 5, 6];
+
 /// Seconds of CPU time of all processors, idle ones not counted, of the text of `/proc/stat`,
 /// which counts in `tick`s.
 pub fn busy_time(stat: &str, tick: Duration) -> Option<Duration> {
-    // user nice system idle iowait irq softirq: guests are in user; steal is nobody's here.
-    ticks_of(&[0, 1, 2, 5, 6], stat, tick)
+    ticks_of(&BUSY, stat, tick)
 }
 
 /// Seconds for which processors of this host had work but were another machine's, of the same text.
@@ -103,9 +106,22 @@ pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
     ticks_of(&[7], stat, tick)
 }
 
+/// The same of each processor, with its number.
+pub fn busy_times(stat: &str, tick: Duration) -> Vec<(usize, Duration)> {
+    let told = stat.lines().map_while(|line| line.strip_prefix("cpu"));
+    let one = |line: &str| {
+        let (number, fields) = line.split_once(' ')?;
+        Some((number.parse().ok()?, sum_of(&BUSY, fields, tick)?))
+    };
+    told.filter_map(one).collect()
+}
+
 /// The fields of all processors' line, summed.
 fn ticks_of(places: &[usize], stat: &str, tick: Duration) -> Option<Duration> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    sum_of(places, stat.lines().find_map(|line| line.strip_prefix("cpu "))?, tick)
+}
+
+fn sum_of(places: &[usize], line: &str, tick: Duration) -> Option<Duration> {
     let fields: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let ticks = places.iter().try_fold(0_u64, |sum, place| sum.checked_add(*fields.get(*place)?))?;
     Duration::try_from_secs_f64(tick.as_secs_f64() * ticks as f64).ok()

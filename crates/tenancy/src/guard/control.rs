@@ -16,7 +16,7 @@ pub(super) struct Control<T> {
     place: Place<T>,
 }
 
-impl<T: Copy + PartialEq> Control<T> {
+impl<T: Clone + PartialEq> Control<T> {
     /// One that is as it was found.
     pub(super) fn new(dial: Dial) -> Self {
         Control { dial, place: Place { at: None, refused: None, told: false } }
@@ -29,7 +29,7 @@ impl<T: Copy + PartialEq> Control<T> {
 
     /// Where the guard has set it; `None` where it is as it was found.
     pub(super) fn at(&self) -> Option<T> {
-        self.place.at
+        self.place.at.clone()
     }
 
     /// Sets it, with `None` to what it said when it was found, unless it is there.
@@ -54,18 +54,18 @@ struct Place<T> {
     told: bool,
 }
 
-impl<T: Copy + PartialEq> Place<T> {
+impl<T: Clone + PartialEq> Place<T> {
     fn set(
         &mut self,
         to: Option<T>,
         now: Instant,
         write: impl FnOnce(Option<T>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let waits = |(what, when)| what == to && now.saturating_duration_since(when) < AGAIN;
-        if self.at == to || self.refused.is_some_and(waits) {
+        let waits = |(what, when): &(_, Instant)| *what == to && now.saturating_duration_since(*when) < AGAIN;
+        if self.at == to || self.refused.as_ref().is_some_and(waits) {
             return Ok(());
         }
-        match write(to) {
+        match write(to.clone()) {
             Ok(()) => (self.at, self.refused) = (to, None),
             Err(fault) => {
                 self.refused = Some((to, now));

@@ -32,6 +32,10 @@ const ENOUGH: f64 = 0.15;
 const MUCH: [f64; 2] = [0.15, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
+/// Own work that uses so many processors more than when it was tried is joined by other that begins; over how
+/// long that is averaged, in seconds.
+const MORE: f64 = 0.25;
+const SMOOTH_LATELY: f64 = 0.1;
 /// The first time between trials of own work that begins which show nothing.
 const HOLD_OF_FIRST: Duration = Duration::from_millis(500);
 /// How long a ratio is taken for true.
@@ -66,8 +70,10 @@ pub struct Demand {
     /// Processors that it used meanwhile.
     used: f64,
     trial: Option<Trial>,
-    /// Own work has been tried since it began.
-    tried: bool,
+    /// Processors that own work used when it was last tried, if it was since it began.
+    tried: Option<f64>,
+    /// That it has used lately.
+    lately: f64,
     verdict: Verdict,
     rest: Backoff,
     /// The same of trials of own work that begins.
@@ -82,7 +88,8 @@ impl Default for Demand {
             suspect: 0.0,
             used: 0.0,
             trial: None,
-            tried: false,
+            tried: None,
+            lately: 0.0,
             verdict: Verdict::Open,
             rest: Backoff::NONE,
             rest_of_first: NONE_OF_FIRST,
@@ -96,10 +103,10 @@ impl Demand {
         *self = Demand { rest_of_first: self.rest_of_first, ..Demand::default() };
     }
 
-    /// Knows nothing any more, of own work that goes on; it may be tried from `next`.
-    fn forget(&mut self, next: Duration) {
+    /// Knows nothing any more, of own work that goes on and uses so much; it may be tried from `next`.
+    fn forget(&mut self, used: f64, next: Duration) {
         self.rewind();
-        (self.tried, self.rest.next) = (true, next);
+        (self.tried, self.lately, self.rest.next) = (Some(used), used, next);
     }
 
     /// Takes a look in. `runs` says whether external work ran meanwhile, `tolerated` which share of
@@ -124,13 +131,14 @@ impl Demand {
             Verdict::Tight { room } => {
                 *room += weight * (sense.room() - *room);
                 if *room > ENOUGH * sense.cores as f64 {
-                    self.forget(now + HOLD[0]);
+                    let used = sense.cores as f64 - *room;
+                    self.forget(used, now + HOLD[0]);
                 }
                 return;
             }
             Verdict::Slowed { trials: TRIALS, until, .. } => {
                 if now >= *until {
-                    self.forget(now);
+                    self.forget(sense.own_cpu, now);
                 }
                 return;
             }
@@ -142,10 +150,11 @@ impl Demand {
         let waited = sense.own_wait.unwrap_or(0.0).min(sense.external_cpu) / sense.own_cpu.max(0.05);
         self.suspect += (1.0 - (-sense.interval / SMOOTH_WAITING).exp()) * (waited - self.suspect);
         self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
+        self.lately += (1.0 - (-sense.interval / SMOOTH_LATELY).exp()) * (sense.own_cpu - self.lately);
         let least = MUCH[usize::from(now < self.rest_of_first.next)];
-        let begins = !self.tried && sense.own_cpu >= least * sense.cores as f64;
+        let new = self.tried.is_none_or(|used| self.lately > used + MORE);
+        let begins = new && sense.own_cpu >= least * sense.cores as f64;
         if begins || self.suspect > tolerated && now >= self.rest.next {
-            self.tried = true;
             let before = (!begins).then_some(self.used);
             self.trial = Some(Trial { began: now, before, used: 0.0, seconds: 0.0 });
         }
@@ -153,6 +162,7 @@ impl Demand {
 
     fn judge(&mut self, now: Duration, sense: &Sense, trial: &Trial) {
         let without = trial.used / trial.seconds.max(1e-6);
+        (self.tried, self.lately) = (Some(without), without);
         let cores = sense.cores as f64;
         let tight = without > (1.0 - LITTLE) * cores - sense.stolen;
         // Of own work that has only begun nothing is known but what it leaves.
@@ -281,6 +291,27 @@ mod tests {
         assert!(ran > 99.0, "{ran} s of 100");
         demand.rewind();
         assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.9, 2.0]) < 0.2, "one that takes all has all");
+    }
+
+    #[test]
+    fn own_work_that_begins_beside_other_is_tried_too() {
+        let (mut demand, mut at) = (Demand::default(), 0.0);
+        // A spike, a little, and then all there is: half of that beside external work.
+        watch(&mut demand, &mut at, 0.2, 0.0, [0.4, 0.4]);
+        watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]);
+        assert_eq!(watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]), 1.0);
+        assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 2.0]) < 0.4);
+        assert!(demand.tight());
+    }
+
+    #[test]
+    fn own_work_that_uses_more_and_less_is_rarely_tried() {
+        let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
+        for _ in 0..60 {
+            ran += watch(&mut demand, &mut at, 0.5, 0.0, [0.3, 0.3]);
+            ran += watch(&mut demand, &mut at, 0.5, 0.0, [1.2, 1.2]);
+        }
+        assert!(ran / 120.0 > 0.98, "{}", ran / 120.0);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::sense::Sense;
 use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
+use super::vacancy::Vacancy;
 use super::world::World;
 use crate::boinc::{Found, Led, NAME};
 use crate::donor::Donor;
@@ -40,6 +41,7 @@ pub struct Machine {
     partitioned: BTreeSet<u32>,
     cores: usize,
     senses: Senses,
+    vacancy: Vacancy,
     renewed: Duration,
     slept_until: Duration,
     /// Some of external work stands still though it may run: memory is being taken from it.
@@ -59,6 +61,7 @@ impl Machine {
             began: Instant::now(),
             ledger: ledger.clone(),
             senses: Senses::new(&hierarchy, cores),
+            vacancy: Vacancy::new(),
             renewed: Duration::ZERO,
             slept_until: Duration::ZERO,
             held: false,
@@ -254,7 +257,7 @@ impl World for Machine {
             own.retain(|process| {
                 external.binary_search(&process.pid).is_err() && process.pid != std::process::id()
             });
-            self.senses.choose(&own);
+            self.senses.choose(self.now(), &own);
         }
         let (lateness, held) = (lateness.as_secs_f64(), self.held);
         Ok(Sense { lateness, probe, held, ..self.senses.sense() })
@@ -269,10 +272,18 @@ impl World for Machine {
         }
         let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();
         let parts = grant.memory.map(|bytes| parts(bytes, &has));
+        // In the idle class it gives way to own work wherever that runs.
+        let by_halves = self.tenants.iter().map(Tenant::offers).any(|offers| !offers.idle && offers.cores);
+        if run && by_halves {
+            self.vacancy.goes_on(self.began.elapsed());
+        }
         let mut rests = false;
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             let memory = parts.as_ref().and_then(|parts| parts[at]);
-            rests |= tenant.apply(&Grant { memory, ..*grant }, run);
+            rests |= tenant.apply(&Grant { memory, ..*grant }, run, &self.vacancy);
+        }
+        if !run && by_halves {
+            self.vacancy.rests(self.began.elapsed());
         }
         self.held = run && rests;
         self.senses.turn(self.began.elapsed(), !rests, !self.held && grant.share >= 1.0);

@@ -89,6 +89,7 @@ mod steady;
 mod targets;
 mod tenant;
 mod trial;
+mod vacancy;
 mod watch;
 mod world;
 

@@ -26,8 +26,10 @@ const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
 /// Between two looks for who own work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
-/// Own work that uses so many processors more than when that was last looked for is somebody new.
+/// Own work that uses so many processors more than when that was last looked for is somebody new, who is
+/// known when what all have used so long after has been seen.
 const MORE: f64 = 0.25;
+const KNOWN: Duration = Duration::from_millis(100);
 
 /// All that is looked at, and what it said before.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub(super) struct Senses {
     sense: Sense,
     /// When, and of own work that used how much, those were chosen who are watched for waiting.
     chosen: (Duration, f64),
+    /// Somebody was new then.
+    new: bool,
     slow: Duration,
     short_soon: bool,
 }
@@ -167,6 +171,7 @@ impl Senses {
             looked: Duration::ZERO,
             sense: Sense::quiet(cores, 0.0),
             chosen: (Duration::ZERO, 0.0),
+            new: false,
             slow: Duration::ZERO,
             short_soon: false,
         }
@@ -225,16 +230,19 @@ impl Senses {
         let passed = now.saturating_sub(at);
         let used = self.sense.own_cpu;
         let new = used > before + MORE && passed >= SLOW[0];
-        let due = self.sense.external_there && (new || used >= BUSY && passed >= CHOOSE);
+        let known = self.new && passed >= KNOWN;
+        let due = self.sense.external_there && (new || known || used >= BUSY && passed >= CHOOSE);
         if due {
             self.chosen = (now, used);
+            self.new = new;
         }
         due
     }
 
     /// Chooses of these.
-    pub(super) fn choose(&mut self, own: &[Process]) {
+    pub(super) fn choose(&mut self, now: Duration, own: &[Process]) {
         self.waits.choose(own);
+        self.waiting.read(now, self.waits.read());
     }
 
     /// Begins to count processors' time anew.

@@ -15,7 +15,8 @@ use super::limit::Limit;
 use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
-use crate::exec::{USAGE, processors};
+use super::vacancy::Vacancy;
+use crate::exec::{USAGE, list};
 use crate::group::reading::{cpu_time, number, pages, pressure};
 use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
@@ -43,7 +44,7 @@ pub(super) struct Tenant {
     memory_swap: Option<Steady>,
     pressures: Pressures,
     rest: Option<Rest>,
-    cores: Option<Control<usize>>,
+    cores: Option<Control<Vec<usize>>>,
     /// The processors that it has been given, in order.
     may_have: Vec<usize>,
     memory: Option<Limit>,
@@ -273,8 +274,8 @@ impl Tenant {
     }
 
     /// Does as granted, and never gives it more than its owner did: where nothing holds it, all is as
-    /// it was found. Whether it stands still now.
-    pub(super) fn apply(&mut self, grant: &Grant, run: bool) -> bool {
+    /// it was found. Its processors are those that are vacant. Whether it stands still now.
+    pub(super) fn apply(&mut self, grant: &Grant, run: bool, vacancy: &Vacancy) -> bool {
         let mut done = Vec::new();
         let taking = self.memory.as_ref().is_some_and(|memory| {
             memory.set(grant.memory, self.counted.memory);
@@ -287,11 +288,9 @@ impl Tenant {
             done.push(rest.set(true));
         }
         if let Some(cores) = &mut self.cores {
-            let less = (grant.cores < self.may_have.len()).then_some(grant.cores);
-            // At least one, of those that it may have.
-            let chosen =
-                |count: usize| Setting::Cores(processors(count.max(1), &self.may_have).unwrap_or_default());
-            done.push(cores.set(less, chosen));
+            let less = grant.cores < self.may_have.len();
+            let less = less.then(|| vacancy.choose(grant.cores, &self.may_have));
+            done.push(cores.set(less, |chosen| Setting::Cores(list(&chosen))));
         }
         if let Some(fault) = self.memory.as_ref().and_then(Limit::complaint) {
             done.push(Err(fault));
