@@ -133,6 +133,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn each_processor_is_told_by_its_number() {
+        let stat = "cpu  30 0 10 900 5 1 1 7 0 0\ncpu0 10 0 5 450 5 1 0 3 0 0\ncpu2 20 0 5 450 0 0 1 4 0 0\n\
+                    cpux 1\nintr 7 0 1\ncpu9 1 1 1 1 1 1 1 1 1 1\n";
+        let ms = Duration::from_millis;
+        assert_eq!(busy_times(stat, ms(10)), [(0, ms(160)), (2, ms(260))]);
+        assert_eq!(busy_time(stat, ms(10)), Some(ms(420)));
+        assert!(busy_times("", ms(10)).is_empty());
+    }
+
+    #[test]
     fn pressure_is_read_in_microseconds() {
         let text = "some avg10=0.04 avg60=0.08 avg300=0.41 total=352425828\n\
                     full avg10=0.00 avg60=0.00 avg300=0.34 total=159867361\n";

@@ -97,6 +97,8 @@ pub enum Still {
 pub struct Why {
     /// Own work is at work.
     pub busy: bool,
+    /// External work is in the idle class where it meets own work: it gives processors back by itself.
+    pub gives_way: bool,
     /// Why external work stands still, if it has to.
     pub still: Option<Still>,
     /// How many times as long a probe of each kind takes while external work runs.
@@ -322,6 +324,7 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
+            gives_way: self.offers.idle,
             still,
             ratios: self.ratios(),
             pairs: self.known(),
