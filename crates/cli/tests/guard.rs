@@ -524,7 +524,8 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
             .collect::<PathBuf>()
             .display()
     );
-    let mut guard = command(Path::new("/"), &["guard", "--external", &name]).spawn().expect("starts");
+    let mut guard =
+        command(Path::new("/"), &["guard", "--external", &name, "--for", "90 s"]).spawn().expect("starts");
     // Two that own work runs on, one after the other: each is left to it.
     for one in [*all.last().expect("two"), all[0]] {
         let _own = Spinner::on(&one.to_string());

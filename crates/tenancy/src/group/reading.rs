@@ -106,7 +106,7 @@ pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
     ticks_of(&[7], stat, tick)
 }
 
-/// The same of each processor, with its number.
+/// CPU time of each processor that is online, as [`busy_time`] of all has it, with its number.
 pub fn busy_times(stat: &str, tick: Duration) -> Vec<(usize, Duration)> {
     let told = stat.lines().map_while(|line| line.strip_prefix("cpu"));
     let one = |line: &str| {

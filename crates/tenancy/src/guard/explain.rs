@@ -34,7 +34,7 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
             digits(sense.own_cpu), sense.cores, percent(ratio - 1.0), percent(budget)
         ),
         Grade::Base if !why.gives_way => format!(
-            "Own work uses {} of {} processors. External work shares them with it by weight, which costs it less than was agreed on: it runs.",
+            "Own work uses {} of {} processors. External work shares them with it by weight: it runs.",
             digits(sense.own_cpu), sense.cores
         ),
         Grade::Base => format!(
@@ -199,7 +199,9 @@ mod tests {
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
         let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), 0.01);
-        assert!(told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself"));
+        assert!(
+            told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself")
+        );
         let beside = Decision { why: Why { gives_way: false, ..quiet.why }, ..quiet };
         assert!(!told(&beside).contains("gives way"), "the idle class does not reach");
     }

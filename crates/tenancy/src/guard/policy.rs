@@ -214,7 +214,8 @@ impl Policy {
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
         if self.own.busy() && !self.own.full() && tries {
-            self.demand.see(now, sense, runs && !self.devices.may_explain(), planned);
+            let runs = runs && !self.devices.may_explain();
+            self.demand.see(now, sense, runs, planned, !self.offers.idle);
         }
         if self.there {
             let tries = self.offers.turns && !self.own.full() && !self.demand.tries();

@@ -273,9 +273,8 @@ fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
 }
 
 /// From 10 s to 20 s own work waits for devices, whose requests take three times as long beside others. How
-/// far the guard goes, and when, and for how long external work runs beside own work that is known; `latency`
-/// is what a probe of memory takes while external work runs, or not.
-fn beside_devices(mut latency: impl FnMut(bool) -> f64) -> (Vec<(f64, Grade)>, Duration) {
+/// far the guard goes, and when, and for how long external work runs beside own work that is known.
+fn beside_devices() -> (Vec<(f64, Grade)>, Duration) {
     const LOOKS: f64 = 0.02;
     // As long as it is asked for: standing still for a probe takes less than the others.
     let mut look = LOOKS;
@@ -297,14 +296,9 @@ fn beside_devices(mut latency: impl FnMut(bool) -> f64) -> (Vec<(f64, Grade)>, D
         let told = due.then(|| std::mem::take(&mut served));
         // What it gets from devices sooner it computes on sooner, and it always waits a little for processors.
         let own_cpu = if own { 0.06 * if runs { 1.0 } else { 3.0 } } else { 0.001 };
-        let probe = probed.then(|| Probe { compute: 1.0, latency: latency(runs), bandwidth: 1.0 });
-        let sense = Sense {
-            own_cpu,
-            external_cpu: 1.0,
-            own_wait: Some(0.02),
-            served: told,
-            ..Sense::quiet(2, look)
-        };
+        let probe = probed.then_some(Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 });
+        let sense =
+            Sense { own_cpu, external_cpu: 1.0, own_wait: Some(0.02), served: told, ..Sense::quiet(2, look) };
         let sense = Sense { probe, ..sense };
         let decision = policy.step(now, &sense);
         probed = decision.probe;
@@ -323,17 +317,7 @@ fn beside_devices(mut latency: impl FnMut(bool) -> f64) -> (Vec<(f64, Grade)>, D
 
 #[test]
 fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
-    // Probes that differ so much that more of them are taken: each time external work stands still briefly.
-    let mut differs = [1.06, 0.97, 1.06, 0.97, 1.06].into_iter().cycle();
-    for (grades, ran) in [
-        beside_devices(|_| 1.0),
-        beside_devices(|runs| if runs { differs.next().unwrap_or(1.0) } else { 1.0 }),
-    ] {
-        is_protected_at_devices(&grades, ran);
-    }
-}
-
-fn is_protected_at_devices(grades: &[(f64, Grade)], ran: Duration) {
+    let (grades, ran) = beside_devices();
     let of = |from: f64, to: f64, grade: Grade| {
         let there = grades.iter().filter(|(at, _)| (from..to).contains(at));
         there.clone().filter(|(_, found)| *found == grade).count() as f64 / there.count() as f64
