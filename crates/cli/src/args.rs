@@ -356,7 +356,8 @@ pub struct ExecArgs {
     /// What its group is called; the guard finds it by this. The program's name where not given.
     #[arg(long)]
     pub name: Option<String>,
-    /// Memory that it never goes beyond, such as `4 GiB`; what needs more is killed.
+    /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
+    /// what needs more all the same is killed.
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
     /// On how many processors it may run.
@@ -382,8 +383,8 @@ pub struct GuardArgs {
     /// By how much own work may be slower than alone; 1% where nobody says.
     #[arg(long, value_name = "SHARE")]
     pub slowdown: Option<String>,
-    /// A control group that is external work: its path below /sys/fs/cgroup, or the name that
-    /// `crosstalk exec --name` gave it.
+    /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
+    /// of what `crosstalk exec --external` has started (its `--name`, else its program's).
     #[arg(long, value_name = "GROUP")]
     pub external: Vec<PathBuf>,
     /// A process that is external work, with all that it has started and will start.

@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_host::process::{has_to_hear, in_foreground, send};
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_tenancy::exec::{Asked, begin};
+use crosstalk_tenancy::exec::{Asked, Running, begin};
 use crosstalk_tenancy::group::{Group, Setting};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -45,22 +45,12 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         quota: args.quota,
     };
     // From here on signals wait for the command to be there.
-    let mut signals =
+    let signals =
         Signals::new(PASSED).map_err(|e| Fault::environment(format!("cannot watch for signals: {e}")))?;
     let ledger = Ledger::open(&Launcher::current())?;
     let running = begin(&asked, &ledger)?;
-    let (handle, pid, group) = (signals.handle(), running.pid(), running.made().group().clone());
-    let passing = thread::spawn(move || {
-        for signal in signals.forever() {
-            // The terminal's keys have reached it already.
-            if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
-                send(pid, signal);
-            }
-            if ENDING.contains(&signal) {
-                until_heard(pid, signal, &group);
-            }
-        }
-    });
+    let (handle, passing) = (signals.handle(), Passing::of(&running));
+    let passing = thread::spawn(move || passing.pass_all(signals));
     // Nothing is passed while the group is taken away.
     let ended = running.wait(|| {
         handle.close();
@@ -75,16 +65,55 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::from(ended.code))
 }
 
-/// Has the command run until it has heard a signal. Who stands still hears nothing: a guard may have frozen
-/// it, and may do so again before it has had a processor; whoever is to end does not wait for own work.
-fn until_heard(pid: u32, signal: i32, group: &Group) {
-    let until = Instant::now() + HEARS;
-    loop {
-        // Where that is not offered nothing is frozen.
-        let _ = group.set(&Setting::Frozen(false));
-        if !has_to_hear(pid, signal) || Instant::now() >= until {
+/// Whom signals are passed to.
+struct Passing {
+    pid: u32,
+    group: Group,
+    /// Signals by which it is to end and that it has not heard yet, and until when that is waited for.
+    unheard: Vec<i32>,
+    until: Instant,
+}
+
+impl Passing {
+    fn of(running: &Running) -> Self {
+        let group = running.made().group().clone();
+        Passing { pid: running.pid(), group, unheard: Vec::new(), until: Instant::now() }
+    }
+
+    /// Passes what comes until nobody watches for signals any more.
+    fn pass_all(mut self, mut signals: Signals) {
+        while !signals.is_closed() {
+            let come: Vec<i32> = if self.unheard.is_empty() {
+                signals.wait().collect()
+            } else {
+                thread::sleep(GLANCE);
+                signals.pending().collect()
+            };
+            come.into_iter().for_each(|signal| self.pass(signal));
+            self.have_heard();
+        }
+    }
+
+    fn pass(&mut self, signal: i32) {
+        // The terminal's keys have reached it already.
+        if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
+            send(self.pid, signal);
+        }
+        if ENDING.contains(&signal) {
+            self.unheard.push(signal);
+            self.until = Instant::now() + HEARS;
+        }
+    }
+
+    /// Who stands still hears nothing: a guard may have frozen it, and may do so again before it has had a
+    /// processor; whoever is to end does not wait for own work.
+    fn have_heard(&mut self) {
+        if self.unheard.is_empty() {
             return;
         }
-        thread::sleep(GLANCE);
+        // Where that is not offered nothing is frozen.
+        let _ = self.group.set(&Setting::Frozen(false));
+        let waits = Instant::now() < self.until;
+        self.unheard.retain(|signal| waits && has_to_hear(self.pid, *signal));
     }
 }

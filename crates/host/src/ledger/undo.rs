@@ -47,6 +47,9 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<
         }
         if own.is_some_and(|mark| has_started(&path, mark)) {
             // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
+            if patience == Patience::Full {
+                fault = Some(ends_this(&path));
+            }
             continue;
         }
         let changes = match Turn::take_if_left(&path, TURN) {
@@ -72,6 +75,12 @@ fn is_stale(path: &Path) -> bool {
         },
         Err(_) => false,
     }
+}
+
+fn ends_this(path: &Path) -> Fault {
+    Fault::environment("to undo what this says would end this process, too")
+        .at(path.display().to_string())
+        .remedy("have it undone from elsewhere, such as another terminal: crosstalk clean")
 }
 
 /// Whether the ledger's owner has started what carries this mark.
@@ -192,6 +201,7 @@ mod tests {
         fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
         // It would end all but itself, and nobody would know of it any more.
         assert!(clean_as(Some(&mark), folder.path(), Patience::Brief).expect("cleans").is_empty());
+        assert!(clean_as(Some(&mark), folder.path(), Patience::Full).is_err(), "who asks is told");
         assert!(path.exists());
         let other = fresh_mark().expect("random numbers");
         assert_eq!(clean_as(Some(&other), folder.path(), Patience::Brief).expect("cleans"), ["a sleeper"]);

@@ -11,7 +11,7 @@ use std::{fs, io, process};
 pub const MARK: &str = "CROSSTALK_MARK";
 
 /// The mark that the caller carries, if any.
-pub fn own_mark() -> Option<String> {
+pub(crate) fn own_mark() -> Option<String> {
     std::env::var(MARK).ok()
 }
 

@@ -106,7 +106,7 @@ pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
     ticks_of(&[7], stat, tick)
 }
 
-/// The same of each processor, with its number.
+/// CPU time of each processor that is online, as [`busy_time`] of all has it, with its number.
 pub fn busy_times(stat: &str, tick: Duration) -> Vec<(usize, Duration)> {
     let told = stat.lines().map_while(|line| line.strip_prefix("cpu"));
     let one = |line: &str| {
@@ -131,6 +131,16 @@ fn sum_of(places: &[usize], line: &str, tick: Duration) -> Option<Duration> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn each_processor_is_told_by_its_number() {
+        let stat = "cpu  30 0 10 900 5 1 1 7 0 0\ncpu0 10 0 5 450 5 1 0 3 0 0\ncpu2 20 0 5 450 0 0 1 4 0 0\n\
+                    cpux 1\nintr 7 0 1\ncpu9 1 1 1 1 1 1 1 1 1 1\n";
+        let ms = Duration::from_millis;
+        assert_eq!(busy_times(stat, ms(10)), [(0, ms(160)), (2, ms(260))]);
+        assert_eq!(busy_time(stat, ms(10)), Some(ms(420)));
+        assert!(busy_times("", ms(10)).is_empty());
+    }
 
     #[test]
     fn pressure_is_read_in_microseconds() {

@@ -20,6 +20,8 @@ const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
 
+/// Own work that uses so many processors more than before is joined by other.
+pub(super) const MORE: f64 = 0.25;
 /// Over how long what it uses is averaged to say that it begins, in seconds: in a short look a service
 /// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a look.
 const STIRS: f64 = 0.1;

@@ -12,6 +12,7 @@
 
 use std::time::Duration;
 
+use super::activity::MORE;
 use super::sense::Sense;
 use super::trial::{Backoff, HOLD, SETTLE, TRIAL};
 
@@ -32,9 +33,7 @@ const ENOUGH: f64 = 0.15;
 const MUCH: [f64; 2] = [0.15, 0.75];
 /// So many trials in a row must say that own work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
-/// Own work that uses so many processors more than when it was tried is joined by other that begins; over how
-/// long that is averaged, in seconds.
-const MORE: f64 = 0.25;
+/// Over how long what own work uses is averaged to say that other joins it, in seconds.
 const SMOOTH_LATELY: f64 = 0.1;
 /// The first time between trials of own work that begins which show nothing.
 const HOLD_OF_FIRST: Duration = Duration::from_millis(500);
@@ -70,14 +69,16 @@ pub struct Demand {
     /// Processors that it used meanwhile.
     used: f64,
     trial: Option<Trial>,
-    /// Processors that own work used when it was last tried, if it was since it began.
+    /// The least that own work has used since it was last tried, if it was since it began, in processors.
     tried: Option<f64>,
     /// That it has used lately.
     lately: f64,
     verdict: Verdict,
     rest: Backoff,
-    /// The same of trials of own work that begins.
+    /// The same of trials of own work that begins, and, whatever they show, of own work that joins other: it
+    /// may do so, and leave it, several times a second.
     rest_of_first: Backoff,
+    rest_of_joining: Backoff,
 }
 
 const NONE_OF_FIRST: Backoff = Backoff { hold: HOLD_OF_FIRST, ..Backoff::NONE };
@@ -93,6 +94,7 @@ impl Default for Demand {
             verdict: Verdict::Open,
             rest: Backoff::NONE,
             rest_of_first: NONE_OF_FIRST,
+            rest_of_joining: NONE_OF_FIRST,
         }
     }
 }
@@ -105,13 +107,20 @@ impl Demand {
 
     /// Knows nothing any more, of own work that goes on and uses so much; it may be tried from `next`.
     fn forget(&mut self, used: f64, next: Duration) {
-        self.rewind();
-        (self.tried, self.lately, self.rest.next) = (Some(used), used, next);
+        *self = Demand {
+            tried: Some(used),
+            lately: used,
+            rest: Backoff { next, ..Backoff::NONE },
+            rest_of_first: self.rest_of_first,
+            rest_of_joining: self.rest_of_joining,
+            ..Demand::default()
+        };
     }
 
     /// Takes a look in. `runs` says whether external work ran meanwhile, `tolerated` which share of
-    /// its time own work may wait.
-    pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64) {
+    /// its time own work may wait, `joins` whether own work that joins other is tried at once: external work
+    /// would have its half of each processor beside it.
+    pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64, joins: bool) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         if let Some(trial) = &mut self.trial {
             // What covers a time before the trial says nothing about it.
@@ -152,8 +161,13 @@ impl Demand {
         self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
         self.lately += (1.0 - (-sense.interval / SMOOTH_LATELY).exp()) * (sense.own_cpu - self.lately);
         let least = MUCH[usize::from(now < self.rest_of_first.next)];
-        let new = self.tried.is_none_or(|used| self.lately > used + MORE);
-        let begins = new && sense.own_cpu >= least * sense.cores as f64;
+        self.tried = self.tried.map(|used| used.min(self.lately));
+        let more = self.tried.is_some_and(|used| self.lately > used + MORE);
+        let joins = joins && more && now >= self.rest_of_joining.next;
+        let begins = (self.tried.is_none() || joins) && sense.own_cpu >= least * sense.cores as f64;
+        if begins && joins {
+            self.rest_of_joining.longer(now);
+        }
         if begins || self.suspect > tolerated && now >= self.rest.next {
             let before = (!begins).then_some(self.used);
             self.trial = Some(Trial { began: now, before, used: 0.0, seconds: 0.0 });
@@ -229,7 +243,7 @@ mod tests {
             let own_cpu = if runs { used[0] } else { used[1] };
             let external_cpu = if runs { 2.0 - own_cpu } else { 0.0 };
             let sense = Sense { own_cpu, external_cpu, own_wait: Some(waits), ..Sense::quiet(2, LOOK) };
-            demand.see(Duration::from_secs_f64(*at), &sense, runs, 0.004);
+            demand.see(Duration::from_secs_f64(*at), &sense, runs, 0.004, true);
         }
         ran as f64 / looks as f64
     }
@@ -266,7 +280,7 @@ mod tests {
             }
             let now = Duration::from_millis(at.into());
             let runs = !demand.tries();
-            demand.see(now, &Sense { own_cpu: told, covers, ..Sense::quiet(2, 0.02) }, runs, 0.004);
+            demand.see(now, &Sense { own_cpu: told, covers, ..Sense::quiet(2, 0.02) }, runs, 0.004, true);
             if demand.tight() {
                 return;
             }
@@ -297,7 +311,7 @@ mod tests {
     fn own_work_that_begins_beside_other_is_tried_too() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         // A spike, a little, and then all there is: half of that beside external work.
-        watch(&mut demand, &mut at, 0.2, 0.0, [0.4, 0.4]);
+        watch(&mut demand, &mut at, 0.2, 0.0, [1.2, 1.2]);
         watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]);
         assert_eq!(watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]), 1.0);
         assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 2.0]) < 0.4);
@@ -309,9 +323,19 @@ mod tests {
         let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
         for _ in 0..60 {
             ran += watch(&mut demand, &mut at, 0.5, 0.0, [0.3, 0.3]);
-            ran += watch(&mut demand, &mut at, 0.5, 0.0, [1.2, 1.2]);
+            ran += watch(&mut demand, &mut at, 0.5, 0.0, [1.6, 1.6]);
         }
         assert!(ran / 120.0 > 0.98, "{}", ran / 120.0);
+    }
+
+    #[test]
+    fn own_work_that_uses_all_now_and_then_does_not_keep_external_work_from_the_rest() {
+        let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
+        for _ in 0..600 {
+            ran += watch(&mut demand, &mut at, 0.1, 0.0, [2.0, 2.0]);
+            ran += watch(&mut demand, &mut at, 0.1, 0.0, [0.5, 0.5]);
+        }
+        assert!(ran / 1200.0 > 0.9, "{}", ran / 1200.0);
     }
 
     #[test]

@@ -18,8 +18,13 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
     // Who waits for devices hardly computes.
     let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);
     if !why.busy && !devices {
+        let then = if why.gives_way {
+            "gives way by itself to whatever wakes up"
+        } else {
+            "is held back as soon as own work is seen to begin"
+        };
         return format!(
-            "Own work is quiet ({} of a processor): external work runs on what is idle, and gives way by itself to whatever wakes up.",
+            "Own work is quiet ({} of a processor): external work runs on what is idle, and {then}.",
             percent(sense.own_cpu)
         );
     }
@@ -27,6 +32,10 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
         Grade::Base if ratio > 1.0 => format!(
             "Own work uses {} of {} processors. Beside external work {kind} takes {} longer, which keeps within the {} agreed on: it runs.",
             digits(sense.own_cpu), sense.cores, percent(ratio - 1.0), percent(budget)
+        ),
+        Grade::Base if !why.gives_way => format!(
+            "Own work uses {} of {} processors. External work shares them with it by weight: it runs.",
+            digits(sense.own_cpu), sense.cores
         ),
         Grade::Base => format!(
             "Own work uses {} of {} processors. External work gives way to it, and slows neither computing nor memory: it runs on the rest.",
@@ -160,6 +169,7 @@ mod tests {
         let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
         let why = Why {
             busy: true,
+            gives_way: true,
             still: None,
             ratios: [1.0, 1.4, 1.1],
             pairs: 9,
@@ -188,7 +198,12 @@ mod tests {
         assert!(told(Grade::Base).contains("keeps within"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
-        assert!(explain(&quiet, &Sense::quiet(2, 0.05), 0.01).starts_with("Own work is quiet"));
+        let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), 0.01);
+        assert!(
+            told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself")
+        );
+        let beside = Decision { why: Why { gives_way: false, ..quiet.why }, ..quiet };
+        assert!(!told(&beside).contains("gives way"), "the idle class does not reach");
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub struct Machine {
     prober: Option<Prober>,
     partition: Option<Partition>,
     partitioned: BTreeSet<u32>,
-    cores: usize,
+    /// Those on which the guard may run.
+    processors: Vec<usize>,
     senses: Senses,
     vacancy: Vacancy,
     renewed: Duration,
@@ -56,7 +57,8 @@ impl Machine {
     /// Where none of it can be, or what was named is not there; nothing is changed then.
     pub fn new(targets: Targets, ledger: &Ledger) -> Result<Self, Fault> {
         let hierarchy = Hierarchy::here();
-        let cores = allowed().len().max(1);
+        let processors = allowed();
+        let cores = processors.len().max(1);
         let mut machine = Machine {
             began: Instant::now(),
             ledger: ledger.clone(),
@@ -73,7 +75,7 @@ impl Machine {
             partitioned: BTreeSet::new(),
             hierarchy,
             targets,
-            cores,
+            processors,
         };
         machine.targets.agree()?;
         let named = machine.targets.named(&machine.hierarchy, ledger)?;
@@ -129,7 +131,7 @@ impl Machine {
 
     /// Deals with a donor by asking it; its group is only looked at.
     fn lead(&mut self, donor: Box<dyn Donor>, group: Group) -> Result<(), Fault> {
-        let leash = Leash::new(donor, self.cores);
+        let leash = Leash::new(donor, self.cores());
         self.tenants = vec![Tenant::watched(leash.name(), group)?];
         self.leash = Some(leash);
         Ok(())
@@ -176,6 +178,15 @@ impl Machine {
         self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !external.is_empty());
         self.set_apart(&external);
         Ok(())
+    }
+
+    /// The processors that external work does not get, of which it gets so many.
+    fn withheld(&mut self, count: usize) -> Vec<usize> {
+        if count >= self.processors.len() {
+            return Vec::new();
+        }
+        let chosen = self.vacancy.choose(count, &self.processors);
+        self.processors.iter().filter(|one| chosen.binary_search(one).is_err()).copied().collect()
     }
 
     fn tell_complaints(&mut self) {
@@ -239,7 +250,7 @@ impl World for Machine {
     }
 
     fn cores(&self) -> usize {
-        self.cores
+        self.processors.len().max(1)
     }
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
@@ -274,15 +285,17 @@ impl World for Machine {
         let parts = grant.memory.map(|bytes| parts(bytes, &has));
         // In the idle class it gives way to own work wherever that runs.
         let by_halves = self.tenants.iter().map(Tenant::offers).any(|offers| !offers.idle && offers.cores);
-        if run && by_halves {
+        if run {
             self.vacancy.goes_on(self.began.elapsed());
         }
+        let withheld = self.withheld(grant.cores);
         let mut rests = false;
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             let memory = parts.as_ref().and_then(|parts| parts[at]);
-            rests |= tenant.apply(&Grant { memory, ..*grant }, run, &self.vacancy);
+            rests |= tenant.apply(&Grant { memory, ..*grant }, run, &withheld);
         }
-        if !run && by_halves {
+        // For as long as a probe takes says nothing.
+        if !run && by_halves && grant.share < 1.0 {
             self.vacancy.rests(self.began.elapsed());
         }
         self.held = run && rests;

@@ -97,6 +97,8 @@ pub enum Still {
 pub struct Why {
     /// Own work is at work.
     pub busy: bool,
+    /// External work is in the idle class where it meets own work: it gives processors back by itself.
+    pub gives_way: bool,
     /// Why external work stands still, if it has to.
     pub still: Option<Still>,
     /// How many times as long a probe of each kind takes while external work runs.
@@ -212,7 +214,8 @@ impl Policy {
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
         if self.own.busy() && !self.own.full() && tries {
-            self.demand.see(now, sense, runs && !self.devices.may_explain(), planned);
+            let runs = runs && !self.devices.may_explain();
+            self.demand.see(now, sense, runs, planned, !self.offers.idle);
         }
         if self.there {
             let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
@@ -322,6 +325,7 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
+            gives_way: self.offers.idle,
             still,
             ratios: self.ratios(),
             pairs: self.known(),

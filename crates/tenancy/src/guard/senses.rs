@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
-use super::activity::BUSY;
+use super::activity::{BUSY, MORE};
 use super::domain::Domain;
 use super::own::{AllCpu, OwnWaits};
 use super::sense::{Sense, Served, Used};
@@ -26,9 +26,7 @@ const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
 /// Between two looks for who own work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
-/// Own work that uses so many processors more than when that was last looked for is somebody new, who is
-/// known when what all have used so long after has been seen.
-const MORE: f64 = 0.25;
+/// Who has joined own work is known when what all have used so long after has been seen.
 const KNOWN: Duration = Duration::from_millis(100);
 
 /// All that is looked at, and what it said before.
@@ -47,10 +45,7 @@ pub(super) struct Senses {
     counted: Counted,
     looked: Duration,
     sense: Sense,
-    /// When, and of own work that used how much, those were chosen who are watched for waiting.
-    chosen: (Duration, f64),
-    /// Somebody was new then.
-    new: bool,
+    choice: Choice,
     slow: Duration,
     short_soon: bool,
 }
@@ -113,6 +108,32 @@ struct Waiting {
     told: Option<f64>,
 }
 
+/// When those were chosen who are watched for waiting.
+#[derive(Debug, Default)]
+struct Choice {
+    at: Duration,
+    /// Processors that own work used then.
+    used: f64,
+    /// Other had joined it by then.
+    new: bool,
+}
+
+impl Choice {
+    /// Whether it is time to choose again, which then is done.
+    fn is_due(&mut self, now: Duration, used: f64) -> bool {
+        let passed = now.saturating_sub(self.at);
+        let new = used > self.used + MORE && passed >= SLOW[0];
+        let known = self.new && passed >= KNOWN;
+        let due = new || known || used >= BUSY && passed >= CHOOSE;
+        if due {
+            // What was more a moment ago is not new when it is that again.
+            let used = if known { used.max(self.used) } else { used };
+            *self = Choice { at: now, used, new };
+        }
+        due
+    }
+}
+
 /// What was waited for in less time says little: a wait counts when it ends.
 const RAN: Duration = Duration::from_millis(20);
 
@@ -170,8 +191,7 @@ impl Senses {
             counted: Counted::default(),
             looked: Duration::ZERO,
             sense: Sense::quiet(cores, 0.0),
-            chosen: (Duration::ZERO, 0.0),
-            new: false,
+            choice: Choice::default(),
             slow: Duration::ZERO,
             short_soon: false,
         }
@@ -226,17 +246,7 @@ impl Senses {
 
     /// Whether it is time to choose whom of own work to watch for waiting.
     pub(super) fn has_to_choose(&mut self, now: Duration) -> bool {
-        let (at, before) = self.chosen;
-        let passed = now.saturating_sub(at);
-        let used = self.sense.own_cpu;
-        let new = used > before + MORE && passed >= SLOW[0];
-        let known = self.new && passed >= KNOWN;
-        let due = self.sense.external_there && (new || known || used >= BUSY && passed >= CHOOSE);
-        if due {
-            self.chosen = (now, used);
-            self.new = new;
-        }
-        due
+        self.sense.external_there && self.choice.is_due(now, self.sense.own_cpu)
     }
 
     /// Chooses of these.
@@ -374,6 +384,20 @@ mod tests {
             waiting.read(now, None);
             assert_eq!(waiting.tell(), None, "nobody is watched");
         }
+    }
+
+    #[test]
+    fn who_is_watched_is_chosen_when_other_joins_and_once_that_is_known() {
+        let mut choice = Choice::default();
+        let mut chosen = |from: u64, to: u64, used: &dyn Fn(u64) -> f64| -> Vec<u64> {
+            let looks = (from..to).step_by(50);
+            looks.filter(|at| choice.is_due(Duration::from_millis(*at), used(*at))).collect()
+        };
+        assert!(chosen(1000, 5000, &|_| 0.0).is_empty(), "it is quiet");
+        assert_eq!(chosen(5000, 9000, &|_| 1.0), [5000, 5100, 8100]);
+        let swings = |at: u64| if at % 400 < 200 { 1.6 } else { 0.4 };
+        let often = chosen(9000, 30_000, &swings).len();
+        assert!(often <= 21, "{often} in 21 s: it is the same all the time");
     }
 
     #[test]

@@ -15,7 +15,6 @@ use super::limit::Limit;
 use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
-use super::vacancy::Vacancy;
 use crate::exec::{USAGE, list};
 use crate::group::reading::{cpu_time, number, pages, pressure};
 use crate::group::{Dial, Group, Hierarchy, Made, Setting};
@@ -274,8 +273,9 @@ impl Tenant {
     }
 
     /// Does as granted, and never gives it more than its owner did: where nothing holds it, all is as
-    /// it was found. Its processors are those that are vacant. Whether it stands still now.
-    pub(super) fn apply(&mut self, grant: &Grant, run: bool, vacancy: &Vacancy) -> bool {
+    /// it was found. Of its processors it has those that are not `withheld`, in order, and one at least. Whether it
+    /// stands still now.
+    pub(super) fn apply(&mut self, grant: &Grant, run: bool, withheld: &[usize]) -> bool {
         let mut done = Vec::new();
         let taking = self.memory.as_ref().is_some_and(|memory| {
             memory.set(grant.memory, self.counted.memory);
@@ -288,9 +288,13 @@ impl Tenant {
             done.push(rest.set(true));
         }
         if let Some(cores) = &mut self.cores {
-            let less = grant.cores < self.may_have.len();
-            let less = less.then(|| vacancy.choose(grant.cores, &self.may_have));
-            done.push(cores.set(less, |chosen| Setting::Cores(list(&chosen))));
+            let mut left: Vec<usize> =
+                self.may_have.iter().filter(|one| withheld.binary_search(one).is_err()).copied().collect();
+            if left.is_empty() {
+                left.extend(self.may_have.last());
+            }
+            let less = (left.len() < self.may_have.len()).then_some(left);
+            done.push(cores.set(less, |left| Setting::Cores(list(&left))));
         }
         if let Some(fault) = self.memory.as_ref().and_then(Limit::complaint) {
             done.push(Err(fault));
