@@ -5,7 +5,8 @@
 //!
 //! Pages that are pushed out come back one by one, which takes a disk far longer than what it reads in
 //! order. So where memory is short and own work takes more of it, external work
-//! gives up twice as much, and some to spare, before anything is pushed out.
+//! gives up twice as much, and some to spare, before anything is pushed out. And where external work
+//! takes more of it, it has what is left but that to spare: from then on it pushes out its own.
 //!
 //! External work that swaps because of its limit, or where memory is short for all, gets little done,
 //! and takes pages, time and bandwidth from own work: it stands still instead. So does what reads files
@@ -17,7 +18,7 @@ use super::sense::Sense;
 
 /// Pages a second from which own work is disturbed: 256 KiB/s, far below what any device delivers.
 const REFAULTS: f64 = 64.0;
-/// Growth of own work's memory between two looks that is somebody's intent, in bytes.
+/// Growth of somebody's memory between two looks that is meant, in bytes.
 const GREW: u64 = 8 << 20;
 /// With this share of all memory free, own work fetches again what was pushed out before: nobody keeps
 /// it from that. The kernel itself leaves less (Documentation/admin-guide/sysctl/vm.rst,
@@ -102,10 +103,15 @@ impl Share {
         let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
         // What is free is had first.
         let lacking = (AHEAD * grew) as f64 + MARGIN * room(sense) - sense.free_memory as f64;
+        let before = self.external.replace(sense.external_memory);
         let grows = grew > GREW;
         if grows && lacking > 0.0 {
             self.hold(now);
             self.take(sense.external_memory as f64 - lacking, sense);
+        } else if sense.short_memory && swells(before, sense) {
+            self.hold(now);
+            let spare = sense.free_memory as f64 - MARGIN * room(sense);
+            self.take(sense.external_memory as f64 + spare.max(0.0), sense);
         }
         let short = self.limit.is_some() || sense.short_memory;
         let in_the_way = sense.refaults > REFAULTS && sense.external_refaults > SWAPPING;
@@ -119,7 +125,6 @@ impl Share {
         // Where there is room, pages that were pushed out before come back by themselves.
         let lacks = (sense.free_memory as f64) < room(sense);
         // What was asked for last is still on its way.
-        let before = self.external.replace(sense.external_memory);
         let above = |limit: Option<f64>| limit.is_some_and(|limit| sense.external_memory as f64 > limit);
         let falls = before.is_some_and(|before| sense.external_memory < before);
         let asked = self.limit;
@@ -184,6 +189,13 @@ impl Share {
     pub fn limit(&self) -> Option<u64> {
         self.limit.map(|limit| limit as u64)
     }
+}
+
+/// Whether external work takes more memory, of which it could be made to push out some. What can only be
+/// killed is left alone: own work may never want what it takes.
+fn swells(before: Option<u64>, sense: &Sense) -> bool {
+    let grew = before.is_some_and(|before| sense.external_memory > before + GREW);
+    grew && sense.external_memory > sense.external_floor + GREW
 }
 
 /// The least worth asking for.
@@ -329,6 +341,34 @@ mod tests {
         let mut share = Share::default();
         look(&mut share, 0.05, 300, 10);
         assert_eq!(look(&mut share, 0.10, 400, 1000), None, "there is enough for both");
+    }
+
+    #[test]
+    fn external_work_that_grows_where_memory_is_short_takes_none_of_own_work_s() {
+        let look = |share: &mut Share, at: f64, has: u64, short: bool, floor: u64| {
+            let memory = Sense {
+                own_memory: 600 * MIB,
+                free_memory: (1024 - 600 - has) * MIB,
+                all_memory: 1024 * MIB,
+                short_memory: short,
+                external_memory: has * MIB,
+                external_floor: floor * MIB,
+                ..Sense::quiet(2, 0.05)
+            };
+            share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
+            share.limit()
+        };
+        let mut share = Share::default();
+        assert_eq!(look(&mut share, 0.05, 200, false, 40), None);
+        assert_eq!(look(&mut share, 0.10, 250, false, 40), None, "there is enough for both");
+        assert_eq!(look(&mut share, 0.15, 320, true, 40), Some(360 * MIB), "a sixteenth is left");
+        assert_eq!(look(&mut share, 0.20, 360, true, 40), Some(360 * MIB));
+        let mut share = Share::default();
+        look(&mut share, 0.05, 320, true, 40);
+        assert_eq!(look(&mut share, 0.10, 322, true, 40), None, "it does not grow");
+        let mut share = Share::default();
+        look(&mut share, 0.05, 320, true, 320);
+        assert_eq!(look(&mut share, 0.10, 340, true, 340), None, "it could only be killed");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::process::{Process, TICK};
 /// Between two looks at memory, pressure, devices and waiting, and where memory is short, which goes
 /// quickly.
 const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(50)];
-/// Memory is short where so small a share of it is free, and may soon be where own work takes more of it
+/// Memory is short where so small a share of it is free, and may soon be where somebody takes more of it
 /// while so small a share is.
 const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
@@ -339,6 +339,7 @@ impl Senses {
             let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
             self.sense.external_refaults = theirs as f64 / seconds;
         }
+        let swells = memory.has > self.sense.external_memory;
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped = memory.swapped;
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
@@ -346,8 +347,8 @@ impl Senses {
             self.sense.own_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);
             self.sense.all_memory = all.0;
-            self.short_soon =
-                self.sense.own_memory > before && (self.sense.free_memory as f64) < SOON * all.0 as f64;
+            let grows = swells || self.sense.own_memory > before;
+            self.short_soon = grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         self.waiting.read(now, self.waits.read());
