@@ -34,8 +34,8 @@ fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
         return;
     }
     let _alone = alone();
-    let mut child = external("still", "trap 'exit 33' TERM; while :; do :; done");
-    await_that("it begins", 20, || !inside("still").is_empty());
+    let mut child = external("still", "trap 'exit 33' TERM; sleep 100 & while :; do :; done");
+    await_that("it catches the signal", 20, || inside("still").len() > 1);
     // In the tree in which a guard would do so.
     let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
     let all = dirs("still");
