@@ -118,10 +118,9 @@ mod tests {
 
     /// Own work uses so many milliseconds of 100 of each processor.
     fn see(vacancy: &mut Vacancy, used: &[u32]) {
-        let busy = |from: u32, used: &[u32]| -> Busy {
-            used.iter().enumerate().map(|(number, used)| (number, (from + used) * MS)).collect()
-        };
-        vacancy.see(100 * MS, &busy(1000, &vec![0; used.len()]), &busy(1000, used));
+        let now: Busy = used.iter().enumerate().map(|(number, used)| (number, *used * MS)).collect();
+        let before = now.iter().map(|(number, _)| (*number, Duration::ZERO)).collect();
+        vacancy.see(100 * MS, &before, &now);
     }
 
     fn seen(used: &[u32]) -> Vacancy {
