@@ -98,7 +98,8 @@ fn stage(
         .collect::<Result<Vec<_>, Fault>>()?;
 
     let began = Instant::now();
-    let mut cast = Cast { troupe, given, until: Instant::now() + given.deadline };
+    let mut cast =
+        Cast { troupe, given, until: Instant::now() + given.deadline, awaits: "for all to be ready" };
     let result = cast.play(scene, &lasting, &ending, journal);
 
     let mut seen: Vec<Reading> = Vec::new();
@@ -138,6 +139,8 @@ struct Cast<'a, 't> {
     troupe: &'a mut Troupe<'t>,
     given: &'a Given<'a>,
     until: Instant,
+    /// What is waited for.
+    awaits: &'static str,
 }
 
 /// Where each node of each work listens, by the work's place in the scene.
@@ -163,9 +166,12 @@ impl Cast<'_, '_> {
             let mut seen = Seen { busy: &mut busy, journal, fidelity: None };
             // What lasts is steady before the rest begins, and ends after it.
             self.go(lasting, &endpoints)?;
+            self.awaits = "for work that lasts to be steady";
             self.until_steady(lasting, &mut seen)?;
             self.go(ending, &endpoints)?;
+            self.awaits = "for its end";
             self.watch(ending, &mut seen)?;
+            self.awaits = "for work that lasts to end";
             for seat in lasting {
                 self.troupe.tell(*seat, &ToAgent::Cancel)?;
             }
@@ -279,8 +285,9 @@ impl Cast<'_, '_> {
             let left = self.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(Fault::attempt(format!(
-                    "not finished after {:.0} s",
-                    self.given.deadline.as_secs_f64()
+                    "not finished after {:.0} s: it waited {}",
+                    self.given.deadline.as_secs_f64(),
+                    self.awaits
                 ))
                 .remedy("give it more time with --deadline, or look for what hangs")
                 .into());

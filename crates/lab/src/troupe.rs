@@ -146,6 +146,10 @@ impl<'a> Troupe<'a> {
 
     fn attach(&mut self, seat: Seat) -> Result<(), Fault> {
         let duplex = self.cluster.attach(seat.1, seat.0)?;
+        if seat.0 == 0 {
+            // With it all others on its node were ended.
+            self.sessions.retain(|other, _| other.1 != seat.1);
+        }
         self.generation += 1;
         let generation = self.generation;
         let sender = self.sender.clone();

@@ -68,6 +68,14 @@ fn its_trouble_is_the_attempt_s() {
 }
 
 #[test]
+fn one_that_hears_nothing_costs_its_own_attempt_only() {
+    let stage = scene("deaf once", "look");
+    assert_eq!(stage.run(0).expect("runs").status, Status::Finished);
+    let reasons = reasons(&stage);
+    assert!(reasons.len() == 1 && reasons[0].contains("not finished after"), "{reasons:?}");
+}
+
+#[test]
 fn trouble_beside_it_ends_it_too() {
     let stage = scene("well", "fail");
     let _ = stage.run(0);

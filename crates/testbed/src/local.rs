@@ -89,7 +89,7 @@ impl Cluster for LocalCluster {
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
-        self.agents.remove(&(node, place));
+        self.agents.retain(|there, _| there.0 != node || (place != 0 && there.1 != place));
         let entry = self.ledger.processes(&format!("local agent {node}"))?;
         let (ours, theirs) = agent::stream()?;
         let mut command = agent::command(&self.launcher, theirs.into())?;

@@ -89,7 +89,9 @@ impl Cluster for MockCluster {
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
-        self.end((node, place));
+        let ended = |there: &&(usize, usize)| there.0 == node && (place == 0 || there.1 == place);
+        let ended: Vec<_> = self.streams.keys().filter(ended).copied().collect();
+        ended.into_iter().for_each(|agent| self.end(agent));
         let (ours, theirs) = agent::stream()?;
         let copy = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
         self.streams.insert((node, place), copy);

@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::Change;
 use crate::process::Identity;
+use crate::regular;
 
 /// Between two looks whether another is through.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -126,7 +127,7 @@ impl Turn {
         patience: Duration,
         lives: impl Fn(&fs::File) -> bool,
     ) -> Result<Option<Turn>, Busy> {
-        let Ok(file) = fs::File::open(path) else { return Ok(None) };
+        let Ok(file) = regular::open(path) else { return Ok(None) };
         let until = Instant::now() + patience;
         loop {
             match file.try_lock() {
@@ -150,26 +151,35 @@ pub(super) struct Contents {
     pub(super) open: Vec<(u64, Change)>,
     /// Those of them that have resisted before.
     pub(super) resisted: BTreeSet<u64>,
+    /// Lines of which nobody can tell what they say, from 1.
+    pub(super) unread: Vec<usize>,
 }
+
+/// More than any ledger has, in bytes.
+const MOST: u64 = 64 << 20;
 
 /// Reads a ledger, its writer dead or alive. A last line cut short by the end
 /// of its writer announces a change that was not made.
 pub(super) fn read(path: &Path) -> std::io::Result<Contents> {
-    Ok(parse(&fs::read_to_string(path)?))
+    let mut bytes = Vec::new();
+    regular::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    Ok(parse(&bytes))
 }
 
-fn parse(text: &str) -> Contents {
+fn parse(bytes: &[u8]) -> Contents {
     let mut owner = None;
-    let (mut open, mut resisted) = (BTreeMap::new(), BTreeSet::new());
-    for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
-        match line {
-            Line::Owner { process } => owner = Some(process),
-            Line::Open { number, change } => drop(open.insert(number, change)),
-            Line::Close { number } => drop(open.remove(&number)),
-            Line::Resisted { number } => drop(resisted.insert(number)),
+    let (mut open, mut resisted, mut unread) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(Line::Owner { process }) => owner = Some(process),
+            Ok(Line::Open { number, change }) => drop(open.insert(number, change)),
+            Ok(Line::Close { number }) => drop(open.remove(&number)),
+            Ok(Line::Resisted { number }) => drop(resisted.insert(number)),
+            Err(_) if line.ends_with(b"\n") => unread.push(at + 1),
+            Err(_) => {}
         }
     }
-    Contents { owner, open: open.into_iter().rev().collect(), resisted }
+    Contents { owner, open: open.into_iter().rev().collect(), resisted, unread }
 }
 
 /// Crosses out what was undone of the ledger at `path`, whose owner is gone, and notes what has resisted.
@@ -179,8 +189,10 @@ pub(super) fn note(path: &Path, undone: &[u64], resisted: &[u64]) -> Result<(), 
     }
     let file = OpenOptions::new().append(true).open(path).map_err(|e| unwritable(path, e))?;
     let mut ledger = File { path: path.into(), file, next: 0 };
-    // Its last line may be cut short.
-    ledger.file.write_all(b"\n").map_err(|e| unwritable(path, e))?;
+    // Its last line may be cut short, and would be one that nobody can read.
+    let bytes = fs::read(path).map_err(|e| unwritable(path, e))?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last as u64 + 1);
+    ledger.file.set_len(whole).map_err(|e| unwritable(path, e))?;
     undone.iter().try_for_each(|number| ledger.close(*number))?;
     resisted.iter().try_for_each(|number| ledger.write(&Line::Resisted { number: *number }))
 }
@@ -237,7 +249,31 @@ mod tests {
     #[test]
     fn a_line_cut_short_is_a_change_not_made() {
         let whole = r#"{"line":"open","number":0,"change":"processes","mark":"a","what":"a test"}"#;
-        assert_eq!(parse(whole).open, [(0, change("a"))]);
-        assert!(parse(&whole[..40]).open.is_empty());
+        assert_eq!(parse(whole.as_bytes()).open, [(0, change("a"))]);
+        let cut = &whole.as_bytes()[..40];
+        assert!(parse(cut).open.is_empty() && parse(cut).unread.is_empty());
+        assert_eq!(parse(&[cut, b"\n"].concat()).unread, [1]);
+    }
+
+    #[test]
+    fn what_is_noted_stands_on_a_line_of_its_own() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.ndjson");
+        let whole = r#"{"line":"open","number":0,"change":"processes","mark":"a","what":"a test"}"#;
+        fs::write(&path, format!("{whole}\n{}", &whole[..40])).expect("writes");
+        note(&path, &[], &[0]).expect("writes");
+        let contents = read(&path).expect("reads");
+        assert_eq!((contents.open.len(), contents.resisted, contents.unread), (1, [0].into(), Vec::new()));
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.ndjson");
+        let modes = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, modes, 0)
+            .expect("makes a pipe");
+        assert!(read(&path).is_err());
+        assert!(Turn::take(&path, Duration::ZERO).is_ok_and(|turn| turn.is_none()));
     }
 }

@@ -7,13 +7,46 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else
-/// `/tmp/crosstalk-UID`; made where it is missing.
+/// `/tmp/crosstalk-UID`; made where it is missing. What a login gave root goes with the login, and root's
+/// guard may not: that one is passed over.
 ///
 /// # Errors
 /// When none of them can be made, or somebody else's stands in its place.
 pub fn folder() -> Result<PathBuf, Fault> {
+    let user = user();
+    let mut fault = None;
+    for path in candidates(user).into_iter().filter(|path| user != 0 || !path.starts_with(LOGINS)) {
+        match make(&path, user) {
+            Ok(()) => return Ok(path),
+            Err(f) => fault = Some(f),
+        }
+    }
+    Err(fault.unwrap_or_else(|| Fault::environment("no folder for the undo ledger")))
+}
+
+/// All folders in which this user's ledgers may be, and nobody else's: a ledger may have been begun where
+/// the environment said something else.
+pub(super) fn folders() -> Vec<PathBuf> {
+    let user = user();
+    let mut found = candidates(user);
+    found.push(format!("{LOGINS}/{user}/crosstalk").into());
+    found.retain(|path| {
+        fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == user && m.mode() & 0o022 == 0)
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Where logins have their folders.
+const LOGINS: &str = "/run/user";
+
+fn user() -> u32 {
     // SAFETY: only reads this process's credentials.
-    let user = unsafe { libc::geteuid() };
+    unsafe { libc::geteuid() }
+}
+
+fn candidates(user: u32) -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let own = runtime.filter(|path| fs::metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == user));
     let mut candidates: Vec<_> = own.into_iter().map(|path| path.join("crosstalk")).collect();
@@ -21,14 +54,7 @@ pub fn folder() -> Result<PathBuf, Fault> {
         candidates.push("/run/crosstalk".into());
     }
     candidates.push(format!("/tmp/crosstalk-{user}").into());
-    let mut fault = None;
-    for path in candidates {
-        match make(&path, user) {
-            Ok(()) => return Ok(path),
-            Err(f) => fault = Some(f),
-        }
-    }
-    Err(fault.unwrap_or_else(|| Fault::environment("no folder for the undo ledger")))
+    candidates
 }
 
 fn make(path: &Path, user: u32) -> Result<(), Fault> {
@@ -45,8 +71,11 @@ fn make(path: &Path, user: u32) -> Result<(), Fault> {
     if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
         return Ok(());
     }
-    Err(at("expected a folder that only you can enter".into())
-        .remedy(format!("remove it, or: chmod 700 {}", path.display())))
+    let fault = at("expected a folder that only you can enter".into());
+    if found.is_dir() && found.uid() == user {
+        return Err(fault.remedy(format!("chmod 700 {}", path.display())));
+    }
+    Err(fault.remedy("remove it, or set XDG_RUNTIME_DIR to a folder of yours that only you can enter"))
 }
 
 #[cfg(test)]

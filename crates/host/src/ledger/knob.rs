@@ -2,8 +2,9 @@
 //! system): what it said is written down, and put back.
 
 use crosstalk_core::Fault;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::tree::is_mounted;
@@ -20,6 +21,8 @@ pub struct Knob {
     /// Whether `was` is what takes it back, whatever the file says.
     pub(super) takes_words: bool,
     pub(super) entry: Option<Entry>,
+    /// Open since it was first set: a group may be given another name (in v1's trees), and the file with it.
+    pub(super) file: Option<File>,
 }
 
 impl Knob {
@@ -33,18 +36,28 @@ impl Knob {
         &self.was
     }
 
-    /// Sets it.
+    /// Writes down what it says, which another knob's setting may change: it is put back as if it had been set.
     ///
     /// # Errors
-    /// What the kernel refuses, with the file's name; or where the ledger cannot be written.
-    pub fn set(&mut self, value: &str) -> Result<(), Fault> {
+    /// Where it cannot be read, or the ledger not be written.
+    pub fn keep(&mut self) -> Result<(), Fault> {
         if self.entry.is_none() {
             if !self.takes_words {
                 self.was = read(&self.path)?;
             }
             let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
             self.entry = Some(self.ledger.enter(Change::Knob { path, was, what })?);
+            self.file = OpenOptions::new().write(true).open(&self.path).ok();
         }
+        Ok(())
+    }
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// What the kernel refuses, with the file's name; or where the ledger cannot be written.
+    pub fn set(&mut self, value: &str) -> Result<(), Fault> {
+        self.keep()?;
         write(&self.path, value).map_err(|e| {
             Fault::environment(format!("cannot set it to {value:?}: {e}")).at(self.path.display().to_string())
         })
@@ -62,16 +75,34 @@ impl Knob {
     ///
     /// # Errors
     /// When the ledger cannot be written.
-    pub fn unused(self) -> Result<(), Fault> {
-        self.entry.map_or(Ok(()), Entry::done)
+    pub fn unused(mut self) -> Result<(), Fault> {
+        self.entry.take().map_or(Ok(()), Entry::done)
     }
 
     /// Puts back what it said.
     ///
     /// # Errors
     /// When that is refused; it then stays in the ledger.
-    pub fn restore(self) -> Result<(), Fault> {
-        self.entry.map_or(Ok(()), Entry::undo)
+    pub fn restore(mut self) -> Result<(), Fault> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> Result<(), Fault> {
+        let Some(entry) = self.entry.take() else { return Ok(()) };
+        let elsewhere = self.file.as_ref().filter(|_| !self.path.exists());
+        // One that is nowhere any more refuses.
+        if elsewhere.is_some_and(|file| file.write_all_at(bytes(&self.was), 0).is_ok()) {
+            return entry.done();
+        }
+        entry.undo()
+    }
+}
+
+impl Drop for Knob {
+    fn drop(&mut self) {
+        if let Err(fault) = self.put_back() {
+            self.ledger.resists(fault);
+        }
     }
 }
 
@@ -120,10 +151,15 @@ fn served(path: &Path) -> Option<PathBuf> {
     groups.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OURS)))
 }
 
-/// Into a file that is there, in one write, as the kernel wants it; an empty value is a line.
+/// Into a file that is there, in one write, as the kernel wants it.
 fn write(path: &Path, value: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(if value.is_empty() { b"\n" } else { value.as_bytes() })
+    file.write_all(bytes(value))
+}
+
+/// What is written to say this: an empty value is a line.
+fn bytes(value: &str) -> &[u8] {
+    if value.is_empty() { b"\n" } else { value.as_bytes() }
 }
 
 #[cfg(test)]

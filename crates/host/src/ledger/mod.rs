@@ -174,7 +174,7 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_in(&folder, Patience::Brief);
+        let _ = undo::clean_all(Patience::Brief);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
         let reaper = Reaper::start(launcher, &path)?;
@@ -215,23 +215,29 @@ impl Ledger {
     /// When the file cannot be read.
     pub fn knob(&self, path: &Path, what: &str) -> Result<Knob, Fault> {
         let (ledger, was) = (self.clone(), knob::read(path)?);
-        Ok(Knob { ledger, path: path.into(), what: what.into(), was, takes_words: false, entry: None })
+        Ok(Knob {
+            ledger,
+            path: path.into(),
+            what: what.into(),
+            was,
+            takes_words: false,
+            entry: None,
+            file: None,
+        })
     }
 
     /// Takes a knob that is put back by saying `back`, not what it says now: the file takes words
     /// that change it, as `cgroup.subtree_control` does.
     pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
         let (path, what, was) = (path.into(), what.into(), back.into());
-        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None }
+        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None, file: None }
     }
 
     /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read
     /// that they may have set.
     pub fn undo_left(&self) {
-        if let Ok(folder) = folder() {
-            // What resists stays written down, for `crosstalk clean` to tell about.
-            let _ = undo::clean_in(&folder, Patience::Brief);
-        }
+        // What resists stays written down, for `crosstalk clean` to tell about.
+        let _ = undo::clean_all(Patience::Brief);
     }
 
     /// Makes control groups, one in each hierarchy, at paths that nobody else has: their names
@@ -292,6 +298,10 @@ impl Ledger {
         self.inner.resisting.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn resists(&self, fault: Fault) {
+        self.inner.resisting.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+    }
+
     fn enter(&self, change: Change) -> Result<Entry, Fault> {
         let number = self.file().open(&change)?;
         Ok(Entry { ledger: self.clone(), number, change, open: true })
@@ -350,7 +360,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         // What cannot be undone now stays written down: the reaper tries again.
         if let Err(fault) = self.close() {
-            self.ledger.inner.resisting.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+            self.ledger.resists(fault);
         }
     }
 }

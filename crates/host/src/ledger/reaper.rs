@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::undo::{self, Patience};
 use crate::launcher::Launcher;
-use crate::process::{MARK, ignore_signals, leave_session, rename, wait_readable};
+use crate::process::{MARK, ignore_signals, leave_session, rename, send, wait_readable};
 
 /// The hidden verb that [`reaper_main`] stands behind.
 const VERB: &str = "reap";
@@ -47,6 +47,8 @@ impl Reaper {
 impl Drop for Reaper {
     fn drop(&mut self) {
         self.pipe.take();
+        // Somebody may have stopped it.
+        send(self.child.id(), libc::SIGCONT);
         // It undoes what is open within bounded time, and always ends.
         let _ = self.child.wait();
         // In case it was killed. What fails here too is left to the next start.

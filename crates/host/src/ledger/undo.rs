@@ -2,12 +2,14 @@
 
 use crosstalk_core::Fault;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::file::Turn;
-use super::{BRIEFLY, Change, DEADLINE, PERSISTS, TURN, file, folder};
+use super::file::{Contents, Turn};
+use super::folder::{folder, folders};
+use super::{BRIEFLY, Change, DEADLINE, PERSISTS, TURN, file};
 use crate::process::own_mark;
 
 /// Between two requests of a program that did not put back what it was asked to.
@@ -27,7 +29,20 @@ pub(super) enum Patience {
 /// # Errors
 /// When something could not be undone; the rest is.
 pub fn clean() -> Result<Vec<String>, Fault> {
-    clean_in(&folder()?, Patience::Full)
+    folder()?;
+    clean_all(Patience::Full)
+}
+
+/// [`clean`] as patiently as that.
+pub(super) fn clean_all(patience: Patience) -> Result<Vec<String>, Fault> {
+    let (mut undone, mut fault) = (Vec::new(), None);
+    for folder in folders() {
+        match clean_in(&folder, patience) {
+            Ok(more) => undone.extend(more),
+            Err(f) => fault = Some(f),
+        }
+    }
+    fault.map_or(Ok(undone), Err)
 }
 
 /// [`clean`] in a given folder.
@@ -42,10 +57,22 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<
     let mut undone = Vec::new();
     let mut fault = None;
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        if path.extension().is_none_or(|e| e != "ndjson") || !is_stale(&path) {
+        if path.extension().is_none_or(|e| e != "ndjson") {
             continue;
         }
-        if own.is_some_and(|mark| has_started(&path, mark)) {
+        let contents = match file::read(&path) {
+            Ok(contents) => contents,
+            // Its owner or its reaper has taken it away.
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            Err(e) => {
+                fault = Some(unreadable(&path, &e.to_string()));
+                continue;
+            }
+        };
+        if !is_stale(&path, &contents) {
+            continue;
+        }
+        if own.is_some_and(|mark| has_started(&contents, mark)) {
             // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
             if patience == Patience::Full {
                 fault = Some(ends_this(&path));
@@ -67,14 +94,17 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<
 
 /// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
 /// holds the ledger. One without its first line is judged by its name, which begins with the number.
-fn is_stale(path: &Path) -> bool {
-    match file::read(path) {
-        Ok(contents) => match contents.owner {
-            Some(owner) => !owner.alive(),
-            None => named_owner(path).is_none_or(|pid| !Path::new("/proc").join(pid).exists()),
-        },
-        Err(_) => false,
+fn is_stale(path: &Path, contents: &Contents) -> bool {
+    match contents.owner {
+        Some(owner) => !owner.alive(),
+        None => named_owner(path).is_none_or(|pid| !Path::new("/proc").join(pid).exists()),
     }
+}
+
+fn unreadable(path: &Path, why: &str) -> Fault {
+    Fault::environment(format!("cannot read this undo ledger: {why}"))
+        .at(path.display().to_string())
+        .remedy("put back by hand what it names, as far as that can be seen, and remove it")
 }
 
 fn ends_this(path: &Path) -> Fault {
@@ -84,9 +114,9 @@ fn ends_this(path: &Path) -> Fault {
 }
 
 /// Whether the ledger's owner has started what carries this mark.
-fn has_started(path: &Path, mark: &str) -> bool {
+fn has_started(contents: &Contents, mark: &str) -> bool {
     let is_it = |change: &Change| matches!(change, Change::Processes { mark: its, .. } if its == mark);
-    file::read(path).is_ok_and(|contents| contents.open.iter().any(|(_, change)| is_it(change)))
+    contents.open.iter().any(|(_, change)| is_it(change))
 }
 
 fn named_owner(path: &Path) -> Option<&str> {
@@ -115,8 +145,8 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault>
     let contents = match file::read(path) {
         Ok(contents) => contents,
         // Whoever had the turn before has finished it.
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(at(Fault::environment(e.to_string()))),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(unreadable(path, &e.to_string())),
     };
     let until = Instant::now() + PERSISTS;
     let (mut undone, mut resisting) = (Vec::new(), Vec::new());
@@ -142,16 +172,20 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault>
             again.map_err(|again| *why = again).is_err()
         });
     }
-    if let Some((_, _, why)) = resisting.last() {
+    let unread = (!contents.unread.is_empty()).then(|| {
+        let lines: Vec<String> = contents.unread.iter().map(ToString::to_string).collect();
+        unreadable(path, &format!("line {} is damaged", lines.join(", ")))
+    });
+    if let Some(why) = resisting.last().map(|one| at(one.2.clone())).or(unread) {
         let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
         let undone: Vec<u64> = undone.iter().map(|one| one.0).collect();
         // Whoever comes next must not undo them again: by then they may say what somebody else wants.
         // Where this cannot be written, they are.
         let _ = file::note(path, &undone, &resisted);
-        return Err(at(why.clone()));
+        return Err(why);
     }
     match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+        Err(e) if e.kind() != ErrorKind::NotFound => {
             Err(at(Fault::environment(format!("cannot remove it: {e}"))))
         }
         _ => Ok(undone.into_iter().map(|(_, change)| change.what().to_string()).collect()),
@@ -206,6 +240,36 @@ mod tests {
         let other = fresh_mark().expect("random numbers");
         assert_eq!(clean_as(Some(&other), folder.path(), Patience::Brief).expect("cleans"), ["a sleeper"]);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_kept_and_the_rest_is_undone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (path, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
+        let own = Identity::own().expect("has a stat file");
+        let knobs = |number: u32, kind: &str| {
+            format!(
+                "{{\"line\":\"open\",\"number\":{number},\"change\":\"{kind}\",\"path\":\"{}\",\"was\":\"before\",\"what\":\"a knob\"}}\n",
+                knob.display()
+            )
+        };
+        let owner = format!(
+            "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n",
+            own.pid,
+            own.start + 1
+        );
+        let damaged = [owner.into_bytes(), knobs(0, "knob").into(), knobs(1, "knnb").into(), b"\xff".into()];
+        fs::write(&path, damaged.concat()).expect("writes");
+        fs::write(&knob, "ours").expect("writes");
+        let fault = clean_in(folder.path(), Patience::Full).expect_err("a line says nothing");
+        assert!(fault.message.contains("line 3 is damaged") && fault.remedy.is_some(), "{fault}");
+        assert_eq!(fs::read_to_string(&knob).expect("reads"), "before");
+        fs::write(&knob, "another's").expect("writes");
+        assert!(clean_in(folder.path(), Patience::Full).is_err(), "it is told as long as it is there");
+        assert_eq!(fs::read_to_string(&knob).expect("reads"), "another's");
+        fs::remove_file(&path).expect("was kept");
+        fs::create_dir(&path).expect("makes");
+        assert!(clean_in(folder.path(), Patience::Full).is_err(), "a folder says nothing");
     }
 
     #[test]

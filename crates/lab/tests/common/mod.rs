@@ -131,9 +131,11 @@ impl Prepared for Ready {
 }
 
 /// Work that lasts: it is there once it is steady, until it is cancelled, and tells then what it
-/// has `donated`. It may as well `fail`, `leave` early, or be `restless`: never steady.
+/// has `donated`. It may as well `fail`, `leave` early, be `restless` (never steady), or, the first time,
+/// `deaf` to being cancelled.
 pub struct Neighbour {
     pub present: Count,
+    pub deaf: Arc<AtomicBool>,
 }
 
 impl Workload for Neighbour {
@@ -160,6 +162,7 @@ impl Workload for Neighbour {
         assert_eq!((part.nodes, part.addresses.len()), (1, 1), "its own nodes only");
         Ok(Box::new(Beside {
             present: Arc::clone(&self.present),
+            deaf: Arc::clone(&self.deaf),
             does: part.params.text("does", "well")?.into(),
         }))
     }
@@ -167,6 +170,7 @@ impl Workload for Neighbour {
 
 struct Beside {
     present: Count,
+    deaf: Arc<AtomicBool>,
     does: String,
 }
 
@@ -183,6 +187,10 @@ impl Prepared for Beside {
         std::thread::sleep(Duration::from_millis(20));
         match self.does.as_str() {
             "leave" => return Ok(None),
+            "deaf once" if !self.deaf.swap(true, Ordering::SeqCst) => {
+                std::thread::sleep(Duration::from_secs(8));
+                return Ok(None);
+            }
             "restless" => {
                 wait(cancelled);
                 return Ok(None);
@@ -353,7 +361,7 @@ impl Stage {
 
 fn registry(begun: &Count, told: &Told, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
     let present = Count::default();
-    let neighbour = Neighbour { present: Arc::clone(&present) };
+    let neighbour = Neighbour { present: Arc::clone(&present), deaf: Arc::default() };
     let watched = Watched { present: Arc::clone(&present), told: Arc::clone(told) };
     let actor =
         Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
