@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -368,7 +369,7 @@ pub struct ExecArgs {
     pub quota: Option<f64>,
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD", required = true)]
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
 }
 
 #[derive(Args)]
@@ -384,14 +385,15 @@ pub struct GuardArgs {
     #[arg(long, value_name = "SHARE")]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
-    /// of what `crosstalk exec --external` has started (its `--name`, else its program's).
+    /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that
+    /// that has started is guarded in any case, beside what is named here or by --pid.
     #[arg(long, value_name = "GROUP")]
     pub external: Vec<PathBuf>,
     /// A process that is external work, with all that it has started and will start.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Vec<u32>,
     /// Programs that are known by themselves.
-    #[arg(value_enum, value_name = "boinc")]
+    #[arg(value_parser = donating, value_name = "boinc")]
     pub programs: Vec<Donating>,
     /// Where BOINC's client listens; found out where not given. Of several clients this is the one.
     #[arg(long, value_name = "ADDR:PORT", requires = "programs")]
@@ -418,8 +420,15 @@ pub struct GuardArgs {
     pub metrics: Option<String>,
 }
 
+fn donating(text: &str) -> Result<Donating, String> {
+    match text {
+        "boinc" => Ok(Donating::Boinc),
+        _ => Err("expected `boinc`; a control group is named by --external, a process by --pid".into()),
+    }
+}
+
 /// Programs that donate work, which the guard finds by itself.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Donating {
     /// BOINC's client and its tasks.
     Boinc,

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use common::external::{External, Spinner, alone, await_that, dirs, external, inside, search};
 use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
-use crosstalk_host::cpu::listed;
 use serde_json::Value;
 
 /// What can be set of the group, as it is.
@@ -447,102 +446,4 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!file.exists(), "no numbers of a guard that has ended");
     child.end();
-}
-
-/// Groups below others at the top of each tree of v1, as services stand; they go with it.
-struct Service(Vec<PathBuf>);
-
-impl Service {
-    fn new() -> Self {
-        let trees = fs::read_dir("/sys/fs/cgroup").expect("is there").flatten().map(|tree| tree.path());
-        let trees = trees.filter(|tree| tree.join("cgroup.procs").exists() && !tree.is_symlink());
-        let above = format!("crosstalk-test-{}.slice", std::process::id());
-        let mut service = Service(Vec::new());
-        for tree in trees {
-            let slice = tree.join(&above);
-            for dir in [slice.clone(), slice.join("service")] {
-                fs::create_dir(&dir).expect("makes");
-                service.0.push(dir.clone());
-                for file in
-                    ["cpuset.cpus", "cpuset.mems"].map(|file| dir.join(file)).iter().filter(|f| f.exists())
-                {
-                    let all = tree.join(file.file_name().expect("a name"));
-                    fs::write(file, fs::read_to_string(all).expect("reads")).expect("may be set");
-                }
-            }
-        }
-        service
-    }
-
-    fn dirs(&self) -> impl Iterator<Item = &PathBuf> {
-        self.0.iter().filter(|dir| dir.ends_with("service"))
-    }
-
-    /// Has the process stand there.
-    fn takes(&self, pid: u32) {
-        self.dirs()
-            .for_each(|dir| fs::write(dir.join("cgroup.procs"), pid.to_string()).expect("may be moved"));
-    }
-
-    /// The processors that it may have.
-    fn processors(&self) -> Vec<usize> {
-        let dir = self.dirs().find(|dir| dir.join("cpuset.cpus").exists()).expect("has processors");
-        listed(&fs::read_to_string(dir.join("cpuset.cpus")).expect("reads"))
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // Its processes may be ending. To fail here would hide why a test has failed.
-        let until = Instant::now() + Duration::from_secs(10);
-        for dir in self.0.iter().rev() {
-            while fs::remove_dir(dir).is_err() && dir.exists() && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-        }
-    }
-}
-
-#[test]
-fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_not_run() {
-    if lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists() {
-        eprintln!("skipped: there is no tree of v1 in which groups have processors of their own");
-        return;
-    }
-    let _alone = alone();
-    let service = Service::new();
-    let all = service.processors();
-    if all.len() < 2 {
-        eprintln!("skipped: there is one processor");
-        return;
-    }
-    let crowd: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
-    crowd.iter().for_each(|one| service.takes(one.id()));
-    let name = format!(
-        "/{}",
-        service.0[1]
-            .strip_prefix("/sys/fs/cgroup")
-            .expect("below")
-            .iter()
-            .skip(1)
-            .collect::<PathBuf>()
-            .display()
-    );
-    let mut guard =
-        command(Path::new("/"), &["guard", "--external", &name, "--for", "90 s"]).spawn().expect("starts");
-    // Two that own work runs on, one after the other: each is left to it.
-    for one in [*all.last().expect("two"), all[0]] {
-        let _own = Spinner::on(&one.to_string());
-        await_that("it goes elsewhere", 20, || {
-            let now = service.processors();
-            now.len() < all.len() && !now.contains(&one)
-        });
-    }
-    guard.kill().expect("is ours");
-    guard.wait().expect("is ours");
-    await_that("its processors are back", 10, || service.processors() == all);
-    drop(crowd);
-    let groups = service.0.clone();
-    drop(service);
-    assert!(groups.iter().all(|dir| !dir.exists()), "{groups:?}");
 }

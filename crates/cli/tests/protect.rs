@@ -98,7 +98,7 @@ fn agents(run: u32) -> Vec<Stood> {
                 pid: agent.pid,
                 nice: agent.nice,
                 idle_class: agent.idle_class,
-                inside: agent.groups.contains("crosstalk-external-study-"),
+                inside: agent.groups.contains("crosstalk-study-"),
                 idle: set(&Setting::Idle(true)).is_some_and(|idle| idle.trim() == "1"),
                 limited: !quota.is_empty() && !quota.starts_with("max") && !quota.starts_with("-1"),
                 guarded,
@@ -123,7 +123,7 @@ fn groups() -> Vec<PathBuf> {
     let trees = hierarchy.trees().into_iter();
     let places = trees.flat_map(|tree| tree.here().into_iter().chain([tree.mount.clone()]));
     let entries = places.flat_map(|place| fs::read_dir(place).into_iter().flatten().flatten());
-    let ours = |path: &PathBuf| path.to_string_lossy().contains("crosstalk-external-study-");
+    let ours = |path: &PathBuf| path.to_string_lossy().contains("crosstalk-study-");
     entries.map(|entry| entry.path()).filter(ours).collect()
 }
 

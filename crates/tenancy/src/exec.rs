@@ -5,6 +5,7 @@
 //! they take a processor from it the moment they wake up. A nice value does nothing there, since it
 //! counts within a group only. When the command ends, what else it has started ends with it.
 
+use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
@@ -20,12 +21,19 @@ use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting};
 
 /// What names of external work's groups begin with: the guard knows them by it.
 pub const EXTERNAL: &str = "crosstalk-external";
+/// What names begin with of groups of external work that a study measures: no guard but the study's own
+/// is to change what it does.
+pub(crate) const STUDY: &str = "crosstalk-study";
 /// What names begin with of groups in which a guard has processes that were there before it.
 pub(crate) const GUESTS: &str = "crosstalk-guests";
 /// What names of own work's groups begin with.
 pub const OWN: &str = "crosstalk-own";
 /// The least share of a device, where it has shares.
 const LEAST_IO: u32 = 1;
+/// What a program does not start for that is not its fault: EAGAIN, ENOMEM, ENFILE, EMFILE of errno(3).
+const SCARCE: [i32; 4] = [11, 12, 23, 24];
+/// The least memory that is taken for meant, in bytes.
+const LEAST_MEMORY: u64 = 1 << 20;
 /// More processors than a kernel may have (`NR_CPUS`).
 const MOST_PROCESSORS: f64 = 8192.0;
 
@@ -33,7 +41,7 @@ const MOST_PROCESSORS: f64 = 8192.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The command and its arguments.
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
     /// Whether it gives way.
     pub external: bool,
     /// What its group is called; its program's name where nobody says.
@@ -72,14 +80,23 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
     let (program, arguments) = command.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --its-own-flag")
     })?;
-    let made = Made::new(&group_name(asked, program)?, ledger)?;
+    if asked.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+        return Err(Fault::usage("expected at least 1 MiB: no program runs in less").at("--memory"));
+    }
+    let told = program.to_string_lossy();
+    let made = Made::new(&group_name(asked, &told)?, ledger)?;
     settle(asked, made.group())?;
     let mut command = Command::new(program);
     command.args(arguments);
     let child = made.place(&mut command)?.spawn().map_err(|e| {
-        Fault::usage(format!("cannot start it: {e}"))
-            .at(program.clone())
-            .remedy("check the program's name and PATH")
+        let why = format!("cannot start it: {e}");
+        let scarce = e.raw_os_error().is_some_and(|error| SCARCE.contains(&error));
+        let fault = if scarce {
+            Fault::environment(why)
+        } else {
+            Fault::usage(why).remedy("check the program's name and PATH")
+        };
+        fault.at(told.clone())
     })?;
     Ok(Running { child, made })
 }

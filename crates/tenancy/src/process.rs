@@ -74,7 +74,8 @@ pub fn parse_stat(text: &str) -> Option<Process> {
         parent: field(4)?.parse().ok()?,
         session: field(6)?.parse().unwrap_or_default(),
         user: 0,
-        name: name.to_string(),
+        // It may be any bytes, chosen by whoever runs it, and is told to people.
+        name: name.chars().map(|c| if c.is_control() { '?' } else { c }).collect(),
         nice: field(19)?.parse().ok()?,
         idle_class: number(41).is_some_and(|policy| policy == SCHED_IDLE),
         ticks: number(14)?.saturating_add(number(15)?),

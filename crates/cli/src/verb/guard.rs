@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
@@ -24,6 +24,8 @@ const ONCE: Duration = Duration::from_secs(2);
 /// Between two pictures, lines and texts.
 const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
+/// What is seen before that is too little to be told.
+const FIRST: Duration = Duration::from_millis(100);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
@@ -38,7 +40,8 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ledger = Ledger::open(&Launcher::current())?;
     let mut machine = Machine::new(Targets::new(targets(args), rules), &ledger)?;
     let mut teller = Teller::new(args, out, contract.slowdown, publisher);
-    let over = |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= limit);
+    let began = Instant::now();
+    let over = |_| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| began.elapsed() >= limit);
     let sums = watch(&mut machine, contract, &over, &mut |report| teller.tell(report));
     // Everything is put back before anything is said of it.
     drop(machine);
@@ -109,6 +112,9 @@ impl<'a> Teller<'a> {
         for note in report.notes {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
+        }
+        if report.at < FIRST {
+            return;
         }
         let every = if self.pictures { PICTURE } else { LINE };
         if self.published.is_none_or(|last| report.at.saturating_sub(last) >= every) {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod external;
+pub mod foreign;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

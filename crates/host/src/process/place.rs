@@ -33,11 +33,26 @@ pub fn send(pid: u32, signal: i32) {
 /// Whether a signal that was sent to a process waits there to be heard, be it because the process blocks it
 /// (proc_pid_status(5)).
 pub fn has_to_hear(pid: u32, signal: i32) -> bool {
-    let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { return false };
+    (1..=64).contains(&signal) && signals(pid).is_some_and(|(waiting, _)| waiting & bit(signal) != 0)
+}
+
+/// Whether a signal waits at a process by which it is to end, and which it does not block.
+pub fn is_to_end(pid: u32) -> bool {
+    let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGKILL];
+    let ends = ends.into_iter().map(bit).fold(0, |all, one| all | one);
+    signals(pid).is_some_and(|(waiting, blocked)| waiting & !blocked & ends != 0)
+}
+
+fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
+/// The signals that wait at a process, and those that it blocks.
+fn signals(pid: u32) -> Option<(u64, u64)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let told = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
     let mask = |name: &str| told(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-    let waits = mask("SigPnd:") | mask("ShdPnd:");
-    (1..=64).contains(&signal) && waits >> (signal - 1) & 1 == 1
+    Some((mask("SigPnd:") | mask("ShdPnd:"), mask("SigBlk:")))
 }
 
 /// Kills a process.

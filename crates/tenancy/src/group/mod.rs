@@ -21,7 +21,7 @@ pub use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
@@ -254,7 +254,14 @@ fn name_of(path: &Path) -> String {
 }
 
 fn unknown(name: &Path, hierarchy: &Hierarchy) -> Fault {
+    if name.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
+        return Fault::usage("everything on this host is in that group, this program and own work included")
+            .remedy("name the group of the work that is meant, or its process");
+    }
     let mut known: Vec<String> = hierarchy.trees().iter().flat_map(|tree| below(&tree.mount)).collect();
+    // Where this program stands is nobody's external work.
+    let here: Vec<PathBuf> = hierarchy.trees().iter().filter_map(|tree| tree.here()).collect();
+    known.retain(|name| !here.iter().any(|here| here.iter().any(|part| part == name.as_str())));
     known.sort();
     known.dedup();
     let names = known.iter().map(String::as_str);
@@ -287,6 +294,14 @@ impl Dial {
     /// What the kernel refuses.
     pub fn set(&mut self, setting: &Setting) -> Result<(), Fault> {
         self.knob.set(&setting.text(&self.file))
+    }
+
+    /// Writes down what it says, which setting another changes.
+    ///
+    /// # Errors
+    /// Those of [`Knob::keep`].
+    pub fn keep(&mut self) -> Result<(), Fault> {
+        self.knob.keep()
     }
 
     /// Sets it to what it said before, and keeps it.

@@ -13,7 +13,7 @@ pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
     let (kind, ratio) = worst(&why.ratios);
     let grant = &decision.grant;
     if !sense.external_there {
-        return "There is no external work to guard.".into();
+        return "No external work is guarded: there is none, or none that can be.".into();
     }
     // Who waits for devices hardly computes.
     let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);

@@ -9,6 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 
+use super::farewell::Farewell;
 use super::leash::Leash;
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
@@ -47,6 +48,7 @@ pub struct Machine {
     slept_until: Duration,
     /// Some of external work stands still though it may run: memory is being taken from it.
     held: bool,
+    farewell: Farewell,
     notes: Vec<String>,
 }
 
@@ -67,6 +69,7 @@ impl Machine {
             renewed: Duration::ZERO,
             slept_until: Duration::ZERO,
             held: false,
+            farewell: Farewell::default(),
             notes: Vec::new(),
             tenants: Vec::new(),
             leash: None,
@@ -147,7 +150,7 @@ impl Machine {
         let mut changed = false;
         // A service that is started again has a new group at the old place.
         let client_ended = self.targets.client_has_ended();
-        let ended = |tenant: &mut Tenant| tenant.gone() || (client_ended && tenant.name == NAME);
+        let ended = |tenant: &mut Tenant| tenant.has_ended() || (client_ended && tenant.name == NAME);
         for tenant in self.tenants.extract_if(.., ended) {
             self.notes.push(format!("{} has ended", tenant.name));
             if tenant.name == NAME {
@@ -281,6 +284,8 @@ impl World for Machine {
             self.notes.extend(leash.complaint());
             return;
         }
+        let groups = self.tenants.iter().map(Tenant::group);
+        let run = run || self.farewell.is_due(self.began.elapsed(), groups);
         let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();
         let parts = grant.memory.map(|bytes| parts(bytes, &has));
         // In the idle class it gives way to own work wherever that runs.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -31,7 +31,8 @@ pub enum Publisher {
 }
 
 impl Publisher {
-    /// `HOST:PORT` is an address, where the port is a number; everything else is a file.
+    /// `HOST:PORT` is an address, where the port is a number; an address without one is refused, and
+    /// everything else is a file.
     ///
     /// # Errors
     /// Where nobody can listen there, or the file cannot be written.
@@ -39,6 +40,11 @@ impl Publisher {
         let digits = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let is_address =
             place.rsplit_once(':').is_some_and(|(host, port)| !host.contains('/') && digits(port));
+        if !is_address && place.parse::<IpAddr>().is_ok() {
+            return Err(Fault::usage("an address needs its port").at(format!("--metrics {place}")).remedy(
+                format!("--metrics {place}:9273, or a file's path with a `/`: --metrics ./{place}"),
+            ));
+        }
         if !is_address {
             may_be_replaced(Path::new(place))?;
             let publisher = Publisher::File(place.into());

@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_of_another_guard_are_its_own() {
-        assert!(!GUESTS.starts_with(EXTERNAL));
+    fn guests_of_another_guard_and_what_a_study_measures_are_theirs() {
+        assert!(!GUESTS.starts_with(EXTERNAL) && !crate::exec::STUDY.starts_with(EXTERNAL));
     }
 }

@@ -1,9 +1,9 @@
 //! One group of external work: its knobs, taken from the undo ledger, and what it uses.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -12,6 +12,7 @@ use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
 use super::limit::Limit;
+use super::lock::lock;
 use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
@@ -52,7 +53,7 @@ pub(super) struct Tenant {
     idle: Option<Dial>,
     weight: Option<Dial>,
     // The group goes last, if it is ours.
-    _made: Option<Made>,
+    made: Option<Made>,
     /// Its first directory as it was found, locked.
     lock: Option<File>,
 }
@@ -190,12 +191,16 @@ impl Tenant {
             io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
-            _made: made,
+            made,
             lock,
             group,
         };
         match (&mut tenant.idle, &mut tenant.weight) {
-            (Some(idle), _) => idle.set(&Setting::Idle(true))?,
+            (Some(idle), weight) => {
+                // The kernel forgets the weight of who leaves the idle class.
+                weight.iter_mut().try_for_each(Dial::keep)?;
+                idle.set(&Setting::Idle(true))?;
+            }
             (None, Some(weight)) => weight.set(&Setting::Weight(1))?,
             (None, None) => {}
         }
@@ -227,7 +232,7 @@ impl Tenant {
             io: None,
             idle: None,
             weight: None,
-            _made: None,
+            made: None,
             lock,
             group,
         })
@@ -364,13 +369,14 @@ impl Tenant {
         self.counted.device_stall
     }
 
-    /// Whether its group is gone, or another has come to its place.
-    pub(super) fn gone(&self) -> bool {
+    /// Whether its group is gone, another has come to its place, or its guests have ended.
+    pub(super) fn has_ended(&self) -> bool {
         let replaced = |found: &File| {
             let path = self.group.paths().into_iter().next()?;
             Some(fs::metadata(path).ok()?.ino() != found.metadata().ok()?.ino())
         };
-        !self.group.exists() || self.lock.as_ref().and_then(replaced).unwrap_or(false)
+        let left = self.made.is_some() && self.group.processes().is_empty();
+        left || !self.group.exists() || self.lock.as_ref().and_then(replaced).unwrap_or(false)
     }
 }
 
@@ -404,19 +410,4 @@ fn may_be_set(group: &Group) -> Result<(), Fault> {
         })?;
     }
     Ok(())
-}
-
-/// Two guards of one group would take each other's settings for the owner's.
-fn lock(group: &Group) -> Result<Option<File>, Fault> {
-    let paths: Vec<PathBuf> = group.paths();
-    let Some(path) = paths.first() else { return Ok(None) };
-    let dir =
-        File::open(path).map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))?;
-    match dir.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(Fault::usage("another guard has this group")
-            .at(path.display().to_string())
-            .remedy("end that one first")),
-        // Where there are no locks, nobody else has one.
-        _ => Ok(Some(dir)),
-    }
 }

@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::scene::Holding;
 use crosstalk_host::Ledger;
 
-use crate::exec::EXTERNAL;
+use crate::exec::STUDY;
 use crate::group::{Group, Made};
 
 /// The agents go back to where they were with the drop; what else is in the group then ends with it.
@@ -25,7 +25,7 @@ impl Held {
         settle: impl FnOnce(&Group) -> Result<(), Fault>,
         ledger: &Ledger,
     ) -> Result<Held, Fault> {
-        let made = Made::new(&format!("{EXTERNAL}-study"), ledger)?;
+        let made = Made::new(STUDY, ledger)?;
         settle(made.group())?;
         let mut held = Held { homes: Vec::new(), made };
         for pid in external {

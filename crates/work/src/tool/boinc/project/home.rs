@@ -104,6 +104,16 @@ fn begin(line: Line) -> Result<(Book, String), String> {
     }
 }
 
+/// What stands in a folder that is none of a project's.
+fn something_else(folder: &Path) -> Option<String> {
+    let ours = ["download", "upload", "code_key.pem", "upload_key.pem", ATTACH];
+    let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).find(|name| {
+        // What was being written when the project was killed.
+        !ours.contains(&name.as_str()) && Path::new(name).extension().is_none_or(|end| end != "new")
+    })
+}
+
 impl Open {
     /// What the project is to do.
     pub fn settings(&self) -> &Settings {
@@ -121,6 +131,11 @@ impl Home {
         let mut chosen = || settings().and_then(|settings| settings.check().map(|()| settings));
         // What makes no sense makes nothing.
         let prepared = if Journal::is_there(folder) { None } else { Some(chosen()?) };
+        if let Some(other) = prepared.as_ref().and_then(|_| something_else(folder)) {
+            return Err(Fault::usage(format!("there is something else in this directory: {other}"))
+                .at(folder.display().to_string())
+                .remedy("take one that is empty or not there yet"));
+        }
         for part in ["", "download", "upload"] {
             let path = folder.join(part);
             fs::create_dir_all(&path).map_err(|e| fault(&path, "cannot make it", &e))?;

@@ -1,0 +1,173 @@
+//! `crosstalk guard` and groups that others have made: what it does to them, and that they have again what
+//! their owners gave them. Skipped where there are no trees of v1.
+
+mod common;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use common::external::{Spinner, alone, await_that};
+use common::foreign::Foreign;
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+
+fn lacks_trees() -> bool {
+    let lacks = lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists();
+    if lacks {
+        eprintln!("skipped: there is no tree of v1 in which groups have processors of their own");
+    }
+    lacks
+}
+
+fn guard(arguments: &[&str]) -> Child {
+    command(Path::new("/"), &[&["guard"], arguments].concat()).spawn().expect("starts")
+}
+
+/// Own work that leaves nothing.
+fn crowd() -> Vec<Spinner> {
+    (0..8).map(|_| Spinner::on("0-1023")).collect()
+}
+
+#[test]
+fn a_group_has_again_the_weight_that_its_owner_gave_it() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let foreign = Foreign::at_the_top();
+    let weight = foreign.file("cpu.shares").expect("a tree shares processors out");
+    for shares in ["512", "2048", "2"] {
+        fs::write(&weight, shares).expect("may be set");
+        let output = crosstalk(Path::new("/"), &["guard", "--external", &foreign.name(), "--for", "0.5 s"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(foreign.told("cpu.shares").as_deref(), Some(shares));
+        let mut killed = guard(&["--external", &foreign.name()]);
+        await_that("it is in hand", 10, || foreign.told("cpu.idle").is_none_or(|idle| idle == "1"));
+        killed.kill().expect("is ours");
+        killed.wait().expect("is ours");
+        await_that("it has its weight", 10, || foreign.told("cpu.shares").as_deref() == Some(shares));
+    }
+}
+
+#[test]
+fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let mut foreign = Foreign::at_the_top();
+    let spinner = Spinner::on("0-1023");
+    foreign.takes(spinner.id());
+    let before = ["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file));
+    let own = crowd();
+    let guard = guard(&["--external", &foreign.name(), "--for", "3 s"]);
+    await_that("it gives way", 10, || foreign.told("cpu.idle").is_none_or(|idle| idle == "1"));
+    foreign.rename(&format!("crosstalk-test-{}-renamed", std::process::id()));
+    let output = finish(guard);
+    drop(own);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file)), before);
+    assert!(foreign.told("freezer.state").is_none_or(|state| state == "THAWED"));
+    for dir in foreign.dirs() {
+        let told = fs::read_to_string(dir.join("cgroup.freeze")).unwrap_or_default();
+        assert_ne!(told.trim(), "1", "{}", dir.display());
+    }
+}
+
+#[test]
+fn who_may_set_nothing_keeps_no_guard_away() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let foreign = Foreign::at_the_top();
+    let mut dirs = foreign.dirs();
+    dirs.sort();
+    let run = || crosstalk(Path::new("/"), &["guard", "--external", &foreign.name(), "--for", "0.2 s"]);
+    let mut nobody = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "flock", "--no-fork", "-x"])
+        .arg(&dirs[0])
+        .args(["sh", "-c", "echo held; exec sleep 60"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("setpriv starts");
+    let mut said = [0; 5];
+    nobody.stdout.take().expect("is piped").read_exact(&mut said).expect("it locks");
+    let output = run();
+    nobody.kill().and_then(|()| nobody.wait()).expect("is ours");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let held = fs::File::open(&dirs[0]).expect("opens");
+    held.lock().expect("nobody has it any more");
+    let output = run();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let who = format!("another guard (process {})", std::process::id());
+    assert!(stderr(&output).contains(&who), "{}", stderr(&output));
+}
+
+#[test]
+fn who_is_told_to_end_ends_although_own_work_leaves_nothing_and_that_is_told() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let _own = crowd();
+    let mut spinner = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh starts");
+    let name = format!("process {}", spinner.id());
+    let guard =
+        guard(&["--pid", &spinner.id().to_string(), "--slowdown", "0.1%", "--for", "14 s", "--explain"]);
+    let guests = |state: &str| {
+        let groups = fs::read_to_string(format!("/proc/{}/cgroup", spinner.id())).unwrap_or_default();
+        groups.contains("crosstalk-guests-") == (state == "guarded")
+    };
+    await_that("it is guarded", 10, || guests("guarded"));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    kill("-TERM", spinner.id());
+    let began = std::time::Instant::now();
+    let ended = loop {
+        match spinner.try_wait().expect("is ours") {
+            Some(_) => break true,
+            None if began.elapsed().as_secs() >= 8 => break false,
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    if !ended {
+        spinner.kill().expect("is ours");
+    }
+    let output = finish(guard);
+    spinner.wait().expect("is ours");
+    assert!(ended, "{}", stdout(&output));
+    assert!(stdout(&output).contains(&format!("{name} has ended")), "{}", stdout(&output));
+}
+
+#[test]
+fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_not_run() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let service = Foreign::service();
+    let all = service.processors();
+    if all.len() < 2 {
+        eprintln!("skipped: there is one processor");
+        return;
+    }
+    let crowd = crowd();
+    crowd.iter().for_each(|one| service.takes(one.id()));
+    let mut guard = guard(&["--external", &service.name(), "--for", "90 s"]);
+    // Two that own work runs on, one after the other: each is left to it.
+    for one in [*all.last().expect("two"), all[0]] {
+        let _own = Spinner::on(&one.to_string());
+        await_that("it goes elsewhere", 20, || {
+            let now = service.processors();
+            now.len() < all.len() && !now.contains(&one)
+        });
+    }
+    guard.kill().expect("is ours");
+    guard.wait().expect("is ours");
+    await_that("its processors are back", 10, || service.processors() == all);
+    drop(crowd);
+    let groups = service.dirs();
+    drop(service);
+    assert!(groups.iter().all(|dir| !dir.exists()), "{groups:?}");
+}
