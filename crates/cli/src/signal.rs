@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 
 /// How often a wait for long work looks up.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -21,6 +21,14 @@ pub fn interrupted() -> Result<Arc<AtomicBool>, Fault> {
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
             .map_err(|e| Fault::environment(format!("cannot watch for interruptions: {e}")))?;
     }
+    Ok(flag)
+}
+
+/// A flag that Ctrl-Z sets, in the place of pausing: for who holds what must not stay so.
+pub fn asked_to_pause() -> Result<Arc<AtomicBool>, Fault> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGTSTP, Arc::clone(&flag))
+        .map_err(|e| Fault::environment(format!("cannot watch for Ctrl-Z: {e}")))?;
     Ok(flag)
 }
 

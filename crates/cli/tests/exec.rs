@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -80,12 +81,25 @@ fn what_cannot_be_is_said() {
         (&["--cores", "9999", "--", "true"], "--cores"),
         (&["--quota", "1e300", "--", "true"], "--quota"),
         (&["--memory", "1e30 GiB", "--", "true"], "--memory"),
+        (&["--memory", "0 B", "--", "true"], "--memory"),
         (&["--", ""], "there is no command"),
     ] {
         let output = run(&[&["--external"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn arguments_are_any_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let mut command = command(Path::new("/"), &["exec", "--external", "--", "printf", "%s"]);
+    let output = finish(command.arg(OsStr::from_bytes(b"a\xffb")).spawn().expect("starts"));
+    assert_eq!(output.stdout, b"a\xffb", "{}", stderr(&output));
 }
 
 #[test]

@@ -45,6 +45,10 @@ fn what_cannot_be_is_said() {
     assert_eq!(code(&["guard", "--slowdown", "0%"]), Some(2));
     assert_eq!(code(&["guard", "--for", "0 s"]), Some(2));
     assert_eq!(code(&["guard", "--boinc-address", "127.0.0.1:1"]), Some(2), "for whom?");
+    assert_eq!(code(&["guard", "--metrics", "127.0.0.1"]), Some(2), "at which port?");
+    let output = crosstalk(Path::new("/"), &["guard", "batch"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--external"), "{}", stderr(&output));
     if lacks_groups() {
         return;
     }

@@ -130,7 +130,8 @@ fn absences(lab: &Lab, troupe: &Troupe) -> Vec<String> {
     if any(|place| matches!(place, Place::Virtual { .. })) {
         absences.extend(VIRTUAL.map(String::from));
     }
-    if any(|place| matches!(place, Place::Real { .. })) {
+    // One node by itself has no links.
+    if any(|place| matches!(place, Place::Real { .. }) && place.nodes() > 1) {
         absences.extend(troupe.absences());
     }
     absences

@@ -65,6 +65,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
             Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()) })
         }),
         blocks: None,
+        remark: Vec::new(),
     };
     let study = Study {
         schema: STUDY_SCHEMA.into(),

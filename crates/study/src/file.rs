@@ -109,6 +109,9 @@ pub struct Experiment {
     /// The most blocks it runs in: for curves, which need less than what is decided on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<usize>,
+    /// What a reader of its figures must be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remark: Vec<String>,
 }
 
 /// A workload with its parameters; a parameter `"$name"` takes the level of factor `name`.

@@ -46,7 +46,8 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let attach = server.attach();
     out.say(&format!(
         "A BOINC project at {0}\naccount key: {1}\nattach a client of this machine: boinccmd --project_attach {0} {1}\n\
-         one with a port of its own: boinccmd --host 127.0.0.1:PORT --passwd PASSWORD --project_attach {0} {1}",
+         one with a port of its own: boinccmd --host 127.0.0.1:PORT --passwd PASSWORD --project_attach {0} {1}\n\
+         (PASSWORD is what its gui_rpc_auth.cfg says)",
         attach.url, attach.key
     ));
     out.tell(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));

@@ -29,6 +29,7 @@ const FIRST: Duration = Duration::from_millis(100);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    let paused = signal::asked_to_pause()?;
     let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
     let slowdown = args.slowdown.as_deref().or(rules.slowdown.as_deref()).unwrap_or("1%");
     let contract = Contract::agreed(slowdown, rules.busy)?;
@@ -42,7 +43,14 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut teller = Teller::new(args, out, contract.slowdown, publisher);
     let began = Instant::now();
     let over = |_| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| began.elapsed() >= limit);
-    let sums = watch(&mut machine, contract, &over, &mut |report| teller.tell(report));
+    let sums = watch(&mut machine, contract, &over, &mut |report| {
+        if paused.swap(false, Ordering::SeqCst) {
+            complain(
+                "a guard that pauses would leave external work as it stands: it goes on (Ctrl-C ends it)",
+            );
+        }
+        teller.tell(report);
+    });
     // Everything is put back before anything is said of it.
     drop(machine);
     teller.end();

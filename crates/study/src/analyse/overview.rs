@@ -63,8 +63,7 @@ fn ended(data: &Data, family: &Family) -> String {
 
 /// Everything a reader must know, most important first.
 pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
-    let mut all = study.remark.clone();
-    all.extend(hopeless(family));
+    let mut all = Vec::from_iter(hopeless(family));
     all.extend(machine::changes(data.run));
     all.extend(cell_troubles(data));
     all.extend(repeats(data));
@@ -80,6 +79,8 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
         ));
     }
     all.extend(data.run.warnings.iter().cloned());
+    all.extend(study.remark.iter().cloned());
+    all.extend(study.experiment.values().flat_map(|experiment| experiment.remark.iter().cloned()));
     all.extend(data.plan.warnings.iter().cloned());
     all.extend(caveats);
     all

@@ -296,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn no_project_is_made_among_other_things() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("upload_key.pem.new"), "").expect("writes");
+        assert!(Home::open(folder.path(), || Ok(Settings::default())).expect("nothing else is there").fresh);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("letter.txt"), "").expect("writes");
+        let fault = Home::open(folder.path(), || Ok(Settings::default())).expect_err("refused");
+        assert!(fault.message.contains("letter.txt") && fault.remedy.is_some(), "{fault}");
+        assert!(!folder.path().join("download").exists());
+    }
+
+    #[test]
     fn a_project_that_has_lost_its_journal_is_not_begun_anew() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let made = Home::open(folder.path(), || Ok(Settings::default())).expect("is made");
