@@ -2,9 +2,9 @@
 //! system): what it said is written down, and put back.
 
 use crosstalk_core::Fault;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::tree::is_mounted;
@@ -21,8 +21,8 @@ pub struct Knob {
     /// Whether `was` is what takes it back, whatever the file says.
     pub(super) takes_words: bool,
     pub(super) entry: Option<Entry>,
-    /// Open since it was first set: a group may be given another name (in v1's trees), and the file with it.
-    pub(super) file: Option<File>,
+    /// The inode of its directory when it was first set: a group may be given another name (in v1's trees).
+    pub(super) inode: Option<u64>,
 }
 
 impl Knob {
@@ -47,7 +47,7 @@ impl Knob {
             }
             let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
             self.entry = Some(self.ledger.enter(Change::Knob { path, was, what })?);
-            self.file = OpenOptions::new().write(true).open(&self.path).ok();
+            self.inode = self.path.parent().and_then(|dir| Some(fs::metadata(dir).ok()?.ino()));
         }
         Ok(())
     }
@@ -89,12 +89,21 @@ impl Knob {
 
     fn put_back(&mut self) -> Result<(), Fault> {
         let Some(entry) = self.entry.take() else { return Ok(()) };
-        let elsewhere = self.file.as_ref().filter(|_| !self.path.exists());
-        // One that is nowhere any more refuses.
-        if elsewhere.is_some_and(|file| file.write_all_at(bytes(&self.was), 0).is_ok()) {
+        if self.renamed().is_some_and(|path| write(&path, &self.was).is_ok()) {
             return entry.done();
         }
         entry.undo()
+    }
+
+    /// Where it is, if its directory was given another name, which it may have beside the old one only.
+    fn renamed(&self) -> Option<PathBuf> {
+        let (dir, file) = (self.path.parent()?, self.path.file_name()?);
+        if dir.exists() {
+            return None;
+        }
+        let beside = fs::read_dir(dir.parent()?).ok()?.flatten();
+        let mut it = beside.filter(|entry| Some(entry.ino()) == self.inode).map(|entry| entry.path());
+        it.next().map(|dir| dir.join(file))
     }
 }
 
@@ -151,15 +160,10 @@ fn served(path: &Path) -> Option<PathBuf> {
     groups.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(OURS)))
 }
 
-/// Into a file that is there, in one write, as the kernel wants it.
+/// Into a file that is there, in one write, as the kernel wants it; an empty value is a line.
 fn write(path: &Path, value: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(bytes(value))
-}
-
-/// What is written to say this: an empty value is a line.
-fn bytes(value: &str) -> &[u8] {
-    if value.is_empty() { b"\n" } else { value.as_bytes() }
+    file.write_all(if value.is_empty() { b"\n" } else { value.as_bytes() })
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ impl Ledger {
             was,
             takes_words: false,
             entry: None,
-            file: None,
+            inode: None,
         })
     }
 
@@ -230,7 +230,7 @@ impl Ledger {
     /// that change it, as `cgroup.subtree_control` does.
     pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
         let (path, what, was) = (path.into(), what.into(), back.into());
-        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None, file: None }
+        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None, inode: None }
     }
 
     /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read
