@@ -1,7 +1,52 @@
-//! Who holds a file.
+//! Who holds a file, and names that one process of a user holds at a time.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crosstalk_core::Fault;
+
+use crate::ledger::folder;
+
+/// A number that nobody else of this user holds, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    _file: File,
+}
+
+impl Hold {
+    /// Takes it; `None` where another has it. It is a byte of a file in the folder of this user's ledgers,
+    /// locked as fcntl_locking(2) has it for an open file: it goes with the process, however that ends.
+    ///
+    /// # Errors
+    /// Where there is no such folder.
+    pub fn take(number: u64) -> Result<Option<Self>, Fault> {
+        Self::take_in(&folder()?, number)
+    }
+
+    fn take_in(folder: &Path, number: u64) -> Result<Option<Self>, Fault> {
+        let path = folder.join("holds");
+        let at = |e: std::io::Error| Fault::environment(e.to_string()).at(path.display().to_string());
+        let mut options = OpenOptions::new();
+        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(at)?;
+        // SAFETY: all fields are integers, for which zero is a value.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = libc::F_WRLCK as libc::c_short;
+        lock.l_whence = libc::SEEK_SET as libc::c_short;
+        (lock.l_start, lock.l_len) = ((number & (i64::MAX as u64 >> 1)) as libc::off_t, 1);
+        // SAFETY: takes an open descriptor, and a lock that outlives the call.
+        let taken = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == 0;
+        if taken {
+            return Ok(Some(Hold { _file: file }));
+        }
+        let error = std::io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EACCES) => Ok(None),
+            _ => Err(at(error)),
+        }
+    }
+}
 
 /// The processes that have locked a file whole by flock(2), as far as that is told; 0 for one that is not seen
 /// from here.
@@ -31,9 +76,19 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_held_by_one_at_a_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let take = |number| Hold::take_in(folder.path(), number).expect("there is a folder");
+        let first = take(7).expect("nobody has it");
+        assert!(take(7).is_none() && take(8).is_some());
+        drop(first);
+        assert!(take(7).is_some() && take(u64::MAX).is_some());
+    }
+
+    #[test]
     fn this_process_is_told() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let file = fs::File::open(folder.path()).expect("opens");
+        let file = File::open(folder.path()).expect("opens");
         let found = file.metadata().expect("is there");
         assert_eq!(lockers(&found), [0_u32; 0]);
         file.lock().expect("nobody has it");

@@ -1,6 +1,6 @@
 //! The agents of a cluster: attached when first needed, replaced when they die.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -40,6 +40,8 @@ struct Session {
 pub struct Troupe<'a> {
     cluster: Box<dyn Cluster>,
     sessions: BTreeMap<Seat, Session>,
+    /// Where somebody has sat.
+    taken: BTreeSet<Seat>,
     generation: u64,
     link: Link,
     notes: Vec<String>,
@@ -55,6 +57,7 @@ impl<'a> Troupe<'a> {
         Troupe {
             cluster,
             sessions: BTreeMap::new(),
+            taken: BTreeSet::new(),
             generation: 0,
             link: Link::Unshaped,
             notes: Vec::new(),
@@ -109,8 +112,13 @@ impl<'a> Troupe<'a> {
 
     /// Makes sure that an agent sits at each seat and speaks our protocol.
     pub fn seat(&mut self, seats: &[Seat]) -> Result<(), Fault> {
+        let seats: BTreeSet<Seat> = seats.iter().copied().collect();
+        // Who was let go may hang there yet: who begins first on a node, at place 0, ends all that is left.
+        let left = |seat: &&Seat| !self.sessions.contains_key(seat) && self.taken.contains(seat);
+        let left: BTreeSet<usize> = seats.iter().filter(left).map(|seat| seat.1).collect();
+        self.sessions.retain(|seat, _| !left.contains(&seat.1));
         let mut fresh = Vec::new();
-        for &seat in seats {
+        for seat in seats {
             if !self.sessions.contains_key(&seat) {
                 self.unless_interrupted()?;
                 self.attach(seat)?;
@@ -146,6 +154,7 @@ impl<'a> Troupe<'a> {
 
     fn attach(&mut self, seat: Seat) -> Result<(), Fault> {
         let duplex = self.cluster.attach(seat.1, seat.0)?;
+        self.taken.insert(seat);
         if seat.0 == 0 {
             // With it all others on its node were ended.
             self.sessions.retain(|other, _| other.1 != seat.1);

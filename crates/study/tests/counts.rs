@@ -29,7 +29,10 @@ fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
     assert_eq!(cell.reasons, ["node 1 is gone", "not faithful: CPU contention"]);
     let told = |text: &str| findings.warnings.iter().any(|w| w.contains(text));
     assert!(
-        told("A contradiction.") && told("2 attempts of graph: node 1 is gone") && told("CPU contention")
+        told("A contradiction.")
+            && told("graph: Not as printed.")
+            && told("2 attempts of graph: node 1 is gone")
+            && told("CPU contention")
     );
     assert_eq!(findings.run.attempts["not faithful"], 2);
 }

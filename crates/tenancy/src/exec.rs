@@ -92,7 +92,7 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
         let why = format!("cannot start it: {e}");
         let scarce = e.raw_os_error().is_some_and(|error| SCARCE.contains(&error));
         let fault = if scarce {
-            Fault::environment(why)
+            Fault::environment(why).remedy("free some, or allow more (ulimit -a), and try again")
         } else {
             Fault::usage(why).remedy("check the program's name and PATH")
         };

@@ -126,6 +126,8 @@ mod tests {
         let process = parse_stat(STAT).expect("reads");
         assert_eq!((process.pid, process.parent, process.session), (7, 1, 5));
         assert_eq!((process.name.as_str(), process.nice, process.ticks), ("a) b (c)", 19, 56));
+        let steers = parse_stat(&STAT.replace("a) b", "a\x1b\n) b")).expect("reads");
+        assert_eq!(steers.name, "a??) b (c)", "it is told to people");
         assert!(process.idle_class);
         let kernel = STAT.replace("4194560", "2129984");
         assert_eq!(parse_stat(&kernel), None, "a thread of the kernel");

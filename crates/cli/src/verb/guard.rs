@@ -3,15 +3,15 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::boinc::Way;
 use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Report, Rules, Still, Target, Targets, explain, metrics, summary,
-    view, watch,
+    Contract, Grade, Machine, Publisher, Report, Rules, Still, Target, Targets, World, explain, metrics,
+    summary, view, watch,
 };
 use serde_json::json;
 
@@ -24,8 +24,6 @@ const ONCE: Duration = Duration::from_secs(2);
 /// Between two pictures, lines and texts.
 const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
-/// What is seen before that is too little to be told.
-const FIRST: Duration = Duration::from_millis(100);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
@@ -41,10 +39,13 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ledger = Ledger::open(&Launcher::current())?;
     let mut machine = Machine::new(Targets::new(targets(args), rules), &ledger)?;
     let mut teller = Teller::new(args, out, contract.slowdown, publisher);
-    let began = Instant::now();
-    let over = |_| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| began.elapsed() >= limit);
+    // To set up takes its time.
+    let began = machine.now();
+    let over =
+        |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= began + limit);
     let sums = watch(&mut machine, contract, &over, &mut |report| {
         if paused.swap(false, Ordering::SeqCst) {
+            teller.erase();
             complain(
                 "a guard that pauses would leave external work as it stands: it goes on (Ctrl-C ends it)",
             );
@@ -100,6 +101,10 @@ struct Teller<'a> {
     budget: f64,
     publisher: Option<Publisher>,
     said: Option<(Told, Duration)>,
+    /// What was said last.
+    words: String,
+    /// Whether own work has been looked at for long enough to tell.
+    seen: bool,
     published: Option<Duration>,
     /// Whether it was told that metrics could not be.
     unpublished: bool,
@@ -110,7 +115,18 @@ struct Teller<'a> {
 impl<'a> Teller<'a> {
     fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
         let pictures = !out.json && !args.explain && !args.once && std::io::stdout().is_terminal();
-        Teller { out, pictures, budget, publisher, said: None, published: None, unpublished: false, drawn: 0 }
+        Teller {
+            out,
+            pictures,
+            budget,
+            publisher,
+            said: None,
+            words: String::new(),
+            seen: false,
+            published: None,
+            unpublished: false,
+            drawn: 0,
+        }
     }
 
     fn tell(&mut self, report: &Report<'_>) {
@@ -121,7 +137,9 @@ impl<'a> Teller<'a> {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
-        if report.at < FIRST {
+        // The first look sees nothing yet.
+        self.seen |= report.sense.covers > 0.0 || !report.sense.external_there;
+        if !self.seen {
             return;
         }
         let every = if self.pictures { PICTURE } else { LINE };
@@ -145,7 +163,10 @@ impl<'a> Teller<'a> {
         if due {
             self.said = Some((now, report.at));
             let words = explain(report.decision, report.sense, self.budget);
-            self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
+            if words != self.words {
+                self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
+            }
+            self.words = words;
         }
     }
 

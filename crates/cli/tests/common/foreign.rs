@@ -59,6 +59,11 @@ impl Foreign {
         Some(fs::read_to_string(self.file(name)?).expect("reads").trim().to_string())
     }
 
+    /// Whether what is in it stands still.
+    pub fn is_frozen(&self) -> bool {
+        is_frozen(&self.dirs())
+    }
+
     /// Has the process stand there.
     pub fn takes(&self, pid: u32) {
         self.dirs()
@@ -79,6 +84,13 @@ impl Foreign {
             }
         }
     }
+}
+
+/// Whether one of these directories has what is in it stand still.
+pub fn is_frozen(dirs: &[PathBuf]) -> bool {
+    let says = |dir: &PathBuf, file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
+    dirs.iter()
+        .any(|dir| says(dir, "cgroup.freeze").trim() == "1" || says(dir, "freezer.state").trim() == "FROZEN")
 }
 
 /// The directories of a group in a tree, the upper one first.

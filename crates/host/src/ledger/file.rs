@@ -85,10 +85,13 @@ impl File {
     fn write(&mut self, line: &Line) -> Result<(), Fault> {
         let mut bytes = serde_json::to_vec(line).map_err(|e| Fault::environment(e.to_string()))?;
         bytes.push(b'\n');
-        self.file
-            .write_all(&bytes)
-            .and_then(|()| self.file.sync_data())
-            .map_err(|e| unwritable(&self.path, e))
+        let before = self.file.metadata().map_err(|e| unwritable(&self.path, e))?.len();
+        let written = self.file.write_all(&bytes).and_then(|()| self.file.sync_data());
+        written.map_err(|e| {
+            // What comes next is to begin on a line of its own. Where that fails, too, it is told as damaged.
+            let _ = self.file.set_len(before);
+            unwritable(&self.path, e)
+        })
     }
 }
 
@@ -144,8 +147,8 @@ impl Turn {
 /// What a ledger says.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    /// Whose it is; `None` if the first line did not reach the disk, in which
-    /// case nothing was changed either.
+    /// Whose it is; `None` if the first line did not reach the disk, in which case nothing was changed
+    /// either, or is damaged.
     pub(super) owner: Option<Identity>,
     /// Changes not undone, with their numbers, the last first.
     pub(super) open: Vec<(u64, Change)>,
@@ -155,28 +158,25 @@ pub(super) struct Contents {
     pub(super) unread: Vec<usize>,
 }
 
-/// More than any ledger has, in bytes.
-const MOST: u64 = 64 << 20;
-
 /// Reads a ledger, its writer dead or alive. A last line cut short by the end
 /// of its writer announces a change that was not made.
 pub(super) fn read(path: &Path) -> std::io::Result<Contents> {
     let mut bytes = Vec::new();
-    regular::open(path)?.take(MOST).read_to_end(&mut bytes)?;
+    regular::open(path)?.read_to_end(&mut bytes)?;
     Ok(parse(&bytes))
 }
 
 fn parse(bytes: &[u8]) -> Contents {
     let mut owner = None;
     let (mut open, mut resisted, mut unread) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    for (at, line) in lines.enumerate() {
         match serde_json::from_slice(line) {
             Ok(Line::Owner { process }) => owner = Some(process),
             Ok(Line::Open { number, change }) => drop(open.insert(number, change)),
             Ok(Line::Close { number }) => drop(open.remove(&number)),
             Ok(Line::Resisted { number }) => drop(resisted.insert(number)),
-            Err(_) if line.ends_with(b"\n") => unread.push(at + 1),
-            Err(_) => {}
+            Err(_) => unread.push(at + 1),
         }
     }
     Contents { owner, open: open.into_iter().rev().collect(), resisted, unread }
@@ -249,7 +249,8 @@ mod tests {
     #[test]
     fn a_line_cut_short_is_a_change_not_made() {
         let whole = r#"{"line":"open","number":0,"change":"processes","mark":"a","what":"a test"}"#;
-        assert_eq!(parse(whole.as_bytes()).open, [(0, change("a"))]);
+        assert_eq!(parse(format!("{whole}\n").as_bytes()).open, [(0, change("a"))]);
+        assert!(parse(whole.as_bytes()).open.is_empty(), "its end is missing");
         let cut = &whole.as_bytes()[..40];
         assert!(parse(cut).open.is_empty() && parse(cut).unread.is_empty());
         assert_eq!(parse(&[cut, b"\n"].concat()).unread, [1]);

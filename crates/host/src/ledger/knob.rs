@@ -21,8 +21,6 @@ pub struct Knob {
     /// Whether `was` is what takes it back, whatever the file says.
     pub(super) takes_words: bool,
     pub(super) entry: Option<Entry>,
-    /// The inode of its directory when it was first set: a group may be given another name (in v1's trees).
-    pub(super) inode: Option<u64>,
 }
 
 impl Knob {
@@ -46,8 +44,8 @@ impl Knob {
                 self.was = read(&self.path)?;
             }
             let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
-            self.entry = Some(self.ledger.enter(Change::Knob { path, was, what })?);
-            self.inode = self.path.parent().and_then(|dir| Some(fs::metadata(dir).ok()?.ino()));
+            let inode = group(&self.path);
+            self.entry = Some(self.ledger.enter(Change::Knob { path, was, inode, what })?);
         }
         Ok(())
     }
@@ -75,44 +73,36 @@ impl Knob {
     ///
     /// # Errors
     /// When the ledger cannot be written.
-    pub fn unused(mut self) -> Result<(), Fault> {
-        self.entry.take().map_or(Ok(()), Entry::done)
+    pub fn unused(self) -> Result<(), Fault> {
+        self.entry.map_or(Ok(()), Entry::done)
     }
 
     /// Puts back what it said.
     ///
     /// # Errors
     /// When that is refused; it then stays in the ledger.
-    pub fn restore(mut self) -> Result<(), Fault> {
-        self.put_back()
-    }
-
-    fn put_back(&mut self) -> Result<(), Fault> {
-        let Some(entry) = self.entry.take() else { return Ok(()) };
-        if self.renamed().is_some_and(|path| write(&path, &self.was).is_ok()) {
-            return entry.done();
-        }
-        entry.undo()
-    }
-
-    /// Where it is, if its directory was given another name, which it may have beside the old one only.
-    fn renamed(&self) -> Option<PathBuf> {
-        let (dir, file) = (self.path.parent()?, self.path.file_name()?);
-        if dir.exists() {
-            return None;
-        }
-        let beside = fs::read_dir(dir.parent()?).ok()?.flatten();
-        let mut it = beside.filter(|entry| Some(entry.ino()) == self.inode).map(|entry| entry.path());
-        it.next().map(|dir| dir.join(file))
+    pub fn restore(self) -> Result<(), Fault> {
+        self.entry.map_or(Ok(()), Entry::undo)
     }
 }
 
-impl Drop for Knob {
-    fn drop(&mut self) {
-        if let Err(fault) = self.put_back() {
-            self.ledger.resists(fault);
-        }
+/// The control group that a file belongs to, by its directory's inode: it may be given another name (in v1's
+/// trees), and another group its old one.
+fn group(path: &Path) -> Option<u64> {
+    let dir = path.parent().filter(|dir| dir.join("cgroup.procs").exists())?;
+    Some(fs::metadata(dir).ok()?.ino())
+}
+
+/// Where the file of that group is by now: below its name, or one beside that, which is all that v1 lets it
+/// have.
+fn found(path: &Path, inode: u64) -> Option<PathBuf> {
+    let (dir, file) = (path.parent()?, path.file_name()?);
+    if fs::metadata(dir).is_ok_and(|dir| dir.ino() == inode) {
+        return Some(path.into());
     }
+    let beside = fs::read_dir(dir.parent()?).ok()?.flatten();
+    let mut it = beside.filter(|entry| entry.ino() == inode).map(|entry| entry.path().join(file));
+    it.next()
 }
 
 /// What the file says now, without the end of its line.
@@ -123,7 +113,9 @@ pub(super) fn read(path: &Path) -> Result<String, Fault> {
 }
 
 /// Puts back what it said. A file that is gone, as its group or device is, says nothing more.
-pub(super) fn restore(path: &Path, was: &str) -> Result<(), Fault> {
+pub(super) fn restore(path: &Path, was: &str, inode: Option<u64>) -> Result<(), Fault> {
+    let now = inode.map_or_else(|| Some(path.to_path_buf()), |inode| found(path, inode));
+    let Some(path) = now.as_deref() else { return is_mounted(path) };
     if let Some(group) = served(path) {
         // It stays written down, and goes when the next ledger is opened.
         return Err(Fault::environment(format!("{was:?} would take it from {}", group.display()))
@@ -176,7 +168,7 @@ mod tests {
         let path = folder.path().join("knob");
         fs::write(&path, "100\n").expect("writes");
         assert_eq!(read(&path), Ok("100".to_string()));
-        restore(&path, "100").expect("is there");
+        restore(&path, "100", None).expect("is there");
         assert!(fs::read_to_string(&path).expect("reads").starts_with("100"));
     }
 
@@ -186,19 +178,39 @@ mod tests {
         let (path, group) = (folder.path().join("cgroup.subtree_control"), folder.path().join("crosstalk-x"));
         fs::write(&path, "+cpu").expect("writes");
         fs::create_dir(&group).expect("makes");
-        let fault = restore(&path, "-cpu").expect_err("it has one");
+        let fault = restore(&path, "-cpu", None).expect_err("it has one");
         assert!(fault.message.contains("crosstalk-x") && fault.remedy.is_some(), "{fault}");
         assert_eq!(read(&path), Ok("+cpu".to_string()));
         fs::remove_dir(&group).expect("goes");
-        restore(&path, "-cpu").expect("nobody has it");
+        restore(&path, "-cpu", None).expect("nobody has it");
         assert_eq!(read(&path), Ok("-cpu".to_string()));
+    }
+
+    #[test]
+    fn a_group_is_known_by_more_than_its_name() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        let make = |dir: &Path| {
+            fs::create_dir(dir).expect("makes");
+            fs::write(dir.join("cgroup.procs"), "").expect("writes");
+            fs::write(dir.join("knob"), "ours").expect("writes");
+        };
+        make(&old);
+        let path = old.join("knob");
+        let inode = group(&path);
+        assert!(inode.is_some() && group(&folder.path().join("knob")).is_none());
+        fs::rename(&old, &new).expect("renames");
+        make(&old);
+        restore(&path, "back", inode).expect("is there");
+        assert_eq!(read(&new.join("knob")), Ok("back".to_string()));
+        assert_eq!(read(&path), Ok("ours".to_string()), "that is another group");
     }
 
     #[test]
     fn what_is_gone_is_as_it_was() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("knob");
-        assert_eq!(restore(&path, "1"), Ok(()));
+        assert_eq!(restore(&path, "1", None), Ok(()));
         assert!(!path.exists(), "nothing is made");
         assert!(read(&path).is_err());
     }

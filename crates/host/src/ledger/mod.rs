@@ -72,6 +72,9 @@ pub enum Change {
         path: PathBuf,
         /// What it said.
         was: String,
+        /// The inode of the control group's directory that it stands in, if it is a group's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inode: Option<u64>,
         /// What it is set for, for people.
         what: String,
     },
@@ -122,7 +125,7 @@ impl Change {
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
             Change::Folder { path, .. } => scratch::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
-            Change::Knob { path, was, .. } => knob::restore(path, was),
+            Change::Knob { path, was, inode, .. } => knob::restore(path, was, *inode),
             Change::Program { words, .. } => program::run(words, deadline),
             Change::Driver { address, was, told, .. } => {
                 driver::give(address, was.as_deref(), told.as_deref(), deadline)
@@ -174,7 +177,7 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_all(Patience::Brief);
+        let _ = undo::clean_all(&folder::folders(), Patience::Brief);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
         let reaper = Reaper::start(launcher, &path)?;
@@ -215,29 +218,21 @@ impl Ledger {
     /// When the file cannot be read.
     pub fn knob(&self, path: &Path, what: &str) -> Result<Knob, Fault> {
         let (ledger, was) = (self.clone(), knob::read(path)?);
-        Ok(Knob {
-            ledger,
-            path: path.into(),
-            what: what.into(),
-            was,
-            takes_words: false,
-            entry: None,
-            inode: None,
-        })
+        Ok(Knob { ledger, path: path.into(), what: what.into(), was, takes_words: false, entry: None })
     }
 
     /// Takes a knob that is put back by saying `back`, not what it says now: the file takes words
     /// that change it, as `cgroup.subtree_control` does.
     pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
         let (path, what, was) = (path.into(), what.into(), back.into());
-        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None, inode: None }
+        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None }
     }
 
     /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read
     /// that they may have set.
     pub fn undo_left(&self) {
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_all(Patience::Brief);
+        let _ = undo::clean_all(&folder::folders(), Patience::Brief);
     }
 
     /// Makes control groups, one in each hierarchy, at paths that nobody else has: their names

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,38 +24,39 @@ pub(super) enum Patience {
     Full,
 }
 
-/// Undoes what dead owners left behind in this user's ledgers; says what that was.
+/// Undoes what dead owners left behind in this user's ledgers, wherever those are; says what that was.
 ///
 /// # Errors
-/// When something could not be undone; the rest is.
-pub fn clean() -> Result<Vec<String>, Fault> {
-    folder()?;
-    clean_all(Patience::Full)
+/// When something could not be undone, or no ledger be kept here; the rest is.
+pub fn clean() -> (Vec<String>, Vec<Fault>) {
+    let (undone, mut faults) = clean_all(&folders(), Patience::Full);
+    faults.extend(folder().err());
+    (undone, faults)
 }
 
-/// [`clean`] as patiently as that.
-pub(super) fn clean_all(patience: Patience) -> Result<Vec<String>, Fault> {
-    let (mut undone, mut fault) = (Vec::new(), None);
-    for folder in folders() {
-        match clean_in(&folder, patience) {
-            Ok(more) => undone.extend(more),
-            Err(f) => fault = Some(f),
-        }
+/// What [`clean`] undoes in these folders, as patiently as that.
+pub(super) fn clean_all(folders: &[PathBuf], patience: Patience) -> (Vec<String>, Vec<Fault>) {
+    let (mut undone, mut faults) = (Vec::new(), Vec::new());
+    for folder in folders {
+        let (more, resisting) = clean_in(folder, patience);
+        undone.extend(more);
+        faults.extend(resisting);
     }
-    fault.map_or(Ok(undone), Err)
+    (undone, faults)
 }
 
 /// [`clean`] in a given folder.
-pub(super) fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+pub(super) fn clean_in(folder: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
     clean_as(own_mark().as_deref(), folder, patience)
 }
 
 /// The same for a process that carries the mark `own`, if any.
-fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
-    let entries = fs::read_dir(folder)
-        .map_err(|e| Fault::environment(e.to_string()).at(folder.display().to_string()))?;
-    let mut undone = Vec::new();
-    let mut fault = None;
+fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
+    let (mut undone, mut faults) = (Vec::new(), Vec::new());
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) => return (undone, vec![Fault::environment(e.to_string()).at(folder.display().to_string())]),
+    };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.extension().is_none_or(|e| e != "ndjson") {
             continue;
@@ -65,7 +66,7 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<
             // Its owner or its reaper has taken it away.
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
             Err(e) => {
-                fault = Some(unreadable(&path, &e.to_string()));
+                faults.push(unreadable(&path, &e.to_string()));
                 continue;
             }
         };
@@ -75,21 +76,19 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<
         if own.is_some_and(|mark| has_started(&contents, mark)) {
             // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
             if patience == Patience::Full {
-                fault = Some(ends_this(&path));
+                faults.push(ends_this(&path));
             }
             continue;
         }
         let changes = match Turn::take_if_left(&path, TURN) {
             Ok(Some(turn)) => undo(&path, patience, &turn),
             Ok(None) => continue,
-            Err(file::Busy) => Err(busy(&path)),
+            Err(file::Busy) => (Vec::new(), vec![busy(&path)]),
         };
-        match changes {
-            Ok(changes) => undone.extend(changes),
-            Err(f) => fault = Some(f),
-        }
+        undone.extend(changes.0);
+        faults.extend(changes.1);
     }
-    fault.map_or(Ok(undone), Err)
+    (undone, faults)
 }
 
 /// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
@@ -123,16 +122,14 @@ fn named_owner(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()?.split('-').next()
 }
 
-/// Undoes what the ledger at `path`, whose owner is gone, holds open, and takes the ledger away.
-///
-/// # Errors
-/// When something could not be undone; the ledger then stays.
-pub(super) fn finish(path: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+/// Undoes what the ledger at `path`, whose owner is gone, holds open, and takes the ledger away, unless something
+/// could not be undone: says what was, and why the rest was not.
+pub(super) fn finish(path: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
     match Turn::take(path, TURN) {
         Ok(Some(turn)) => undo(path, patience, &turn),
         // The reaper and the next owner may both be at it: whoever is second finds nothing.
-        Ok(None) => Ok(Vec::new()),
-        Err(file::Busy) => Err(busy(path)),
+        Ok(None) => Default::default(),
+        Err(file::Busy) => (Vec::new(), vec![busy(path)]),
     }
 }
 
@@ -140,13 +137,14 @@ fn busy(path: &Path) -> Fault {
     Fault::environment("somebody else is still undoing what this says").at(path.display().to_string())
 }
 
-fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault> {
+/// The same for who has the turn.
+fn undo(path: &Path, patience: Patience, _: &Turn) -> (Vec<String>, Vec<Fault>) {
     let at = |fault: Fault| fault.at(path.display().to_string());
     let contents = match file::read(path) {
         Ok(contents) => contents,
         // Whoever had the turn before has finished it.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(unreadable(path, &e.to_string())),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Default::default(),
+        Err(e) => return (Vec::new(), vec![unreadable(path, &e.to_string())]),
     };
     let until = Instant::now() + PERSISTS;
     let (mut undone, mut resisting) = (Vec::new(), Vec::new());
@@ -172,24 +170,22 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Result<Vec<String>, Fault>
             again.map_err(|again| *why = again).is_err()
         });
     }
-    let unread = (!contents.unread.is_empty()).then(|| {
+    let mut faults: Vec<Fault> = resisting.iter().map(|one| at(one.2.clone())).collect();
+    if !contents.unread.is_empty() {
         let lines: Vec<String> = contents.unread.iter().map(ToString::to_string).collect();
-        unreadable(path, &format!("line {} is damaged", lines.join(", ")))
-    });
-    if let Some(why) = resisting.last().map(|one| at(one.2.clone())).or(unread) {
+        faults.push(unreadable(path, &format!("line {} is damaged", lines.join(", "))));
+    }
+    if faults.is_empty() {
+        let removed = fs::remove_file(path).err().filter(|e| e.kind() != ErrorKind::NotFound);
+        faults.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
+    } else {
         let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
         let undone: Vec<u64> = undone.iter().map(|one| one.0).collect();
         // Whoever comes next must not undo them again: by then they may say what somebody else wants.
         // Where this cannot be written, they are.
         let _ = file::note(path, &undone, &resisted);
-        return Err(why);
     }
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => {
-            Err(at(Fault::environment(format!("cannot remove it: {e}"))))
-        }
-        _ => Ok(undone.into_iter().map(|(_, change)| change.what().to_string()).collect()),
-    }
+    (undone.into_iter().map(|(_, change)| change.what().to_string()).collect(), faults)
 }
 
 #[cfg(test)]
@@ -198,6 +194,40 @@ mod tests {
     use crate::process::{Identity, MARK, fresh_mark};
     use std::path::PathBuf;
     use std::process::Command;
+
+    /// What was undone, or the first reason why not all was.
+    fn told((undone, faults): (Vec<String>, Vec<Fault>)) -> Result<Vec<String>, Fault> {
+        faults.into_iter().next().map_or(Ok(undone), Err)
+    }
+
+    fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+        told(super::clean_in(folder, patience))
+    }
+
+    fn finish(path: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+        told(super::finish(path, patience))
+    }
+
+    fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
+        told(super::clean_as(own, folder, patience))
+    }
+
+    #[test]
+    fn all_folders_are_looked_into_and_all_that_resists_is_told() {
+        let folders = [0, 1].map(|_| tempfile::tempdir().expect("a temporary folder"));
+        let own = Identity::own().expect("has a stat file");
+        let dead = Identity { start: own.start + 1, ..own };
+        let mark = || fresh_mark().expect("random numbers");
+        for folder in &folders {
+            fs::write(folder.path().join("x.ndjson"), ledger_of(dead, &mark())).expect("writes");
+            fs::write(folder.path().join("y.ndjson"), ledger_of(dead, &mark()) + "?\n").expect("writes");
+        }
+        let paths = folders.each_ref().map(|folder| folder.path().to_path_buf());
+        let (undone, faults) = clean_all(&paths, Patience::Full);
+        assert_eq!((undone.len(), faults.len()), (4, 2), "{undone:?} {faults:?}");
+        let (undone, faults) = clean_all(&paths, Patience::Full);
+        assert_eq!((undone.len(), faults.len()), (0, 2), "it is told as long as it is there");
+    }
 
     fn ledger_of(owner: Identity, mark: &str) -> String {
         format!(

@@ -30,29 +30,38 @@ pub fn send(pid: u32, signal: i32) {
     }
 }
 
+/// Whether there is a process of this number, be it that its folder cannot be seen (`hidepid` of proc(5)).
+pub fn is_there(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    // SAFETY: kill takes two integers. A positive number is one process, and 0 no signal.
+    let refused = pid <= 0 || unsafe { libc::kill(pid, 0) } != 0;
+    !refused || (pid > 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
+}
+
 /// Whether a signal that was sent to a process waits there to be heard, be it because the process blocks it
 /// (proc_pid_status(5)).
 pub fn has_to_hear(pid: u32, signal: i32) -> bool {
-    (1..=64).contains(&signal) && signals(pid).is_some_and(|(waiting, _)| waiting & bit(signal) != 0)
+    (1..=64).contains(&signal) && waiting(pid).is_some_and(|waiting| waiting & bit(signal) != 0)
 }
 
-/// Whether a signal waits at a process by which it is to end, and which it does not block.
+/// Whether a signal waits at a process by which it is to end, be it because the process blocks it, as those do
+/// that read their signals.
 pub fn is_to_end(pid: u32) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGKILL];
     let ends = ends.into_iter().map(bit).fold(0, |all, one| all | one);
-    signals(pid).is_some_and(|(waiting, blocked)| waiting & !blocked & ends != 0)
+    waiting(pid).is_some_and(|waiting| waiting & ends != 0)
 }
 
 fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// The signals that wait at a process, and those that it blocks.
-fn signals(pid: u32) -> Option<(u64, u64)> {
+/// The signals that wait at a process.
+fn waiting(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let told = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
     let mask = |name: &str| told(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-    Some((mask("SigPnd:") | mask("ShdPnd:"), mask("SigBlk:")))
+    Some(mask("SigPnd:") | mask("ShdPnd:"))
 }
 
 /// Kills a process.

@@ -80,7 +80,9 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     }
     all.extend(data.run.warnings.iter().cloned());
     all.extend(study.remark.iter().cloned());
-    all.extend(study.experiment.values().flat_map(|experiment| experiment.remark.iter().cloned()));
+    let remarks =
+        study.experiment.iter().flat_map(|(name, one)| one.remark.iter().map(move |text| (name, text)));
+    all.extend(remarks.map(|(name, text)| format!("{name}: {text}")));
     all.extend(data.plan.warnings.iter().cloned());
     all.extend(caveats);
     all

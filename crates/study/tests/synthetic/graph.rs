@@ -17,6 +17,7 @@ pub const GRAPH: &str = r#"
     level = "kosmos-srio"
     subject = "PageRank"
     [experiment.graph]
+    remark = ["Not as printed."]
     work.rank = { kind = "pagerank", slaves = "$slaves" }
     conditions = { system = "$system", boards = "many" }
     factors = { system = ["microblade", "kosmos-srio"], slaves = [1, 2] }

@@ -254,14 +254,16 @@ fn name_of(path: &Path) -> String {
 }
 
 fn unknown(name: &Path, hierarchy: &Hierarchy) -> Fault {
-    if name.components().all(|part| matches!(part, Component::RootDir | Component::CurDir)) {
+    let top = |part| matches!(part, Component::RootDir | Component::CurDir);
+    if !name.as_os_str().is_empty() && name.components().all(top) {
         return Fault::usage("everything on this host is in that group, this program and own work included")
             .remedy("name the group of the work that is meant, or its process");
     }
     let mut known: Vec<String> = hierarchy.trees().iter().flat_map(|tree| below(&tree.mount)).collect();
     // Where this program stands is nobody's external work.
-    let here: Vec<PathBuf> = hierarchy.trees().iter().filter_map(|tree| tree.here()).collect();
-    known.retain(|name| !here.iter().any(|here| here.iter().any(|part| part == name.as_str())));
+    let here = |tree: &Tree| Some(tree.here()?.strip_prefix(&tree.mount).ok()?.iter().next()?.to_owned());
+    let here: Vec<_> = hierarchy.trees().into_iter().filter_map(here).collect();
+    known.retain(|name| !here.iter().any(|here| here == name.as_str()));
     known.sort();
     known.dedup();
     let names = known.iter().map(String::as_str);

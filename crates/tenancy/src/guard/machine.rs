@@ -9,7 +9,6 @@ use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 
-use super::farewell::Farewell;
 use super::leash::Leash;
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
@@ -48,7 +47,8 @@ pub struct Machine {
     slept_until: Duration,
     /// Some of external work stands still though it may run: memory is being taken from it.
     held: bool,
-    farewell: Farewell,
+    /// Some of it runs though it is to stand still: it was told to end.
+    let_run: bool,
     notes: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Machine {
             renewed: Duration::ZERO,
             slept_until: Duration::ZERO,
             held: false,
-            farewell: Farewell::default(),
+            let_run: false,
             notes: Vec::new(),
             tenants: Vec::new(),
             leash: None,
@@ -273,8 +273,8 @@ impl World for Machine {
             });
             self.senses.choose(self.now(), &own);
         }
-        let (lateness, held) = (lateness.as_secs_f64(), self.held);
-        Ok(Sense { lateness, probe, held, ..self.senses.sense() })
+        let (lateness, held, let_run) = (lateness.as_secs_f64(), self.held, self.let_run);
+        Ok(Sense { lateness, probe, held, let_run, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {
@@ -284,8 +284,6 @@ impl World for Machine {
             self.notes.extend(leash.complaint());
             return;
         }
-        let groups = self.tenants.iter().map(Tenant::group);
-        let run = run || self.farewell.is_due(self.began.elapsed(), groups);
         let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();
         let parts = grant.memory.map(|bytes| parts(bytes, &has));
         // In the idle class it gives way to own work wherever that runs.
@@ -294,16 +292,20 @@ impl World for Machine {
             self.vacancy.goes_on(self.began.elapsed());
         }
         let withheld = self.withheld(grant.cores);
+        let now = self.began.elapsed();
+        (self.let_run, self.held) = (false, false);
         let mut rests = false;
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             let memory = parts.as_ref().and_then(|parts| parts[at]);
-            rests |= tenant.apply(&Grant { memory, ..*grant }, run, &withheld);
+            let tenant_rests = tenant.apply(now, &Grant { memory, ..*grant }, run, &withheld);
+            rests |= tenant_rests;
+            self.held |= run && tenant_rests;
+            self.let_run |= !run && tenant.is_let_run();
         }
         // For as long as a probe takes says nothing.
         if !run && by_halves && grant.share < 1.0 {
             self.vacancy.rests(self.began.elapsed());
         }
-        self.held = run && rests;
         self.senses.turn(self.began.elapsed(), !rests, !self.held && grant.share >= 1.0);
         self.tell_complaints();
     }

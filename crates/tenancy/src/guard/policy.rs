@@ -207,7 +207,7 @@ impl Policy {
             self.menu.rewind();
             self.demand.rewind();
         }
-        let runs = self.rhythm.running() && !sense.held;
+        let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
         self.wait(sense, runs);
         self.pair(now, sense);
         let planned = self.contract.slowdown * PLANNED;
@@ -246,8 +246,8 @@ impl Policy {
     fn pair(&mut self, now: Duration, sense: &Sense) {
         let Some(probe) = sense.probe else { return };
         let running = self.rhythm.running();
-        if running && sense.held {
-            // It was taken beside nobody.
+        if (running && sense.held) || sense.let_run {
+            // It was taken beside nobody, or beside who was to stand still.
             self.last = None;
             return;
         }

@@ -176,21 +176,26 @@ fn without_the_idle_class_own_work_waits_no_longer_than_agreed() {
 fn pairs_beside_external_work_that_is_held_say_nothing() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut now, mut probe) = (Duration::ZERO, None);
-    let mut look = |held: bool, seconds: u64| {
-        let (until, mut share) = (now + Duration::from_secs(seconds), 1.0);
+    // Memory is taken from it while it might run, or it runs where it is to stand still.
+    let mut look = |held: bool, told: bool, seconds: u64| {
+        let (until, mut share, mut run) = (now + Duration::from_secs(seconds), 1.0, true);
         while now < until {
-            let sense = Sense { own_cpu: 1.0, external_cpu: 1.0, held, probe, ..Sense::quiet(2, 0.02) };
+            let let_run = told && !run;
+            let sense =
+                Sense { own_cpu: 1.0, external_cpu: 1.0, held, let_run, probe, ..Sense::quiet(2, 0.02) };
             let decision = policy.step(now, &sense);
-            let latency = if decision.run && !held { 1.5 } else { 1.0 };
+            run = decision.run;
+            let latency = if (run || told) && !held { 1.5 } else { 1.0 };
             probe = decision.probe.then_some(Probe { compute: 1.0, latency, bandwidth: 1.0 });
             now += decision.wake;
             share = decision.grant.share;
         }
         share
     };
-    let known = look(false, 20);
+    let known = look(false, false, 20);
     assert!(known < 0.1, "{known}");
-    assert_eq!(look(true, 20), known, "it is not over because nobody ran");
+    assert_eq!(look(true, false, 20), known, "it is not over because nobody ran");
+    assert_eq!(look(false, true, 20), known, "nor because nobody stood still");
 }
 
 #[test]

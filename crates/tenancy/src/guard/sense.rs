@@ -49,6 +49,8 @@ pub struct Sense {
     pub external_there: bool,
     /// Whether some of it stood still though it might run: memory is being taken from it.
     pub held: bool,
+    /// Whether some of external work runs though it is to stand still: it was told to end.
+    pub let_run: bool,
     /// By how much later than asked the guard itself woke up, in seconds.
     pub lateness: f64,
     /// The guard's own cost, in processors.
@@ -86,6 +88,7 @@ impl Sense {
             external_floor: 0,
             external_there: true,
             held: false,
+            let_run: false,
             lateness: 0.0,
             cost: 0.0,
             looking: 0.0,

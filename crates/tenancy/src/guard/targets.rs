@@ -10,7 +10,7 @@ use crosstalk_host::Ledger;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
-use crate::exec::{EXTERNAL, GUESTS, USAGE};
+use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
 
@@ -303,14 +303,16 @@ impl Targets {
         ledger: &Ledger,
     ) -> Result<Option<Tenant>, Fault> {
         let told = name.display().to_string();
-        let prefix = format!("{EXTERNAL}-{told}-");
-        let found = started(hierarchy).into_iter().find(|(whole, _)| {
-            whole
-                .strip_prefix(&prefix)
-                .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|b| b.is_ascii_hexdigit()))
-        });
+        let found = started(hierarchy).into_iter().find(|(whole, _)| is_called(whole, EXTERNAL, &told));
         let group = match found {
             Some((_, group)) => group,
+            None if is_own(&told, hierarchy) => {
+                return Err(Fault::usage(format!(
+                    "{told} is own work: `crosstalk exec --own` has started it"
+                ))
+                .at("--external")
+                .remedy("start it by `crosstalk exec --external`, or name its processes by --pid"));
+            }
             None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
         };
         self.whole(&told, group, hierarchy, known, ledger).map_err(|fault| match fault.place {
@@ -396,6 +398,18 @@ fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
     groups.filter(|(_, group)| !group.is_nowhere()).collect()
 }
 
+/// Whether the group `whole` was made for work of that kind that was called so.
+fn is_called(whole: &str, kind: &str, name: &str) -> bool {
+    let mark = whole.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(name));
+    mark.and_then(|rest| rest.strip_prefix('-'))
+        .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether `crosstalk exec --own` has started something of this name.
+fn is_own(name: &str, hierarchy: &Hierarchy) -> bool {
+    anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, OWN, name))
+}
+
 /// Whether a process and its descendants have their group in a tree to themselves.
 fn is_alone(first: &Process, controller: &str, tree: &[u32], all: &[Process]) -> bool {
     let Some(group) = first.group(controller).filter(|group| *group != "/") else { return false };
@@ -461,6 +475,17 @@ mod tests {
         assert_eq!(can_be_counted("batch", &both), Ok(()));
         let fault = can_be_counted("batch", &Group::new(BTreeMap::from([at("cpu")]))).expect_err("refused");
         assert!(fault.message.contains("cpuacct") && fault.remedy.is_some(), "{fault}");
+    }
+
+    #[test]
+    fn a_group_is_known_by_the_name_that_it_was_given() {
+        assert!(is_called("crosstalk-own-night-0123abcd", OWN, "night"));
+        for other in
+            ["crosstalk-own-night-0123abc", "crosstalk-own-nightly-0123abcd", "night", "crosstalk-own-night"]
+        {
+            assert!(!is_called(other, OWN, "night"), "{other}");
+        }
+        assert!(!is_called("crosstalk-own-night-0123abcd", EXTERNAL, "night"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One group of external work: its knobs, taken from the undo ledger, and what it uses.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,8 +11,9 @@ use crosstalk_host::Ledger;
 use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
+use super::farewell::Farewell;
 use super::limit::Limit;
-use super::lock::lock;
+use super::lock::Lock;
 use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
@@ -52,10 +53,10 @@ pub(super) struct Tenant {
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Dial>,
     weight: Option<Dial>,
+    farewell: Farewell,
     // The group goes last, if it is ours.
     made: Option<Made>,
-    /// Its first directory as it was found, locked.
-    lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 /// Where it is told how long some of it waits for what.
@@ -144,7 +145,7 @@ impl Tenant {
         hierarchy: &Hierarchy,
         ledger: &Ledger,
     ) -> Result<Tenant, Fault> {
-        let lock = lock(&group)?;
+        let lock = Lock::take(&group)?;
         may_be_set(&group)?;
         // A guard that was killed is no longer in the way, and what it set may still be there.
         ledger.undo_left();
@@ -191,6 +192,7 @@ impl Tenant {
             io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
+            farewell: Farewell::default(),
             made,
             lock,
             group,
@@ -212,7 +214,7 @@ impl Tenant {
     /// # Errors
     /// Where another guard has it.
     pub(super) fn watched(name: &str, group: Group) -> Result<Tenant, Fault> {
-        let lock = lock(&group)?;
+        let lock = Lock::take(&group)?;
         Ok(Tenant {
             name: name.into(),
             idle_reaches: false,
@@ -232,6 +234,7 @@ impl Tenant {
             io: None,
             idle: None,
             weight: None,
+            farewell: Farewell::default(),
             made: None,
             lock,
             group,
@@ -280,7 +283,7 @@ impl Tenant {
     /// Does as granted, and never gives it more than its owner did: where nothing holds it, all is as
     /// it was found. Of its processors it has those that are not `withheld`, in order, and one at least. Whether it
     /// stands still now.
-    pub(super) fn apply(&mut self, grant: &Grant, run: bool, withheld: &[usize]) -> bool {
+    pub(super) fn apply(&mut self, now: Duration, grant: &Grant, run: bool, withheld: &[usize]) -> bool {
         let mut done = Vec::new();
         let taking = self.memory.as_ref().is_some_and(|memory| {
             memory.set(grant.memory, self.counted.memory);
@@ -288,7 +291,7 @@ impl Tenant {
         });
         // Standing still comes first, going on last: what changes in between is changed at rest. Memory
         // that is taken from who goes on using it is had again at once.
-        let rests = !run || taking;
+        let rests = taking || !(run || self.farewell.is_due(now, &self.group));
         if let Some(rest) = self.rest.as_mut().filter(|_| rests) {
             done.push(rest.set(true));
         }
@@ -315,6 +318,11 @@ impl Tenant {
             self.complaints.extend(faults.iter().map(ToString::to_string));
         }
         rests && self.rest.is_some()
+    }
+
+    /// Whether it runs though it is to stand still, since some of it was told to end.
+    pub(super) fn is_let_run(&self) -> bool {
+        self.farewell.is_on()
     }
 
     /// What could not be done since this was last asked.
@@ -371,9 +379,9 @@ impl Tenant {
 
     /// Whether its group is gone, another has come to its place, or its guests have ended.
     pub(super) fn has_ended(&self) -> bool {
-        let replaced = |found: &File| {
+        let replaced = |found: &Lock| {
             let path = self.group.paths().into_iter().next()?;
-            Some(fs::metadata(path).ok()?.ino() != found.metadata().ok()?.ino())
+            Some(fs::metadata(path).ok()?.ino() != found.inode()?)
         };
         let left = self.made.is_some() && self.group.processes().is_empty();
         left || !self.group.exists() || self.lock.as_ref().and_then(replaced).unwrap_or(false)

@@ -53,7 +53,7 @@ impl Sums {
         self.seconds = now.as_secs_f64();
         self.own += sense.used.own;
         self.donated += sense.used.external;
-        let still = sense.external_there && (!ran || sense.held);
+        let still = sense.external_there && (!ran || sense.held) && !sense.let_run;
         self.still += if still { passed } else { 0.0 };
         self.busy += if decision.why.busy { passed } else { 0.0 };
         self.cost += sense.used.cost;

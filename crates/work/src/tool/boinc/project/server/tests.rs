@@ -11,7 +11,8 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let program = folder.path().join("program");
     std::fs::write(&program, "0123456789").expect("writes");
     let open =
-        Home::open(folder.path(), || Ok(Settings { units: Some(3), ..Settings::default() })).expect("opens");
+        Home::open(&folder.path().join("project"), || Ok(Settings { units: Some(3), ..Settings::default() }))
+            .expect("opens");
     let place = Place::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
     let server = Server::new(open, place, &program).expect("has a program");
     let address = server.listener.local_addr().expect("has one");
