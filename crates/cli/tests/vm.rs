@@ -266,6 +266,21 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         wait $guard
         echo "== late"
         cat /late
+        foreign=/sys/fs/cgroup/foreign
+        mkdir $foreign
+        echo 50 >$foreign/cpu.weight
+        echo "== foreign"
+        crosstalk guard --external /foreign --for 1s >/dev/null
+        cat $foreign/cpu.idle $foreign/cpu.weight
+        crosstalk guard --external /foreign >/dev/null 2>&1 &
+        guard=$!
+        for turn in $(seq 100); do
+            [ "$(cat $foreign/cpu.idle)" = 1 ] && echo seen && break
+            sleep 0.1
+        done
+        kill -9 $guard
+        sleep 2
+        cat $foreign/cpu.idle $foreign/cpu.weight
         exit 0
     "#;
     let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all"], script) else { return };
@@ -295,6 +310,11 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     assert_eq!(part("killed"), before, "{parts:#?}");
     let late = &told(part("late"))["sums"];
     assert!(late["own"].as_f64() > Some(2.0), "two processors for four seconds: {late}");
+    assert_eq!(
+        part("foreign"),
+        &["0", "50", "seen", "0", "50"],
+        "it has its owner's weight again: {parts:#?}"
+    );
 }
 
 #[test]
