@@ -36,6 +36,10 @@ fn a_group_has_again_the_weight_that_its_owner_gave_it() {
     }
     let _alone = alone();
     let foreign = Foreign::at_the_top();
+    if foreign.file("cpu.idle").is_none() {
+        eprintln!("skipped: this kernel has no idle class of groups (Linux 5.15)");
+        return;
+    }
     let weight = foreign.file("cpu.shares").expect("a tree shares processors out");
     for shares in ["512", "2048", "2"] {
         fs::write(&weight, shares).expect("may be set");

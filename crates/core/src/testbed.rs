@@ -49,7 +49,7 @@ pub trait Cluster: Send {
     /// A folder for temporary files that every node sees, gone with the cluster.
     fn scratch(&self) -> &Path;
     /// Starts an agent on `node`, at a `place` there: 0 for the first, others for those beside it.
-    /// A former one at that place is ended; at place 0 whatever is left on the node, too.
+    /// At place 0 whatever is left on the node is ended; beside it, a former one may live on that hangs.
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault>;
     /// Makes every link behave so from now on; says what was really set.
     ///

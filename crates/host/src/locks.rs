@@ -3,49 +3,56 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::PathBuf;
 
 use crosstalk_core::Fault;
 
-use crate::ledger::folder;
+use crate::ledger::{folder, folders};
 
 /// A number that nobody else of this user holds, until it is dropped.
 #[derive(Debug)]
 pub struct Hold {
-    _file: File,
+    _files: Vec<File>,
 }
 
 impl Hold {
-    /// Takes it; `None` where another has it. It is a byte of a file in the folder of this user's ledgers,
-    /// locked as fcntl_locking(2) has it for an open file: it goes with the process, however that ends.
+    /// Takes it; `None` where another has it. It is a byte of a file in each folder in which this user's ledgers
+    /// may be, locked as fcntl_locking(2) has it for an open file: it goes with the process, however that ends.
     ///
     /// # Errors
-    /// Where there is no such folder.
+    /// Where there is no such folder, or its file cannot be written.
     pub fn take(number: u64) -> Result<Option<Self>, Fault> {
-        Self::take_in(&folder()?, number)
+        folder()?;
+        Self::take_in(&folders(), number)
     }
 
-    fn take_in(folder: &Path, number: u64) -> Result<Option<Self>, Fault> {
-        let path = folder.join("holds");
-        let at = |e: std::io::Error| Fault::environment(e.to_string()).at(path.display().to_string());
-        let mut options = OpenOptions::new();
-        let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(at)?;
-        // SAFETY: all fields are integers, for which zero is a value.
-        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-        lock.l_type = libc::F_WRLCK as libc::c_short;
-        lock.l_whence = libc::SEEK_SET as libc::c_short;
-        (lock.l_start, lock.l_len) = ((number & (i64::MAX as u64 >> 1)) as libc::off_t, 1);
-        // SAFETY: takes an open descriptor, and a lock that outlives the call.
-        let taken = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == 0;
-        if taken {
-            return Ok(Some(Hold { _file: file }));
+    fn take_in(folders: &[PathBuf], number: u64) -> Result<Option<Self>, Fault> {
+        let mut files = Vec::new();
+        for folder in folders {
+            let path = folder.join("holds");
+            let mut options = OpenOptions::new();
+            let file = options.create(true).truncate(false).write(true).mode(0o600).open(&path);
+            let file = file.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))?;
+            if !is_free(&file, number) {
+                return Ok(None);
+            }
+            files.push(file);
         }
-        let error = std::io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EACCES) => Ok(None),
-            _ => Err(at(error)),
-        }
+        Ok(Some(Hold { _files: files }))
     }
+}
+
+/// Locks a byte for whom the file is open, unless another has it. Where there are no such locks nobody has.
+fn is_free(file: &File, number: u64) -> bool {
+    // SAFETY: all fields are integers, for which zero is a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    (lock.l_start, lock.l_len) = ((number % libc::off_t::MAX as u64) as libc::off_t, 1);
+    // SAFETY: takes an open descriptor, and a lock that outlives the call.
+    let taken = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } == 0;
+    let error = || std::io::Error::last_os_error().raw_os_error();
+    taken || !matches!(error(), Some(libc::EAGAIN | libc::EACCES))
 }
 
 /// The processes that have locked a file whole by flock(2), as far as that is told; 0 for one that is not seen
@@ -77,10 +84,13 @@ mod tests {
 
     #[test]
     fn a_number_is_held_by_one_at_a_time() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let take = |number| Hold::take_in(folder.path(), number).expect("there is a folder");
+        let folders = [0, 1].map(|_| tempfile::tempdir().expect("a temporary folder"));
+        let paths = folders.each_ref().map(|folder| folder.path().to_path_buf());
+        let take = |number| Hold::take_in(&paths, number).expect("there are folders");
         let first = take(7).expect("nobody has it");
         assert!(take(7).is_none() && take(8).is_some());
+        let other = Hold::take_in(&paths[1..], 7).expect("there is one");
+        assert!(other.is_none(), "it may know of one folder only");
         drop(first);
         assert!(take(7).is_some() && take(u64::MAX).is_some());
     }

@@ -112,11 +112,12 @@ impl<'a> Troupe<'a> {
 
     /// Makes sure that an agent sits at each seat and speaks our protocol.
     pub fn seat(&mut self, seats: &[Seat]) -> Result<(), Fault> {
-        let seats: BTreeSet<Seat> = seats.iter().copied().collect();
+        let mut seats: BTreeSet<Seat> = seats.iter().copied().collect();
         // Who was let go may hang there yet: who begins first on a node, at place 0, ends all that is left.
         let left = |seat: &&Seat| !self.sessions.contains_key(seat) && self.taken.contains(seat);
-        let left: BTreeSet<usize> = seats.iter().filter(left).map(|seat| seat.1).collect();
-        self.sessions.retain(|seat, _| !left.contains(&seat.1));
+        let nodes: BTreeSet<usize> = seats.iter().filter(left).map(|seat| seat.1).collect();
+        self.sessions.retain(|seat, _| !nodes.contains(&seat.1));
+        seats.extend(nodes.iter().map(|node| (0, *node)));
         let mut fresh = Vec::new();
         for seat in seats {
             if !self.sessions.contains_key(&seat) {
@@ -154,11 +155,12 @@ impl<'a> Troupe<'a> {
 
     fn attach(&mut self, seat: Seat) -> Result<(), Fault> {
         let duplex = self.cluster.attach(seat.1, seat.0)?;
-        self.taken.insert(seat);
         if seat.0 == 0 {
             // With it all others on its node were ended.
             self.sessions.retain(|other, _| other.1 != seat.1);
+            self.taken.retain(|other| other.1 != seat.1);
         }
+        self.taken.insert(seat);
         self.generation += 1;
         let generation = self.generation;
         let sender = self.sender.clone();

@@ -1,6 +1,7 @@
 //! Control groups of this host, for real. Skipped where this user can make none.
 
 use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -143,6 +144,30 @@ fn what_was_never_set_is_its_owners_to_change() {
     assert_eq!(dial.was(), "9000");
     drop(dial);
     assert!(read().starts_with("9000"), "as it was when it was set");
+}
+
+#[test]
+fn what_is_made_anew_in_its_place_is_another_group() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (dir, beside) = (folder.path().join("group"), folder.path().join("beside"));
+    let make = |says: &str| {
+        fs::create_dir(&dir).expect("makes");
+        fs::write(dir.join("cgroup.procs"), "").expect("writes");
+        fs::write(dir.join("memory.high"), says).expect("writes");
+    };
+    let read = |dir: &Path| fs::read_to_string(dir.join("memory.high")).expect("reads");
+    let group = Group::new([(String::new(), dir.clone())].into());
+    let ledger = ledger();
+    make("9000");
+    let mut dial = group.knob(&Setting::MemoryHigh(None), &ledger).expect("is taken");
+    dial.set(&Setting::MemoryHigh(Some(Bytes(50)))).expect("is there");
+    fs::rename(&dir, &beside).expect("renames");
+    make("7000");
+    let fault = dial.set(&Setting::MemoryHigh(Some(Bytes(60)))).expect_err("is not it");
+    assert!(fault.message.contains("gone"), "{fault}");
+    drop(dial);
+    assert_eq!(read(&dir), "7000", "it was never ours");
+    assert!(read(&beside).starts_with("9000"), "it has its own again: {}", read(&beside));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn folder() -> Result<PathBuf, Fault> {
 
 /// All folders in which this user's ledgers may be, and nobody else's: a ledger may have been begun where
 /// the environment said something else.
-pub(super) fn folders() -> Vec<PathBuf> {
+pub(crate) fn folders() -> Vec<PathBuf> {
     let user = user();
     let mut found = candidates(user);
     found.push(format!("{LOGINS}/{user}/crosstalk").into());

@@ -20,6 +20,8 @@ pub struct Knob {
     pub(super) was: String,
     /// Whether `was` is what takes it back, whatever the file says.
     pub(super) takes_words: bool,
+    /// The control group that it is a file of, since it was first set.
+    pub(super) inode: Option<u64>,
     pub(super) entry: Option<Entry>,
 }
 
@@ -44,8 +46,8 @@ impl Knob {
                 self.was = read(&self.path)?;
             }
             let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
-            let inode = group(&self.path);
-            self.entry = Some(self.ledger.enter(Change::Knob { path, was, inode, what })?);
+            self.inode = group(&self.path);
+            self.entry = Some(self.ledger.enter(Change::Knob { path, was, inode: self.inode, what })?);
         }
         Ok(())
     }
@@ -56,6 +58,10 @@ impl Knob {
     /// What the kernel refuses, with the file's name; or where the ledger cannot be written.
     pub fn set(&mut self, value: &str) -> Result<(), Fault> {
         self.keep()?;
+        if self.inode.is_some() && group(&self.path) != self.inode {
+            // What was made anew in its place is not ours, and would not be put back.
+            return Err(Fault::environment("its group is gone").at(self.path.display().to_string()));
+        }
         write(&self.path, value).map_err(|e| {
             Fault::environment(format!("cannot set it to {value:?}: {e}")).at(self.path.display().to_string())
         })

@@ -26,11 +26,12 @@ mod tree;
 mod undo;
 
 pub use folder::folder;
+pub(crate) use folder::folders;
 pub use knob::Knob;
 pub use program::allowed;
 pub use reaper::reaper_main;
 pub use scratch::Scratch;
-pub use undo::clean;
+pub use undo::{Cleaned, clean};
 
 use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
@@ -177,7 +178,7 @@ impl Ledger {
     pub fn open(launcher: &Launcher) -> Result<Ledger, Fault> {
         let folder = folder()?;
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_all(&folder::folders(), Patience::Brief);
+        let _ = undo::clean_all(&folders(), Patience::Brief);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
         let reaper = Reaper::start(launcher, &path)?;
@@ -218,21 +219,29 @@ impl Ledger {
     /// When the file cannot be read.
     pub fn knob(&self, path: &Path, what: &str) -> Result<Knob, Fault> {
         let (ledger, was) = (self.clone(), knob::read(path)?);
-        Ok(Knob { ledger, path: path.into(), what: what.into(), was, takes_words: false, entry: None })
+        Ok(Knob {
+            ledger,
+            path: path.into(),
+            what: what.into(),
+            was,
+            takes_words: false,
+            inode: None,
+            entry: None,
+        })
     }
 
     /// Takes a knob that is put back by saying `back`, not what it says now: the file takes words
     /// that change it, as `cgroup.subtree_control` does.
     pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
         let (path, what, was) = (path.into(), what.into(), back.into());
-        Knob { ledger: self.clone(), path, what, was, takes_words: true, entry: None }
+        Knob { ledger: self.clone(), path, what, was, takes_words: true, inode: None, entry: None }
     }
 
     /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read
     /// that they may have set.
     pub fn undo_left(&self) {
         // What resists stays written down, for `crosstalk clean` to tell about.
-        let _ = undo::clean_all(&folder::folders(), Patience::Brief);
+        let _ = undo::clean_all(&folders(), Patience::Brief);
     }
 
     /// Makes control groups, one in each hierarchy, at paths that nobody else has: their names

@@ -70,6 +70,6 @@ pub fn reaper_main(args: &[String]) -> ExitCode {
     }
     // An error ends the wait as the end of the pipe does: the owner is gone.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
-    let (_, faults) = undo::finish(Path::new(path), Patience::Full);
-    if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(4) }
+    let cleaned = undo::finish(Path::new(path), Patience::Full);
+    if cleaned.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(4) }
 }

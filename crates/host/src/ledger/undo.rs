@@ -24,38 +24,54 @@ pub(super) enum Patience {
     Full,
 }
 
-/// Undoes what dead owners left behind in this user's ledgers, wherever those are; says what that was.
-///
-/// # Errors
-/// When something could not be undone, or no ledger be kept here; the rest is.
-pub fn clean() -> (Vec<String>, Vec<Fault>) {
-    let (undone, mut faults) = clean_all(&folders(), Patience::Full);
-    faults.extend(folder().err());
-    (undone, faults)
+/// What has come of undoing.
+#[derive(Debug, Default)]
+pub struct Cleaned {
+    /// What was undone, for people.
+    pub undone: Vec<String>,
+    /// Why the rest was not: it stays written down.
+    pub left: Vec<Fault>,
 }
 
-/// What [`clean`] undoes in these folders, as patiently as that.
-pub(super) fn clean_all(folders: &[PathBuf], patience: Patience) -> (Vec<String>, Vec<Fault>) {
-    let (mut undone, mut faults) = (Vec::new(), Vec::new());
-    for folder in folders {
-        let (more, resisting) = clean_in(folder, patience);
-        undone.extend(more);
-        faults.extend(resisting);
+impl Cleaned {
+    fn nothing(why: Fault) -> Self {
+        Cleaned { undone: Vec::new(), left: vec![why] }
     }
-    (undone, faults)
+
+    fn add(&mut self, other: Cleaned) {
+        self.undone.extend(other.undone);
+        self.left.extend(other.left);
+    }
+}
+
+/// Undoes what dead owners left behind in this user's ledgers, wherever those are. That none can be kept here
+/// is told, too.
+pub fn clean() -> Cleaned {
+    let mut cleaned = folder().err().map_or_else(Cleaned::default, Cleaned::nothing);
+    cleaned.add(clean_all(&folders(), Patience::Full));
+    cleaned
+}
+
+/// [`clean`] in these folders, as patiently as that.
+pub(super) fn clean_all(folders: &[PathBuf], patience: Patience) -> Cleaned {
+    let mut cleaned = Cleaned::default();
+    folders.iter().for_each(|folder| cleaned.add(clean_in(folder, patience)));
+    cleaned
 }
 
 /// [`clean`] in a given folder.
-pub(super) fn clean_in(folder: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
+fn clean_in(folder: &Path, patience: Patience) -> Cleaned {
     clean_as(own_mark().as_deref(), folder, patience)
 }
 
 /// The same for a process that carries the mark `own`, if any.
-fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
-    let (mut undone, mut faults) = (Vec::new(), Vec::new());
+fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Cleaned {
+    let mut cleaned = Cleaned::default();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(e) => return (undone, vec![Fault::environment(e.to_string()).at(folder.display().to_string())]),
+        Err(e) => {
+            return Cleaned::nothing(Fault::environment(e.to_string()).at(folder.display().to_string()));
+        }
     };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.extension().is_none_or(|e| e != "ndjson") {
@@ -66,7 +82,7 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> (Vec<String
             // Its owner or its reaper has taken it away.
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
             Err(e) => {
-                faults.push(unreadable(&path, &e.to_string()));
+                cleaned.left.push(unreadable(&path, &e.to_string()));
                 continue;
             }
         };
@@ -76,19 +92,17 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> (Vec<String
         if own.is_some_and(|mark| has_started(&contents, mark)) {
             // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
             if patience == Patience::Full {
-                faults.push(ends_this(&path));
+                cleaned.left.push(ends_this(&path));
             }
             continue;
         }
-        let changes = match Turn::take_if_left(&path, TURN) {
-            Ok(Some(turn)) => undo(&path, patience, &turn),
-            Ok(None) => continue,
-            Err(file::Busy) => (Vec::new(), vec![busy(&path)]),
-        };
-        undone.extend(changes.0);
-        faults.extend(changes.1);
+        match Turn::take_if_left(&path, TURN) {
+            Ok(Some(turn)) => cleaned.add(undo(&path, patience, &turn)),
+            Ok(None) => {}
+            Err(file::Busy) => cleaned.left.push(busy(&path)),
+        }
     }
-    (undone, faults)
+    cleaned
 }
 
 /// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
@@ -123,13 +137,13 @@ fn named_owner(path: &Path) -> Option<&str> {
 }
 
 /// Undoes what the ledger at `path`, whose owner is gone, holds open, and takes the ledger away, unless something
-/// could not be undone: says what was, and why the rest was not.
-pub(super) fn finish(path: &Path, patience: Patience) -> (Vec<String>, Vec<Fault>) {
+/// could not be undone.
+pub(super) fn finish(path: &Path, patience: Patience) -> Cleaned {
     match Turn::take(path, TURN) {
         Ok(Some(turn)) => undo(path, patience, &turn),
         // The reaper and the next owner may both be at it: whoever is second finds nothing.
-        Ok(None) => Default::default(),
-        Err(file::Busy) => (Vec::new(), vec![busy(path)]),
+        Ok(None) => Cleaned::default(),
+        Err(file::Busy) => Cleaned::nothing(busy(path)),
     }
 }
 
@@ -137,14 +151,14 @@ fn busy(path: &Path) -> Fault {
     Fault::environment("somebody else is still undoing what this says").at(path.display().to_string())
 }
 
-/// The same for who has the turn.
-fn undo(path: &Path, patience: Patience, _: &Turn) -> (Vec<String>, Vec<Fault>) {
+/// [`finish`] for who has the turn.
+fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
     let at = |fault: Fault| fault.at(path.display().to_string());
     let contents = match file::read(path) {
         Ok(contents) => contents,
         // Whoever had the turn before has finished it.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Default::default(),
-        Err(e) => return (Vec::new(), vec![unreadable(path, &e.to_string())]),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Cleaned::default(),
+        Err(e) => return Cleaned::nothing(unreadable(path, &e.to_string())),
     };
     let until = Instant::now() + PERSISTS;
     let (mut undone, mut resisting) = (Vec::new(), Vec::new());
@@ -156,28 +170,28 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> (Vec<String>, Vec<Fault>) 
             Err(why) => resisting.push((*number, change, why)),
         }
     }
-    let left = || until.saturating_duration_since(Instant::now());
-    while patience == Patience::Full && resisting.iter().any(|one| one.1.may_relent()) && left() > PAUSE {
+    let time = || until.saturating_duration_since(Instant::now());
+    while patience == Patience::Full && resisting.iter().any(|one| one.1.may_relent()) && time() > PAUSE {
         thread::sleep(PAUSE);
         resisting.retain_mut(|(number, change, why)| {
             if !change.may_relent() {
                 return true;
             }
-            let again = change.undo(left());
+            let again = change.undo(time());
             if again.is_ok() {
                 undone.push((*number, *change));
             }
             again.map_err(|again| *why = again).is_err()
         });
     }
-    let mut faults: Vec<Fault> = resisting.iter().map(|one| at(one.2.clone())).collect();
+    let mut left: Vec<Fault> = resisting.iter().map(|one| at(one.2.clone())).collect();
     if !contents.unread.is_empty() {
         let lines: Vec<String> = contents.unread.iter().map(ToString::to_string).collect();
-        faults.push(unreadable(path, &format!("line {} is damaged", lines.join(", "))));
+        left.push(unreadable(path, &format!("line {} is damaged", lines.join(", "))));
     }
-    if faults.is_empty() {
+    if left.is_empty() {
         let removed = fs::remove_file(path).err().filter(|e| e.kind() != ErrorKind::NotFound);
-        faults.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
+        left.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
     } else {
         let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
         let undone: Vec<u64> = undone.iter().map(|one| one.0).collect();
@@ -185,7 +199,7 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> (Vec<String>, Vec<Fault>) 
         // Where this cannot be written, they are.
         let _ = file::note(path, &undone, &resisted);
     }
-    (undone.into_iter().map(|(_, change)| change.what().to_string()).collect(), faults)
+    Cleaned { undone: undone.into_iter().map(|(_, change)| change.what().to_string()).collect(), left }
 }
 
 #[cfg(test)]
@@ -196,8 +210,8 @@ mod tests {
     use std::process::Command;
 
     /// What was undone, or the first reason why not all was.
-    fn told((undone, faults): (Vec<String>, Vec<Fault>)) -> Result<Vec<String>, Fault> {
-        faults.into_iter().next().map_or(Ok(undone), Err)
+    fn told(cleaned: Cleaned) -> Result<Vec<String>, Fault> {
+        cleaned.left.into_iter().next().map_or(Ok(cleaned.undone), Err)
     }
 
     fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
@@ -223,10 +237,10 @@ mod tests {
             fs::write(folder.path().join("y.ndjson"), ledger_of(dead, &mark()) + "?\n").expect("writes");
         }
         let paths = folders.each_ref().map(|folder| folder.path().to_path_buf());
-        let (undone, faults) = clean_all(&paths, Patience::Full);
-        assert_eq!((undone.len(), faults.len()), (4, 2), "{undone:?} {faults:?}");
-        let (undone, faults) = clean_all(&paths, Patience::Full);
-        assert_eq!((undone.len(), faults.len()), (0, 2), "it is told as long as it is there");
+        let cleaned = clean_all(&paths, Patience::Full);
+        assert_eq!((cleaned.undone.len(), cleaned.left.len()), (4, 2), "{cleaned:?}");
+        let again = clean_all(&paths, Patience::Full);
+        assert_eq!((again.undone.len(), again.left.len()), (0, 2), "it is told as long as it is there");
     }
 
     fn ledger_of(owner: Identity, mark: &str) -> String {

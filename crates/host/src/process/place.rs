@@ -32,10 +32,10 @@ pub fn send(pid: u32, signal: i32) {
 
 /// Whether there is a process of this number, be it that its folder cannot be seen (`hidepid` of proc(5)).
 pub fn is_there(pid: u32) -> bool {
-    let Ok(pid) = i32::try_from(pid) else { return false };
+    let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 0) else { return false };
     // SAFETY: kill takes two integers. A positive number is one process, and 0 no signal.
-    let refused = pid <= 0 || unsafe { libc::kill(pid, 0) } != 0;
-    !refused || (pid > 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
+    let asked = unsafe { libc::kill(pid, 0) };
+    asked == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 /// Whether a signal that was sent to a process waits there to be heard, be it because the process blocks it

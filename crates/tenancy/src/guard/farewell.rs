@@ -13,8 +13,9 @@ use crate::group::Group;
 const LOOKS: Duration = Duration::from_secs(1);
 /// For how long its group runs then, at most.
 const TAKES: Duration = Duration::from_secs(10);
-/// How long nobody is let go on for that afterwards: own work is not to pay for who is told time and again.
-const QUIET: Duration = Duration::from_secs(60);
+/// For so many times as long as that took nobody is let go on for it afterwards: own work is not to pay for who
+/// is told time and again.
+const QUIET: u32 = 6;
 /// Of each group so many processes are looked at: those with the least numbers, of which one has
 /// started the others.
 const FIRST: usize = 8;
@@ -24,20 +25,20 @@ const FIRST: usize = 8;
 pub(super) struct Farewell {
     /// When to look next.
     next: Duration,
-    /// Until when those who were told have their time.
-    until: Option<Duration>,
+    /// Since when those who were told have their time.
+    since: Option<Duration>,
     told: BTreeSet<u32>,
 }
 
 impl Farewell {
     /// Whether external work in this group, which is to stand still, runs: some of it was told to end.
     pub(super) fn is_due(&mut self, now: Duration, group: &Group) -> bool {
-        if let Some(until) = self.until {
+        if let Some(since) = self.since {
             let left = self.told.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists());
-            if now < until && left {
+            if now < since + TAKES && left {
                 return true;
             }
-            (self.until, self.next) = (None, now + QUIET);
+            self.goes_on(now);
         }
         if now < self.next {
             return false;
@@ -48,13 +49,20 @@ impl Farewell {
         // Who did not end in its time has heard of it, or never will.
         let new = told.iter().any(|pid| !self.told.contains(pid));
         self.told = told;
-        self.until = new.then(|| now + TAKES);
+        self.since = new.then_some(now);
         new
+    }
+
+    /// External work may run anyway: who was told to end hears of it.
+    pub(super) fn goes_on(&mut self, now: Duration) {
+        if let Some(since) = self.since.take() {
+            self.next = now + QUIET * now.saturating_sub(since);
+        }
     }
 
     /// Whether somebody has their time.
     pub(super) fn is_on(&self) -> bool {
-        self.until.is_some()
+        self.since.is_some()
     }
 }
 
@@ -93,6 +101,13 @@ mod tests {
             child.kill().and_then(|()| child.wait()).expect("was ours");
         }
         assert!(!at(73), "who is gone needs none");
-        assert!(!at(140) && !at(150));
+        let mut third = sleeper();
+        fs::write(folder.path().join("cgroup.procs"), third.id().to_string()).expect("writes");
+        tell(third.id());
+        assert!(!farewell.is_due(Duration::from_secs(78), &group), "six times as long as it took");
+        assert!(farewell.is_due(Duration::from_secs(80), &group));
+        farewell.goes_on(Duration::from_secs(81));
+        assert!(!farewell.is_on() && !farewell.is_due(Duration::from_secs(82), &group));
+        third.kill().and_then(|()| third.wait()).expect("was ours");
     }
 }

@@ -39,17 +39,18 @@ impl Lock {
         let found = dir.metadata().map_err(unusable)?;
         // Inodes of control groups are small; devices tell their trees apart.
         let number = found.dev().rotate_right(16) ^ found.ino();
-        let guard = || lockers(&found).into_iter().find(|pid| may_be_guard(*pid, found.uid()));
-        let Some(hold) = Hold::take(number)? else { return Err(another(&path, guard())) };
+        let guard = |holders: &[u32]| holders.iter().copied().find(|pid| may_be_guard(*pid, found.uid()));
+        let Some(hold) = Hold::take(number)? else { return Err(another(&path, guard(&lockers(&found)))) };
         for _ in 0..TRIES {
             // Where there are no locks, nobody else has one.
             let Err(TryLockError::WouldBlock) = dir.try_lock() else {
                 return Ok(Some(Lock { dir, _hold: hold }));
             };
-            if let Some(pid) = guard() {
+            let holders = lockers(&found);
+            if let Some(pid) = guard(&holders) {
                 return Err(another(&path, Some(pid)));
             }
-            if !lockers(&found).is_empty() {
+            if !holders.is_empty() {
                 return Ok(Some(Lock { dir, _hold: hold }));
             }
             // It is not told, or was let go of just now.
@@ -66,10 +67,8 @@ impl Lock {
 
 /// Whether who holds a lock may be a guard: it is root's or the owner's, or nobody can tell.
 fn may_be_guard(pid: u32, owner: u32) -> bool {
-    match fs::metadata(format!("/proc/{pid}")) {
-        Ok(process) if pid > 0 => [0, owner].contains(&process.uid()),
-        _ => pid == 0 || is_there(pid),
-    }
+    let process = fs::metadata(format!("/proc/{pid}"));
+    pid == 0 || process.map_or_else(|_| is_there(pid), |process| [0, owner].contains(&process.uid()))
 }
 
 fn another(path: &Path, pid: Option<u32>) -> Fault {

@@ -278,9 +278,10 @@ impl World for Machine {
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {
+        let now = self.began.elapsed();
         if let Some(leash) = &mut self.leash {
-            self.senses.turn(self.began.elapsed(), run, false);
-            leash.apply(self.began.elapsed(), grant, run);
+            self.senses.turn(now, run, false);
+            leash.apply(now, grant, run);
             self.notes.extend(leash.complaint());
             return;
         }
@@ -289,10 +290,9 @@ impl World for Machine {
         // In the idle class it gives way to own work wherever that runs.
         let by_halves = self.tenants.iter().map(Tenant::offers).any(|offers| !offers.idle && offers.cores);
         if run {
-            self.vacancy.goes_on(self.began.elapsed());
+            self.vacancy.goes_on(now);
         }
         let withheld = self.withheld(grant.cores);
-        let now = self.began.elapsed();
         (self.let_run, self.held) = (false, false);
         let mut rests = false;
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
@@ -300,13 +300,17 @@ impl World for Machine {
             let tenant_rests = tenant.apply(now, &Grant { memory, ..*grant }, run, &withheld);
             rests |= tenant_rests;
             self.held |= run && tenant_rests;
-            self.let_run |= !run && tenant.is_let_run();
+            self.let_run |= !run && !tenant_rests && tenant.is_let_run();
+        }
+        if self.let_run {
+            // What it uses would be taken for own work's.
+            self.vacancy.goes_on(now);
         }
         // For as long as a probe takes says nothing.
-        if !run && by_halves && grant.share < 1.0 {
-            self.vacancy.rests(self.began.elapsed());
+        if !run && !self.let_run && by_halves && grant.share < 1.0 {
+            self.vacancy.rests(now);
         }
-        self.senses.turn(self.began.elapsed(), !rests, !self.held && grant.share >= 1.0);
+        self.senses.turn(now, !rests, !self.held && grant.share >= 1.0);
         self.tell_complaints();
     }
 

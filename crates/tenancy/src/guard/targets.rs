@@ -306,14 +306,15 @@ impl Targets {
         let found = started(hierarchy).into_iter().find(|(whole, _)| is_called(whole, EXTERNAL, &told));
         let group = match found {
             Some((_, group)) => group,
-            None if is_own(&told, hierarchy) => {
-                return Err(Fault::usage(format!(
-                    "{told} is own work: `crosstalk exec --own` has started it"
-                ))
-                .at("--external")
-                .remedy("start it by `crosstalk exec --external`, or name its processes by --pid"));
-            }
-            None => Group::named(name, hierarchy).map_err(|fault| fault.at("--external"))?,
+            None => Group::named(name, hierarchy).map_err(|unknown| {
+                let fault = if is_own(&told, hierarchy) {
+                    Fault::usage(format!("{told} is own work: `crosstalk exec --own` has started it"))
+                        .remedy("start it by `crosstalk exec --external`, or name its processes by --pid")
+                } else {
+                    unknown
+                };
+                fault.at("--external")
+            })?,
         };
         self.whole(&told, group, hierarchy, known, ledger).map_err(|fault| match fault.place {
             None => fault.at("--external"),

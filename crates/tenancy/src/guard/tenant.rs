@@ -291,7 +291,12 @@ impl Tenant {
         });
         // Standing still comes first, going on last: what changes in between is changed at rest. Memory
         // that is taken from who goes on using it is had again at once.
-        let rests = taking || !(run || self.farewell.is_due(now, &self.group));
+        let rests = if run {
+            self.farewell.goes_on(now);
+            taking
+        } else {
+            !self.farewell.is_due(now, &self.group) || taking
+        };
         if let Some(rest) = self.rest.as_mut().filter(|_| rests) {
             done.push(rest.set(true));
         }
@@ -314,7 +319,7 @@ impl Tenant {
             done.push(rest.set(false));
         }
         let faults: Vec<Fault> = done.into_iter().filter_map(Result::err).collect();
-        if !faults.is_empty() && self.group.exists() {
+        if !faults.is_empty() && !self.has_ended() {
             self.complaints.extend(faults.iter().map(ToString::to_string));
         }
         rests && self.rest.is_some()
