@@ -395,7 +395,8 @@ pub struct GuardArgs {
     /// Programs that are known by themselves.
     #[arg(value_parser = donating, value_name = "boinc")]
     pub programs: Vec<Donating>,
-    /// Where BOINC's client listens; found out where not given. Of several clients this is the one.
+    /// Where BOINC's client listens; found out where not given. Of several clients this is the
+    /// one; else the package's goes before root's and others'.
     #[arg(long, value_name = "ADDR:PORT", requires = "programs")]
     pub boinc_address: Option<SocketAddr>,
     /// The file with the client's password, for where its group cannot be set and it is asked

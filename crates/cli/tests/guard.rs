@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::external::{External, Spinner, alone, await_that, dirs, external, inside, search};
-use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use serde_json::Value;
 
 /// What can be set of the group, as it is.
@@ -450,4 +450,26 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!file.exists(), "no numbers of a guard that has ended");
     child.end();
+}
+
+#[test]
+fn ctrl_z_does_not_stop_it_and_a_reaper_that_is_stopped_does_not_keep_it_from_ending() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let guard = command(Path::new("/"), &["guard", "--for", "2 s"]).spawn().expect("starts");
+    let reaper = || {
+        let found =
+            Command::new("pgrep").args(["-P", &guard.id().to_string()]).output().expect("pgrep starts");
+        String::from_utf8_lossy(&found.stdout).lines().next().and_then(|pid| pid.parse::<u32>().ok())
+    };
+    await_that("it has its reaper", 10, || reaper().is_some());
+    kill("-STOP", reaper().expect("is there"));
+    kill("-TSTP", guard.id());
+    let began = Instant::now();
+    let output = finish(guard);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("it goes on"), "{}", stderr(&output));
 }

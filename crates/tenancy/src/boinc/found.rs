@@ -42,7 +42,8 @@ pub struct Found {
 }
 
 impl Way {
-    /// The client: of several the one that listens there, or that of the least number.
+    /// The client: of several the one that listens there, or else the package's before root's and others': anybody
+    /// may call a program so. Of several of a kind it is that of the least number.
     ///
     /// # Errors
     /// A usage fault where none runs, or the address is another machine's: it is led beside its
@@ -50,10 +51,13 @@ impl Way {
     pub fn find(&self) -> Result<Found, Fault> {
         let mut clients = all().into_iter().filter(is_client).map(|process| Found::of(&process));
         let Some(address) = self.address else {
-            return clients.next().ok_or_else(|| {
-                Fault::usage("BOINC's client does not run")
-                    .remedy("start it: systemctl start boinc-client, or boinc --dir DIR")
-            });
+            let packages = FOLDERS.map(|folder| fs::metadata(folder).ok().map(|folder| folder.uid()));
+            return clients.min_by_key(|client| (trust(client.user, &packages), client.pid)).ok_or_else(
+                || {
+                    Fault::usage("BOINC's client does not run")
+                        .remedy("start it: systemctl start boinc-client, or boinc --dir DIR")
+                },
+            );
         };
         if !is_here(address.ip()) {
             return Err(Fault::usage("that address is another machine's: only a client of this one is led")
@@ -66,6 +70,16 @@ impl Way {
                 .at(address.to_string())
                 .remedy("its port is that of its option --gui_rpc_port, or 31416")
         })
+    }
+}
+
+/// How likely the client of this user is meant, the likeliest first; `packages` are the owners of the folders
+/// in which packages have it keep its data.
+fn trust(user: u32, packages: &[Option<u32>]) -> u8 {
+    match user {
+        user if packages.contains(&Some(user)) => 0,
+        0 => 1,
+        _ => 2,
     }
 }
 
@@ -136,6 +150,15 @@ mod tests {
         assert_eq!(fault.place.as_deref(), Some("192.0.2.1:31416"));
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("127.0.0.1:31416")));
         assert!(is_here(Ipv4Addr::LOCALHOST.into()));
+    }
+
+    #[test]
+    fn the_package_s_client_goes_before_whoever_is_called_so() {
+        let packages = [Some(105), None];
+        let mut users = [65_534, 0, 105];
+        users.sort_by_key(|user| trust(*user, &packages));
+        assert_eq!(users, [105, 0, 65_534]);
+        assert_eq!(trust(0, &[Some(0)]), 0);
     }
 
     #[test]
