@@ -168,7 +168,7 @@ fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Hos
         return None;
     }
     Some(
-        Host::start_by(launch, folder, 2, &Preferences::default(), &Until::new(Seconds(60.0), &NEVER))
+        Host::start_by(launch, folder, 2, &Preferences::default(), None, &Until::new(Seconds(60.0), &NEVER))
             .expect("starts"),
     )
 }

@@ -203,7 +203,16 @@ impl Program {
 
     /// Ends it where it still runs, and what it left behind, and says what it used.
     pub fn end(&mut self) -> Result<Account, Fault> {
-        let left = self.clear();
+        self.end_by(&[(Signal::TERM, GRACE), (Signal::KILL, DEATH)])
+    }
+
+    /// Kills it and what it started: for one whose files nobody will read.
+    pub fn kill(&mut self) -> Result<Account, Fault> {
+        self.end_by(&[(Signal::KILL, DEATH)])
+    }
+
+    fn end_by(&mut self, signals: &[(Signal, Duration)]) -> Result<Account, Fault> {
+        let left = self.clear(signals);
         let wall = self.wall().as_secs_f64();
         self.queueing.look(self.pid);
         let used = try_wait4_pid(self.pid.as_raw_pid().cast_unsigned())
@@ -217,12 +226,12 @@ impl Program {
         Ok(Account { status: used.status, wall, compute, queue: self.queueing.seconds(), start })
     }
 
-    /// SIGTERM to all processes, SIGKILL to those that stay. What the orphans
+    /// These signals to all processes, the next one to those that stay for so long. What the orphans
     /// among them used. The program itself is left to be reaped, so that its
     /// number, which is the group's, stays taken meanwhile.
-    fn clear(&mut self) -> Vec<wait4::ResourceUsage> {
+    fn clear(&mut self, signals: &[(Signal, Duration)]) -> Vec<wait4::ResourceUsage> {
         let mut used = Vec::new();
-        for (signal, patience) in [(Signal::TERM, GRACE), (Signal::KILL, DEATH)] {
+        for &(signal, patience) in signals {
             let deadline = Instant::now() + patience;
             // Each is told once: many programs take a second SIGTERM for impatience.
             let mut told: Vec<Pid> = Vec::new();

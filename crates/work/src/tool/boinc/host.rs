@@ -5,15 +5,16 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::fresh_mark;
 use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, Preferences, preferences};
 
+use super::known;
 use super::project::{Attach, NAME};
 use crate::peer::Until;
 use crate::program::Program;
@@ -24,9 +25,6 @@ const GLANCE: Duration = Duration::from_millis(200);
 
 /// How long a client may take until it answers.
 const START: Duration = Duration::from_secs(30);
-
-/// How long a client may take to end its tasks and itself when it is asked to.
-const END: Duration = Duration::from_secs(5);
 
 /// What would have it go through others.
 const PROXIES: [&str; 8] = [
@@ -64,12 +62,19 @@ pub struct Host {
 
 impl Host {
     /// Starts one with its data in `folder`, which takes itself to have `cores` processors
-    /// and uses `share` of them, whatever else this machine does.
+    /// and uses `share` of them, whatever else this machine does. It is attached to `project` from the
+    /// beginning, and else to none.
     ///
     /// # Errors
     /// When there is none, or it does not come up.
-    pub fn start(folder: &Path, cores: u32, share: &Preferences, until: &Until) -> Result<Self, Fault> {
-        Self::start_by(|client| Command::new(client), folder, cores, share, until)
+    pub fn start(
+        folder: &Path,
+        cores: u32,
+        share: &Preferences,
+        project: Option<&Attach>,
+        until: &Until,
+    ) -> Result<Self, Fault> {
+        Self::start_by(|client| Command::new(client), folder, cores, share, project, until)
     }
 
     /// The same for one whose program another command starts.
@@ -81,12 +86,15 @@ impl Host {
         folder: &Path,
         cores: u32,
         share: &Preferences,
+        project: Option<&Attach>,
         until: &Until,
     ) -> Result<Self, Fault> {
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
-        furnish(folder, cores, share, &password).map_err(|e| {
+        let furnished = furnish(folder, cores, share, &password)
+            .and_then(|()| project.map_or(Ok(()), |project| know(folder, project, &binary)));
+        furnished.map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
         let port = free()?;
@@ -164,13 +172,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // In good order where it can be; its processes are ended in any case.
-        if self.client.quit().is_ok() {
-            let until = Instant::now() + END;
-            while self.program.is_running() && Instant::now() < until {
-                thread::sleep(Duration::from_millis(50));
-            }
-        }
+        // In good order it takes seven seconds, and nobody reads what it would write.
+        let _ = self.program.kill();
     }
 }
 
@@ -204,9 +207,22 @@ fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io
         format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
     )?;
     fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
+    private(&folder.join(PASSWORD), password)
+}
+
+/// Writes what a client is to know of a project.
+fn know(folder: &Path, project: &Attach, client: &Path) -> io::Result<()> {
+    let said = Command::new(client).arg("--version").stdin(Stdio::null()).output()?.stdout;
+    let version = known::version(&String::from_utf8_lossy(&said));
+    let (account, text) = known::account(project);
+    private(&folder.join(account), &text)?;
+    fs::write(folder.join("client_state.xml"), known::state(project, version))
+}
+
+/// Writes what is for nobody else.
+fn private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    let path = folder.join(PASSWORD);
-    options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(password.as_bytes())
+    options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }
 
 /// A port that was free a moment ago.
@@ -241,7 +257,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(60.0), &never);
-        let mut host = Host::start(folder.path(), 3, &Preferences::default(), &until).expect("starts");
+        let mut host = Host::start(folder.path(), 3, &Preferences::default(), None, &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
         assert!(host.client().tasks().expect("tells").is_empty());
         host.client()

@@ -6,6 +6,7 @@
 //! | `app` | what a client runs to do it |
 //! | `project` | the server that gives it out and takes it back |
 //! | `host` | a real client in a directory of its own |
+//! | `known` | a project that it knows when it starts |
 //! | `donated` | what a client has given so far |
 //! | `part` | the workload |
 //!
@@ -30,6 +31,7 @@ pub mod app;
 pub mod collatz;
 mod donated;
 mod host;
+mod known;
 mod part;
 pub mod project;
 

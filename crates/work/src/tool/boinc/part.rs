@@ -51,8 +51,8 @@ fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Res
     let folder = Folder::new(scratch.join(format!("boinc-{}", fresh_mark()?)))?;
     let project = Project::start(&folder.0.join("project"), spec, until)?;
     let begun = Instant::now();
-    let mut host = Host::start(&folder.0.join("client"), spec.ncpus, &spec.share, until)?;
-    host.attach(&project.attach)?;
+    let mut host =
+        Host::start(&folder.0.join("client"), spec.ncpus, &spec.share, Some(&project.attach), until)?;
     host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
         .map_err(|fault| fault.at("parameter `steady`"))?;
     let start = begun.elapsed().as_secs_f64();

@@ -42,5 +42,7 @@ pub use settings::Settings;
 pub use url::Url;
 pub use wanted::Wanted;
 
+/// Where, below its own address, its scheduler is.
+pub const SCHEDULER: &str = "cgi";
 /// Where, below its address, everything of a project is.
 const ROOT: &str = "/project/";

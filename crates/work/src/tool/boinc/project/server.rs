@@ -15,7 +15,6 @@ use crosstalk_host::process::wait_readable;
 use crosstalk_tenancy::boinc::dialect::escape;
 use crosstalk_tenancy::boinc::md5_hex;
 
-use super::ROOT;
 use super::book::Counts;
 use super::desk::Desk;
 use super::home::{Attach, Open, now};
@@ -25,13 +24,15 @@ use super::reply::NAME;
 use super::request::{self, Asked};
 use super::upload;
 use super::url::Url;
+use super::{ROOT, SCHEDULER};
 
-/// Requests at a time; more are told to come again.
-const AT_ONCE: usize = 64;
+/// Requests at a time; more are told to come again. A client of ours that begins with a hundred tasks fetches
+/// up to 200 files at a time, and whoever is told so comes seconds later.
+const AT_ONCE: usize = 208;
 /// Connections at a time, with those that are told so; more are closed.
 const TOLD: usize = 2 * AT_ONCE;
 /// Programs that are sent at a time: whoever takes one slowly keeps nobody else from anything else.
-const PROGRAMS: usize = AT_ONCE / 2;
+const PROGRAMS: usize = 32;
 /// Bytes of bodies that are held at a time; who would bring more is to come again.
 const IN_FLIGHT: u64 = 64 << 20;
 /// How long a request's head may take.
@@ -253,7 +254,7 @@ fn respond(
         ("GET", "/status") => Ok(Some((200, JSON, status(desk)))),
         ("GET", "/answers") => Ok(Some((200, TEXT, desk.answers()))),
         ("GET", file) if file.starts_with("/download/") => download(desk, &file[10..], head, exchange, load),
-        ("POST", "/cgi") => {
+        ("POST", page) if page.strip_prefix('/') == Some(SCHEDULER) => {
             let _held = Held::new(&load.bytes, head.length.min(request::LONGEST))?;
             exchange.go_on(head).map_err(gone)?;
             let body = exchange.body(request::LONGEST)?;
@@ -278,8 +279,8 @@ fn master(desk: &Desk) -> String {
     let done = if done { "done" } else { "at work" };
     let url = &desk.url;
     format!(
-        "<!DOCTYPE html>\n<html><head><title>{NAME}</title>\n<link rel=\"boinc_scheduler\" href=\"{url}cgi\">\n\
-         <!--\n<scheduler>{url}cgi</scheduler>\n-->\n</head>\n\
+        "<!DOCTYPE html>\n<html><head><title>{NAME}</title>\n<link rel=\"boinc_scheduler\" href=\"{url}{SCHEDULER}\">\n\
+         <!--\n<scheduler>{url}{SCHEDULER}</scheduler>\n-->\n</head>\n\
          <body><h1>{NAME}</h1><p>A BOINC project at {url} ({done}): {} work units answered, {} results out.</p>\
          </body></html>\n",
         counts.answered, counts.out
