@@ -218,6 +218,34 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
 }
 
 #[test]
+fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
+    let dir = tempfile::tempdir().expect("a directory");
+    if find().is_none() {
+        eprintln!("skipped: no BOINC client here");
+        return;
+    }
+    let _project = project(dir.path(), &["--listen", "127.0.0.1:0", "--task", "60 s"]);
+    let told = attach(dir.path());
+    let never = AtomicBool::new(false);
+    let within = Until::new(Seconds(60.0), &never);
+    let folder = dir.path().join("c");
+    let mut host = Host::start(&folder, 20, &Preferences::default(), Some(&told), &within).expect("starts");
+    host.steady(20, &within).expect("all run");
+    let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
+    let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let sent: Vec<String> =
+        lines.filter(|line| line["line"] == "sent").map(|line| line["at"].to_string()).collect();
+    assert!(sent.len() >= 20 && sent.iter().take(20).all(|at| *at == sent[0]), "{journal}");
+    // It has not looked at the project's page.
+    assert!(
+        fs::read_dir(&folder)
+            .expect("reads")
+            .flatten()
+            .all(|entry| { !entry.file_name().to_string_lossy().starts_with("master_") })
+    );
+}
+
+#[test]
 fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("is ours");

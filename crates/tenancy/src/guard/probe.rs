@@ -1,4 +1,4 @@
-//! The guard's own probe: a fixed piece of work, a few tens of microseconds long, whose time tells
+//! The guard's own probe: a fixed piece of work, about a hundred microseconds long, whose time tells
 //! what a neighbour does to computing, to loads from memory, and to reading it in order.
 //!
 //! Loads go through more memory than most caches have (the last-level cache twice, up to 64 MiB), each probe
@@ -29,10 +29,10 @@ const WINDOW: usize = 1 << 14;
 const PAGE: usize = 64;
 /// Batches of each kind.
 const BATCHES: usize = 4;
-/// Loads in a batch: 6 to 20 µs.
-const LOADS: usize = 64;
-/// Lines that are read in order in a batch: 32 KiB, about 4 µs.
-const RUN: usize = 512;
+/// Loads in a batch: 10 to 20 µs.
+const LOADS: usize = 128;
+/// Lines that are read in order in a batch: 64 KiB, about 6 µs.
+const RUN: usize = 1024;
 /// Steps of computing in a batch: about 4 µs.
 const STEPS: u64 = 2048;
 

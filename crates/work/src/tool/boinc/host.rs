@@ -149,7 +149,8 @@ impl Host {
         Err(died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
     }
 
-    /// Waits until so many tasks run.
+    /// Waits until so many tasks run and have computed: a client says that one runs when it has only been
+    /// started.
     ///
     /// # Errors
     /// When they do not in time.
@@ -161,7 +162,7 @@ impl Host {
                 return Err(died(&self.program, fault));
             }
             self.check()?;
-            running = self.client.tasks()?.iter().filter(|task| task.runs()).count();
+            running = self.client.tasks()?.iter().filter(|task| task.runs() && task.cpu() > 0.0).count();
             if running >= tasks {
                 return Ok(());
             }

@@ -11,7 +11,7 @@
 //! | `part` | the workload |
 //!
 //! The workload starts a project and a client that knows of nothing else, is steady once
-//! as many tasks run as the client takes itself to have processors, and lets them run
+//! as many tasks compute as the client takes itself to have processors, and lets them run
 //! until it is told to stop. Without any processors nothing is started.
 //! Neither leaves this machine: the project listens on loopback, and the client is told
 //! to look nothing up. Both end with the attempt, and their directory with them.
@@ -22,7 +22,7 @@
 //! | `tasks_running` | tasks | running at a time, on average |
 //! | `tasks_finished` | tasks | whose answer the project has taken in that time |
 //! | `tasks_failed` | tasks | reported without one in that time |
-//! | `start_time` | s | from the client's start until all its tasks ran; not told where nothing is started |
+//! | `start_time` | s | from the client's start until all its tasks computed; not told where nothing is started |
 //!
 //! A client hears of its tasks' processor time once a second: over less than some seconds
 //! `donated` is coarse.
@@ -86,9 +86,9 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
             Metric::new("tasks_failed", "tasks", Better::Neither),
             Metric::new("start_time", "s", Better::Neither),
         ];
-        // A client looks around every few seconds only, and starts tasks one after the other: it takes
-        // about 15 s to begin with one, and 33 s with a hundred.
-        let begins = 15.0 + 0.18 * f64::from(spec.ncpus);
+        // A client looks around once a second: it takes about 6 s until its tasks run, and as long with a
+        // hundred of them.
+        let begins = 6.0;
         let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { begins });
         Deployment { nodes: 1, timing: Timing::Real, metrics, effort }
     },

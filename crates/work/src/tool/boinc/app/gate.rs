@@ -38,7 +38,8 @@ pub struct Gate {
     before: f64,
     checkpoint: f64,
     fraction: f64,
-    told: Instant,
+    /// When the client was told last.
+    told: Option<Instant>,
 }
 
 impl Gate {
@@ -52,7 +53,7 @@ impl Gate {
             .and_then(|data| data.elements().find(|element| element.name == "wu_cpu_time"))
             .map_or(0.0, |element| element.number().max(0.0));
         let channels = Channels::open(folder);
-        Gate { channels, client: getppid(), before, checkpoint: before, fraction: 0.0, told: Instant::now() }
+        Gate { channels, client: getppid(), before, checkpoint: before, fraction: 0.0, told: None }
     }
 
     /// Waits while the task is to pause. `fraction` of it is done.
@@ -71,7 +72,7 @@ impl Gate {
             if self.channels.is_some() && getppid() != self.client {
                 return Err(Left::Quit);
             }
-            if self.told.elapsed() >= TOLD {
+            if self.told.is_none_or(|told| told.elapsed() >= TOLD) {
                 self.tell();
             }
             if !paused {
@@ -122,7 +123,7 @@ impl Gate {
             // What could not be said now is said the next time.
             let _ = channels.send(Channel::Status, &message);
         }
-        self.told = Instant::now();
+        self.told = Some(Instant::now());
     }
 }
 
