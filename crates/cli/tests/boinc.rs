@@ -195,8 +195,10 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     let Some(mut first) = client(&dir.path().join("c")) else { return };
     let mut second = client(&dir.path().join("d")).expect("there is one");
     let told = attach(dir.path());
-    first.attach(&told).expect("attaches");
-    second.attach(&told).expect("attaches");
+    // As people do, when they run.
+    for host in [&mut first, &mut second] {
+        host.client().attach(&told.url, &told.key, "Crosstalk").expect("attaches");
+    }
     until("it gets work", Duration::from_secs(90), || counts(&told.url)["counts"]["sent"].as_u64() > Some(0));
     killed.kill();
     let again = project(dir.path(), &["--units", "4"]);
@@ -241,7 +243,7 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
         fs::read_dir(&folder)
             .expect("reads")
             .flatten()
-            .all(|entry| { !entry.file_name().to_string_lossy().starts_with("master_") })
+            .all(|entry| !entry.file_name().to_string_lossy().starts_with("master_"))
     );
 }
 
@@ -354,6 +356,9 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     let asked = stdout(&output).matches("is asked to give way").count();
     assert_eq!(asked, 1, "{}", stdout(&output));
     assert!(is_free(client), "{:?}", client.status());
+    // What put it into its group takes that away once it has ended.
+    client.quit().expect("is asked to");
+    until("it ends", Duration::from_secs(30), || host.check().is_err());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! What disturbs both of a pair alike (other machines on the same host, own work itself) cancels
 //! out. A pair is the logarithm of a ratio; of several the median counts, which one disturbed probe
-//! does not move, and it counts from when its lower bound of 99 % (an order statistic: the sign
+//! does not move, and it counts from when its lower bound of 99.5 % (an order statistic: the sign
 //! test's) is above nothing. Every step is monotone: a slower probe never makes the estimate less.
 
 use std::collections::VecDeque;
@@ -184,7 +184,7 @@ mod tests {
         assert!(!of(&[1.0; 20]).is_doubted() && of(&[1.0, 1.0, 1.2]).is_doubted());
         assert!(!of(&[1.0, 1.0, 1.2, 1.0]).is_doubted(), "it was by chance");
         assert!(of(&[1.0, 1.0, 1.2, 1.21]).is_doubted(), "it may be one probe, in two pairs");
-        assert!(of(&[1.0, 1.0, 1.2, 1.21, 1.2]).is_doubted(), "these agree more often than not");
+        assert!(of(&[1.0, 1.0, 1.2, 1.21, 1.2]).is_doubted(), "three are not enough");
         assert!(!of(&[1.0, 1.0, 1.2, 1.21, 1.2, 1.2]).is_doubted(), "it was not");
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crosstalk_host::process::fresh_mark;
 use crosstalk_tenancy::boinc::{Client, NAMES, PASSWORD, Preferences, preferences};
 
 use super::known;
-use super::project::{Attach, NAME};
+use super::project::{Attach, TRANSFERS};
 use crate::peer::Until;
 use crate::program::Program;
 use crate::tool::command;
@@ -92,8 +92,9 @@ impl Host {
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
+        let known = project.map(|project| Ok((project, version(&binary, until)?))).transpose()?;
         let furnished = furnish(folder, cores, share, &password)
-            .and_then(|()| project.map_or(Ok(()), |project| know(folder, project, &binary)));
+            .and_then(|()| known.map_or(Ok(()), |(project, version)| know(folder, project, version)));
         furnished.map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
@@ -125,14 +126,6 @@ impl Host {
         Ok(Host { program, client })
     }
 
-    /// Attaches it to a project.
-    ///
-    /// # Errors
-    /// When it refuses.
-    pub fn attach(&mut self, attach: &Attach) -> Result<(), Fault> {
-        self.client.attach(&attach.url, &attach.key, NAME)
-    }
-
     /// Its own interface.
     pub fn client(&mut self) -> &mut Client {
         &mut self.client
@@ -149,15 +142,15 @@ impl Host {
         Err(died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
     }
 
-    /// Waits until so many tasks run and have computed: a client says that one runs when it has only been
-    /// started.
+    /// Waits until so many tasks compute: run, as the client says of one that it has only just started, too,
+    /// and have told it of processor time.
     ///
     /// # Errors
     /// When they do not in time.
     pub fn steady(&mut self, tasks: usize, until: &Until) -> Result<(), Fault> {
         let mut running = 0;
         loop {
-            if let Err(fault) = until.check("all tasks to run") {
+            if let Err(fault) = until.check("all tasks to compute") {
                 let fault = Fault { message: format!("{}: {running} of {tasks} do", fault.message), ..fault };
                 return Err(died(&self.program, fault));
             }
@@ -174,7 +167,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         // In good order it takes seven seconds, and nobody reads what it would write.
-        let _ = self.program.kill();
+        self.program.kill();
     }
 }
 
@@ -199,8 +192,8 @@ fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io
         ("allow_multiple_clients", 1),
         ("fetch_on_update", 1),
         ("report_results_immediately", 1),
-        ("max_file_xfers", 200),
-        ("max_file_xfers_per_project", 200),
+        ("max_file_xfers", TRANSFERS),
+        ("max_file_xfers_per_project", TRANSFERS),
     ];
     let options: String = options.iter().map(|(name, value)| format!("<{name}>{value}</{name}>\n")).collect();
     fs::write(
@@ -211,10 +204,18 @@ fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io
     private(&folder.join(PASSWORD), password)
 }
 
+/// What a client says its version is; zeros where it says none.
+fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
+    let mut command = Command::new(client);
+    command.arg("--version");
+    let mut asked = Program::start(command, fresh_mark()?)?;
+    asked.watch(&[], &until.within(START))?;
+    asked.end()?;
+    Ok(known::version(&String::from_utf8_lossy(&asked.written())))
+}
+
 /// Writes what a client is to know of a project.
-fn know(folder: &Path, project: &Attach, client: &Path) -> io::Result<()> {
-    let said = Command::new(client).arg("--version").stdin(Stdio::null()).output()?.stdout;
-    let version = known::version(&String::from_utf8_lossy(&said));
+fn know(folder: &Path, project: &Attach, version: [u32; 3]) -> io::Result<()> {
     let (account, text) = known::account(project);
     private(&folder.join(account), &text)?;
     fs::write(folder.join("client_state.xml"), known::state(project, version))
@@ -240,13 +241,17 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn the_password_is_for_nobody_else() {
+    fn the_password_and_the_accounts_key_are_for_nobody_else() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         furnish(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
         let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
         assert!(config.contains("<ncpus>50</ncpus>"));
+        let project = Attach { url: "http://127.0.0.1:8470/project/".into(), key: "secret".into() };
+        know(folder.path(), &project, [7, 20, 5]).expect("writes");
+        let account = fs::metadata(folder.path().join("account_127.0.0.1_8470_project.xml"));
+        assert_eq!(account.expect("is there").permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub fn account(project: &Attach) -> (String, String) {
     (format!("account_{}.xml", readable(url)), text)
 }
 
-/// What `client_state.xml` says of it. To a client of another version than `version` it is that of an
-/// older one, and it looks for the project's page all the same (`CLIENT_STATE::is_new_client`).
+/// What `client_state.xml` says of it. A client of another version than `version` looks for the project's
+/// page all the same (`CLIENT_STATE::init`, `client/client_state.cpp`).
 pub fn state(project: &Attach, version: [u32; 3]) -> String {
     let ([major, minor, release], url) = (version, escape(&project.url));
     format!(

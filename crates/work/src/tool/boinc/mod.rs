@@ -69,7 +69,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
         "300 s",
         "of one core, that each task takes; the client sees one end a second at most",
     ),
-    Parameter::new("steady", "120 s", "within which all tasks must run"),
+    Parameter::new("steady", "120 s", "within which all tasks must compute"),
 ]]);
 
 /// The workload.
@@ -86,10 +86,8 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
             Metric::new("tasks_failed", "tasks", Better::Neither),
             Metric::new("start_time", "s", Better::Neither),
         ];
-        // A client looks around once a second: it takes about 6 s until its tasks run, and as long with a
-        // hundred of them.
-        let begins = 6.0;
-        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { begins });
+        // Measured, with one task and with a hundred.
+        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { 6.0 });
         Deployment { nodes: 1, timing: Timing::Real, metrics, effort }
     },
     needs: |spec| if spec.ncpus == 0 { Vec::new() } else { vec![host::need()] },

@@ -67,7 +67,7 @@ struct Measured {
     finished: u64,
     failed: u64,
     looks: u64,
-    /// Seconds until all ran, where any were to.
+    /// Seconds until all computed, where any were to.
     start: Option<f64>,
 }
 

@@ -72,7 +72,8 @@ impl Gate {
             if self.channels.is_some() && getppid() != self.client {
                 return Err(Left::Quit);
             }
-            if self.told.is_none_or(|told| told.elapsed() >= TOLD) {
+            // The first time once it has computed.
+            if self.told.map_or(fraction > 0.0 || paused, |told| told.elapsed() >= TOLD) {
                 self.tell();
             }
             if !paused {
@@ -131,4 +132,22 @@ enum Order {
     Pause,
     GoOn,
     Leave(Left),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::boinc::app::channel::make;
+
+    #[test]
+    fn what_has_computed_is_told_at_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let client = make(folder.path());
+        let mut gate = Gate::open(folder.path());
+        let told = || client.take(Channel::Status).expect("reads").is_some();
+        gate.pass(0.0).expect("passes");
+        assert!(!told(), "it has not computed yet");
+        gate.pass(0.01).expect("passes");
+        assert!(told());
+    }
 }

@@ -42,6 +42,8 @@ pub use settings::Settings;
 pub use url::Url;
 pub use wanted::Wanted;
 
+/// Files that a client of ours fetches at a time: a hundred tasks and as many that wait begin with 200.
+pub const TRANSFERS: u32 = 200;
 /// Where, below its own address, its scheduler is.
 pub const SCHEDULER: &str = "cgi";
 /// Where, below its address, everything of a project is.

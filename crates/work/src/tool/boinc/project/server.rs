@@ -24,11 +24,11 @@ use super::reply::NAME;
 use super::request::{self, Asked};
 use super::upload;
 use super::url::Url;
-use super::{ROOT, SCHEDULER};
+use super::{ROOT, SCHEDULER, TRANSFERS};
 
-/// Requests at a time; more are told to come again. A client of ours that begins with a hundred tasks fetches
-/// up to 200 files at a time, and whoever is told so comes seconds later.
-const AT_ONCE: usize = 208;
+/// Requests at a time: all of a client of ours, and a few of others. More are told to come again, which a
+/// client does seconds later.
+const AT_ONCE: usize = TRANSFERS as usize + 8;
 /// Connections at a time, with those that are told so; more are closed.
 const TOLD: usize = 2 * AT_ONCE;
 /// Programs that are sent at a time: whoever takes one slowly keeps nobody else from anything else.
@@ -71,6 +71,8 @@ impl Place {
         })?;
         let io = |e: io::Error| Fault::environment(format!("cannot listen: {e}")).at(listen.to_string());
         listener.set_nonblocking(true).map_err(io)?;
+        // The standard library has 128 wait: who comes beyond that comes a second later.
+        rustix::net::listen(&listener, TOLD as i32).map_err(|e| io(e.into()))?;
         let listen = listener.local_addr().map_err(io)?;
         let url = url.map_or_else(|| Url::of(listen), Ok)?;
         Ok(Place { listener, listen, url })
