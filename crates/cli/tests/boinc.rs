@@ -8,7 +8,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_tenancy::boinc::{Client, PASSWORD, Preferences, Status, Way};
 use crosstalk_work::Until;
 use crosstalk_work::tool::boinc::project::Attach;
-use crosstalk_work::tool::boinc::{Host, find};
+use crosstalk_work::tool::boinc::{Host, Setup, find};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -167,10 +167,8 @@ fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Hos
         eprintln!("skipped: no BOINC client here");
         return None;
     }
-    Some(
-        Host::start_by(launch, folder, 2, &Preferences::default(), None, &Until::new(Seconds(60.0), &NEVER))
-            .expect("starts"),
-    )
+    let setup = Setup { folder, cores: 2, share: &Preferences::default(), project: None };
+    Some(Host::start_by(launch, &setup, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
 }
 
 /// Urges the clients until the project is done: else each waits out its back-off.
@@ -231,8 +229,9 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
     let never = AtomicBool::new(false);
     let within = Until::new(Seconds(60.0), &never);
     let folder = dir.path().join("c");
-    let mut host = Host::start(&folder, 20, &Preferences::default(), Some(&told), &within).expect("starts");
-    host.steady(20, &within).expect("all run");
+    let setup = Setup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&told) };
+    let mut host = Host::start(&setup, &within).expect("starts");
+    host.steady(20, &within).expect("all compute");
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let sent: Vec<String> =

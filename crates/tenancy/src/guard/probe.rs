@@ -6,8 +6,7 @@
 //! ended there. Of several batches the two in the middle count.
 //!
 //! The pages of a probe are found before time begins: how dear that is depends on how long ago the probe
-//! before was taken (in a virtual machine a quarter of a second made loads a tenth dearer than four
-//! milliseconds did), and that on whether external work ran (decision 31).
+//! before was taken, and that on whether external work ran (decision 31).
 
 use std::fs;
 use std::hint::black_box;

@@ -54,6 +54,19 @@ pub fn need() -> Need {
     }
 }
 
+/// What a client is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The directory of its data.
+    pub folder: &'a Path,
+    /// Processors that it takes itself to have.
+    pub cores: u32,
+    /// What it uses of them, whatever else this machine does.
+    pub share: &'a Preferences,
+    /// The project that it is attached to from the beginning; none where nobody says.
+    pub project: Option<&'a Attach>,
+}
+
 /// A client that runs. Dropping it ends it and its tasks.
 pub struct Host {
     program: Program,
@@ -61,20 +74,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts one with its data in `folder`, which takes itself to have `cores` processors
-    /// and uses `share` of them, whatever else this machine does. It is attached to `project` from the
-    /// beginning, and else to none.
+    /// Starts one.
     ///
     /// # Errors
     /// When there is none, or it does not come up.
-    pub fn start(
-        folder: &Path,
-        cores: u32,
-        share: &Preferences,
-        project: Option<&Attach>,
-        until: &Until,
-    ) -> Result<Self, Fault> {
-        Self::start_by(|client| Command::new(client), folder, cores, share, project, until)
+    pub fn start(setup: &Setup<'_>, until: &Until) -> Result<Self, Fault> {
+        Self::start_by(|client| Command::new(client), setup, until)
     }
 
     /// The same for one whose program another command starts.
@@ -83,12 +88,10 @@ impl Host {
     /// See [`Host::start`].
     pub fn start_by(
         launch: impl FnOnce(&Path) -> Command,
-        folder: &Path,
-        cores: u32,
-        share: &Preferences,
-        project: Option<&Attach>,
+        setup: &Setup<'_>,
         until: &Until,
     ) -> Result<Self, Fault> {
+        let Setup { folder, cores, share, project } = *setup;
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
@@ -263,7 +266,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(60.0), &never);
-        let mut host = Host::start(folder.path(), 3, &Preferences::default(), None, &until).expect("starts");
+        let share = Preferences::default();
+        let setup = Setup { folder: folder.path(), cores: 3, share: &share, project: None };
+        let mut host = Host::start(&setup, &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
         assert!(host.client().tasks().expect("tells").is_empty());
         host.client()

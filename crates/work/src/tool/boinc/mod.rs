@@ -44,7 +44,7 @@ use crosstalk_core::value::{Params, parameter};
 use crosstalk_tenancy::boinc::Preferences;
 
 pub use donated::Donated;
-pub use host::{Host, find};
+pub use host::{Host, Setup, find};
 
 use self::project::Settings;
 use crate::Declared;
@@ -86,8 +86,8 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
             Metric::new("tasks_failed", "tasks", Better::Neither),
             Metric::new("start_time", "s", Better::Neither),
         ];
-        // Measured, with one task and with a hundred.
-        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { 6.0 });
+        // The project's start and `start_time`, measured: with one task as with a hundred.
+        let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { 7.0 });
         Deployment { nodes: 1, timing: Timing::Real, metrics, effort }
     },
     needs: |spec| if spec.ncpus == 0 { Vec::new() } else { vec![host::need()] },

@@ -12,7 +12,7 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_host::Launcher;
 use crosstalk_host::process::fresh_mark;
 
-use super::host::INSTALL;
+use super::host::{INSTALL, Setup};
 use super::project::{Attach, look};
 use super::{Donated, Host, Spec};
 use crate::alone::alone;
@@ -51,8 +51,9 @@ fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Res
     let folder = Folder::new(scratch.join(format!("boinc-{}", fresh_mark()?)))?;
     let project = Project::start(&folder.0.join("project"), spec, until)?;
     let begun = Instant::now();
-    let mut host =
-        Host::start(&folder.0.join("client"), spec.ncpus, &spec.share, Some(&project.attach), until)?;
+    let (client, attach) = (folder.0.join("client"), Some(&project.attach));
+    let setup = Setup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
+    let mut host = Host::start(&setup, until)?;
     host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
         .map_err(|fault| fault.at("parameter `steady`"))?;
     let start = begun.elapsed().as_secs_f64();
