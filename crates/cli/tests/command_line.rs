@@ -242,6 +242,19 @@ fn a_workload_tells_what_its_parameters_mean() {
 }
 
 #[test]
+fn a_workload_tells_what_it_measures() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = stdout(&crosstalk(dir.path(), &["show", "oltp"]));
+    let row = |name: &str| shown.lines().find(|line| line.starts_with(name)).map(str::split_whitespace);
+    assert_eq!(row("transaction_p99").expect("a row").collect::<Vec<_>>(), ["transaction_p99", "s", "lower"]);
+    let command = stdout(&crosstalk(dir.path(), &["show", "workloads/command"]));
+    assert!(command.contains("argv"), "what cannot be deployed as it is has its parameters: {command}");
+    let told = stdout(&crosstalk(dir.path(), &["show", "primes", "--json"]));
+    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(told["entry"]["metrics"][0]["name"], "run_time", "the first decides");
+}
+
+#[test]
 fn a_copy_of_what_show_prints_of_a_fabric_is_a_fabric_of_ones_own() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "ethernet-10g"]));

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
-use common::{command, crosstalk, finish, lacks_groups, stderr};
+use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
 
 #[test]
 fn the_exit_code_comes_back_and_signals_go_through() {
@@ -155,6 +155,25 @@ fn memory_has_its_limit_and_is_counted_where_it_belongs() {
     // `tail` must keep 300 MiB, and has 64.
     assert_eq!(output.status.code(), Some(137), "{}", stderr(&output));
     assert!(stderr(&output).contains("more than `--memory 64 MiB`"), "{}", stderr(&output));
+}
+
+#[test]
+fn nobody_gets_out_of_a_limit_by_it() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let told = "find /sys/fs/cgroup -path '*crosstalk-external-inner-*' \
+                \\( -name cpu.max -o -name cpu.cfs_quota_us \\) -exec cat {} +";
+    for (asked, holds) in [(&[][..], "50000"), (&["--quota", "1"], "50000"), (&["--quota", "0.25"], "25000")]
+    {
+        let mut args = vec!["exec", "--own", "--quota", "0.5", "--", env!("CARGO_BIN_EXE_crosstalk")];
+        args.extend(["exec", "--external", "--name", "inner"]);
+        args.extend(asked);
+        args.extend(["--", "sh", "-c", told]);
+        let output = crosstalk(Path::new("/"), &args);
+        assert!(stdout(&output).starts_with(holds), "{asked:?}: {} {}", stdout(&output), stderr(&output));
+    }
 }
 
 #[test]

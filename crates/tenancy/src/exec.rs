@@ -141,7 +141,7 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
         give_way(group)?;
     }
     if let Some(memory) = asked.memory {
-        group.set(&Setting::MemoryMax(Some(memory)))?;
+        group.tighten(&Setting::MemoryMax(Some(memory)))?;
     }
     if let Some(cores) = asked.cores {
         group.set(&Setting::Cores(processors(cores, &allowed())?))?;
@@ -153,7 +153,7 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
             ))
             .at("--quota"));
         }
-        group.set(&Setting::Quota(Some(quota)))?;
+        group.tighten(&Setting::Quota(Some(quota)))?;
     }
     Ok(())
 }

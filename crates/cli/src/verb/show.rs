@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Components};
 use crosstalk_core::name::unknown;
-use crosstalk_core::parameter::{Parameter, Parameters};
+use crosstalk_core::parameter::Parameters;
+use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
+use crosstalk_core::value::Params;
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
@@ -113,12 +115,15 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
     }
     if let Ok(workload) = registry.workload(name) {
         let (title, parameters) = (workload.title(), workload.parameters());
-        let text = format!("{name}: {title}\n\n{}", table(parameters));
+        // Some cannot be deployed before they are told what to do.
+        let metrics =
+            workload.deploy(&Params::default()).map_or_else(|_| Vec::new(), |deployed| deployed.metrics);
+        let text = format!("{name}: {title}\n\n{}{}", takes(parameters), tells(&metrics));
         let rows: Vec<Value> = parameters
             .iter()
             .map(|p| json!({ "name": p.name, "default": p.default, "meaning": p.meaning }))
             .collect();
-        let value = json!({ "title": title, "parameters": rows });
+        let value = json!({ "title": title, "parameters": rows, "metrics": metrics });
         found.push(Shown { kind: "workload", folder: "workloads", text, value });
     }
     if let Some(published) = catalogues.published(name) {
@@ -136,13 +141,31 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
 }
 
 /// Parameters for people, a row each.
-fn table(parameters: Parameters) -> String {
-    let width =
-        |of: fn(&Parameter) -> &str| parameters.iter().map(|p| of(p).chars().count()).max().unwrap_or(0);
-    let (name, default) = (width(|p| p.name), width(|p| p.default).max("default".len()));
-    let row = |a: &str, b: &str, c: &str| format!("{a:name$}  {b:default$}  {c}");
-    let rows = parameters.iter().map(|p| row(p.name, p.default, p.meaning));
-    std::iter::once(row("", "default", "")).chain(rows).map(|row| row.trim_end().to_string() + "\n").collect()
+fn takes(parameters: Parameters) -> String {
+    let rows = parameters.iter().map(|p| [p.name, p.default, p.meaning]);
+    table(std::iter::once(["parameter", "default", ""]).chain(rows).collect())
+}
+
+/// Metrics for people, a row each.
+fn tells(metrics: &[Metric]) -> String {
+    if metrics.is_empty() {
+        return String::new();
+    }
+    let better = |metric: &Metric| match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "",
+    };
+    let rows = metrics.iter().map(|metric| [metric.name.as_str(), metric.unit.as_str(), better(metric)]);
+    format!("\n{}", table(std::iter::once(["metric", "unit", "better"]).chain(rows).collect()))
+}
+
+/// Rows whose columns begin below each other.
+fn table(rows: Vec<[&str; 3]>) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second) = (width(0), width(1));
+    let line = |[a, b, c]: &[&str; 3]| format!("{a:first$}  {b:second$}  {c}").trim_end().to_string() + "\n";
+    rows.iter().map(line).collect()
 }
 
 /// What can be shown but for published figures, which are many; each name once.

@@ -11,7 +11,7 @@ use crosstalk_host::ledger::{Entry, Knob};
 use crosstalk_host::process::{fresh_mark, place, send};
 
 use super::above::limits;
-use super::{Group, Hierarchy, Seat};
+use super::{Group, Hierarchy, Seat, Setting};
 
 /// Controllers of v2 that are enabled for groups of ours where they are there.
 const WANTED: [&str; 5] = ["cpu", "cpuset", "memory", "io", "pids"];
@@ -26,18 +26,18 @@ pub struct Made {
 }
 
 impl Made {
-    /// Makes a group whose name begins with `name`.
+    /// Makes a group whose name begins with `name`. What limits this process, by the groups that it stands
+    /// in, limits the group.
     ///
     /// # Errors
     /// Where this user may make none, or the kernel refuses; nothing is left then.
     pub fn new(name: &str, ledger: &Ledger) -> Result<Made, Fault> {
         let what = format!("control group {name}");
-        Self::at(
-            &Seat::find(&Hierarchy::here(), &may_write)?,
-            name,
-            |paths, _| ledger.group(paths, &what),
-            ledger,
-        )
+        let hierarchy = Hierarchy::here();
+        let seat = Seat::find(&hierarchy, &may_write)?;
+        let made = Self::at(&seat, name, |paths, _| ledger.group(paths, &what), ledger)?;
+        made.keep_within(&Group::standing(&hierarchy))?;
+        Ok(made)
     }
 
     /// Makes a group for processes that are there already, in the trees in which they go back to
@@ -66,10 +66,15 @@ impl Made {
             },
             ledger,
         )?;
-        for limit in limits(home).iter().filter(|limit| made.group.place(limit).is_some()) {
-            made.group.set(limit)?;
-        }
+        made.keep_within(home)?;
         Ok(made)
+    }
+
+    /// Gives it the limits of a group that processes leave for it: those that do not hold in it anyway.
+    fn keep_within(&self, home: &Group) -> Result<(), Fault> {
+        let holding = limits(&self.group);
+        let lost = |limit: &&Setting| self.group.place(limit).is_some() && !holding.contains(limit);
+        limits(home).iter().filter(lost).try_for_each(|limit| self.group.set(limit))
     }
 
     fn at(

@@ -45,16 +45,21 @@ impl Group {
     /// # Errors
     /// A usage fault where there is no such process.
     pub fn of_process(pid: u32) -> Result<Self, Fault> {
-        let hierarchy = Hierarchy::of(&pid.to_string());
-        let mut dirs = BTreeMap::new();
-        dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), tree.here()?))));
-        dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), tree.here()?))));
-        if dirs.is_empty() {
+        let group = Self::standing(&Hierarchy::of(&pid.to_string()));
+        if group.is_nowhere() {
             return Err(Fault::usage(format!(
                 "there is no process {pid}, or it is in no control group seen here"
             )));
         }
-        Ok(Group { dirs })
+        Ok(group)
+    }
+
+    /// The groups that the process stands in whose trees these are; nowhere where none is seen.
+    fn standing(hierarchy: &Hierarchy) -> Self {
+        let mut dirs = BTreeMap::new();
+        dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), tree.here()?))));
+        dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), tree.here()?))));
+        Group { dirs }
     }
 
     /// The groups called `name` that a process stands in, or below: one in each tree that has it there.
@@ -200,6 +205,17 @@ impl Group {
             Fault::environment(format!("cannot set {} to `{text}`: {e}", setting.what()))
                 .at(path.display().to_string())
         })
+    }
+
+    /// Sets a limit in a group of ours, unless a smaller one holds for it already.
+    ///
+    /// # Errors
+    /// Those of [`Group::set`].
+    pub fn tighten(&self, limit: &Setting) -> Result<(), Fault> {
+        if above::limits(self).iter().any(|holds| holds.is_below(limit)) {
+            return Ok(());
+        }
+        self.set(limit)
     }
 
     /// Takes the knob of a setting, which is put back with the drop.

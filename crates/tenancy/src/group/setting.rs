@@ -89,6 +89,15 @@ impl Setting {
         }
     }
 
+    /// Whether it is the same limit of time or memory, and a smaller one.
+    pub(super) fn is_below(&self, other: &Setting) -> bool {
+        match (self, other) {
+            (Setting::Quota(Some(cores)), Setting::Quota(Some(other))) => cores < other,
+            (Setting::MemoryMax(Some(bytes)), Setting::MemoryMax(Some(other))) => bytes.0 < other.0,
+            _ => false,
+        }
+    }
+
     /// What it is, for people.
     pub(super) fn what(&self) -> &'static str {
         match self {

@@ -68,7 +68,7 @@ impl Condition for Protect {
             }
             Level::Quota(share) => {
                 let quota = Setting::Quota(Some(share * allowed().len() as f64));
-                Box::new(Held::new(&external()?, |group| group.set(&quota), &ledger()?)?)
+                Box::new(Held::new(&external()?, |group| group.tighten(&quota), &ledger()?)?)
             }
             Level::Guard(slowdown) => {
                 let ledger = ledger()?;
