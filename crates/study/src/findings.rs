@@ -27,7 +27,7 @@ pub struct Findings {
     pub run: RunSummary,
     /// Every claim with its verdict, by verdict and name.
     pub claims: Vec<ClaimFinding>,
-    /// Every comparison that was decided or could not be.
+    /// Every comparison: those that were decided first, as they were planned among themselves.
     pub comparisons: Vec<Comparison>,
     /// What to draw.
     pub figures: Vec<Figure>,

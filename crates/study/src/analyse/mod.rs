@@ -42,7 +42,7 @@ use crosstalk_core::value::{Levels, Value};
 
 use crate::catalogue::Catalogues;
 use crate::file::{FromResult, Study};
-use crate::findings::{ClaimFinding, FINDINGS_SCHEMA, Figure, Findings, Table};
+use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
 use crate::samples::Run;
 
@@ -78,16 +78,20 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         })
         .collect();
     claims.sort_by_key(|claim: &ClaimFinding| claim.verdict);
+    let headline = headline::headline(study, catalogues, &family, &comparisons, &data);
+    let floors = detectable::floors(&family, &comparisons, seen);
+    let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
+    comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
     let (sources, caveats) = sources::notes(plan, catalogues);
     Findings {
         schema: FINDINGS_SCHEMA.to_string(),
         study: study.name.clone(),
         title: study.title.clone(),
-        headline: headline::headline(study, catalogues, &family, &comparisons, &data),
-        run: overview::summary(&data, &family, detectable::floors(&family, &comparisons, seen)),
+        headline,
+        run: overview::summary(&data, &family, floors),
         claims,
         warnings: overview::warnings(study, &data, &family, caveats),
-        comparisons: comparisons.into_iter().flatten().collect(),
+        comparisons,
         figures: figures(study, catalogues, &data),
         tables: tables(study, catalogues, &data),
         cells: cells::findings(&data),

@@ -64,7 +64,7 @@ fn ended(data: &Data, family: &Family) -> String {
 /// Everything a reader must know, most important first.
 pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
     let mut all = Vec::from_iter(hopeless(family));
-    all.extend(machine::changes(data.run));
+    all.extend(machine::changes(data.run, external(data)));
     all.extend(cell_troubles(data));
     all.extend(repeats(data));
     all.extend(family.pairs.iter().filter_map(|(pair, _)| {
@@ -86,6 +86,12 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     all.extend(data.plan.warnings.iter().cloned());
     all.extend(caveats);
     all
+}
+
+/// Whether any of its work is external: that makes as much load as it is asked to.
+fn external(data: &Data) -> bool {
+    let cells = data.plan.experiments.iter().flat_map(|experiment| &experiment.cells);
+    cells.flat_map(|cell| cell.scene.work.values()).any(|work| work.lasts)
 }
 
 /// When no number of planned blocks could decide so much at once.

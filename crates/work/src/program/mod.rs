@@ -27,7 +27,7 @@ use crosstalk_core::need::Need;
 use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
 use tail::Tail;
-use tree::{MARK, Queueing, members, orphans};
+use tree::{MARK, Queueing, children_cpu, members, orphans};
 
 /// A mark that nobody else has.
 pub fn fresh() -> String {
@@ -171,6 +171,12 @@ impl Program {
     /// Whether it still runs.
     pub fn is_running(&self) -> bool {
         self.ended.is_none() && !is_readable(&self.fd, Duration::ZERO)
+    }
+
+    /// CPU time that what it has started has used so far, as far as it is what it waits for; `None` where it
+    /// is gone.
+    pub fn children_cpu(&self) -> Option<Duration> {
+        children_cpu(self.pid)
     }
 
     /// Whether it ended, and with exit code 0. Leaves it to be reaped.

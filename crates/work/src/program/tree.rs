@@ -2,10 +2,12 @@
 //! that carry its mark in their environment (children that went into a session
 //! of their own, daemons), and how long they queued for a processor.
 
+use crosstalk_tenancy::process::TICK;
 use rustix::process::{Pid, getpid};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The environment variable that marks a program's processes.
 pub const MARK: &str = "CROSSTALK_RUN";
@@ -70,6 +72,10 @@ fn threads(pid: i32) -> impl Iterator<Item = (i32, PathBuf)> {
 struct Stat {
     state: char,
     group: i32,
+    /// CPU time, in clock ticks.
+    used: u64,
+    /// That of children that it has waited for.
+    waited: u64,
 }
 
 impl Stat {
@@ -79,8 +85,29 @@ impl Stat {
 
     /// The second field is the program's name in brackets, which may hold brackets and blanks.
     fn parse(text: &str) -> Option<Self> {
-        let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
-        Some(Stat { state: fields.next()?.chars().next()?, group: fields.nth(1)?.parse().ok()? })
+        let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+        // Numbered from 3, the field behind the name.
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        Some(Stat {
+            state: fields.first()?.chars().next()?,
+            group: fields.get(2)?.parse().ok()?,
+            used: number(14)? + number(15)?,
+            waited: number(16)? + number(17)?,
+        })
+    }
+}
+
+/// CPU time that the children of a process have used: those that it has waited for, with theirs, and those
+/// that it has, whether or not they have ended. `None` where it is gone.
+pub fn children_cpu(pid: Pid) -> Option<Duration> {
+    loop {
+        let waited = Stat::of(pid)?.waited;
+        let stats = children(pid.as_raw_pid()).filter_map(|child| Stat::of(Pid::from_raw(child)?));
+        let alive: u64 = stats.map(|child| child.used + child.waited).sum();
+        // One that was waited for meanwhile has been counted twice, or not at all.
+        if Stat::of(pid)?.waited == waited {
+            return Some(TICK * u32::try_from(waited + alive).unwrap_or(u32::MAX));
+        }
     }
 }
 
@@ -116,12 +143,49 @@ impl Queueing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    use std::time::Instant;
 
     #[test]
     fn a_name_with_brackets_and_blanks_is_no_obstacle() {
-        let stat = Stat::parse("12 (a) (b c) Z 7 34 5 0 -1");
-        assert_eq!(stat, Some(Stat { state: 'Z', group: 34 }));
+        let stat = Stat::parse("12 (a) (b c) Z 7 34 5 0 -1 0 1 2 3 4 50 6 700 8 39 19");
+        assert_eq!(stat, Some(Stat { state: 'Z', group: 34, used: 56, waited: 708 }));
         assert_eq!(Stat::parse("12 (a"), None);
+    }
+
+    #[test]
+    fn children_count_while_they_run_and_after() {
+        let counting = "n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done";
+        let script = format!("sh -c '{counting}'; times; while :; do :; done & read go; kill $!");
+        let mut shell = Command::new("sh");
+        let mut shell =
+            shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+        let pid = Pid::from_child(&shell);
+        let mut lines = BufReader::new(shell.stdout.take().expect("is piped")).lines();
+        let line = lines.by_ref().nth(1).expect("its second line is of its children").expect("is text");
+        // As in `0m0.120s 0m0.010s`.
+        let waited: f64 = line
+            .split_whitespace()
+            .map(|time| {
+                let (minutes, seconds) = time.trim_end_matches('s').split_once('m').expect("has both");
+                60.0 * minutes.parse::<f64>().expect("a number") + seconds.parse::<f64>().expect("a number")
+            })
+            .sum();
+        let (begin, first) = (Instant::now(), children_cpu(pid).expect("is told").as_secs_f64());
+        // The next child may have begun.
+        assert!(waited > 0.05 && (waited - 0.02..waited + 0.5).contains(&first), "{waited} {first}");
+        while children_cpu(pid).expect("is told").as_secs_f64() < first + 0.1 {
+            assert!(begin.elapsed() < Duration::from_secs(30), "a child that runs counts, too");
+        }
+        assert!(
+            begin.elapsed() >= Duration::from_millis(80),
+            "{:?}: one thread has no more",
+            begin.elapsed()
+        );
+        drop(shell.stdin.take());
+        shell.wait().expect("is ours");
+        assert_eq!(children_cpu(pid), None, "it is gone");
     }
 
     #[test]

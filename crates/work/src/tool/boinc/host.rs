@@ -145,6 +145,16 @@ impl Host {
         Err(died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
     }
 
+    /// Processor seconds that its tasks have used so far, as the kernel counts them: it starts each as a process
+    /// of its own. It itself hears of them a second late, and of those that stand still not at all.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn donated(&self) -> Result<f64, Fault> {
+        let told = self.program.children_cpu().map(|time| time.as_secs_f64());
+        told.ok_or_else(|| died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
+    }
+
     /// Waits until so many tasks compute: run, as the client says of one that it has only just started, too,
     /// and have told it of processor time.
     ///

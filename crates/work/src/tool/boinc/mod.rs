@@ -7,7 +7,6 @@
 //! | `project` | the server that gives it out and takes it back |
 //! | `host` | a real client in a directory of its own |
 //! | `known` | a project that it knows when it starts |
-//! | `donated` | what a client has given so far |
 //! | `part` | the workload |
 //!
 //! The workload starts a project and a client that knows of nothing else, is steady once
@@ -18,18 +17,17 @@
 //!
 //! | metric | unit | what |
 //! |---|---|---|
-//! | `donated` | cores | processor seconds that went into tasks, a second, from when it was steady |
+//! | `donated` | cores | processor seconds that tasks used, a second, from when it was steady |
 //! | `tasks_running` | tasks | running at a time, on average |
 //! | `tasks_finished` | tasks | whose answer the project has taken in that time |
 //! | `tasks_failed` | tasks | reported without one in that time |
 //! | `start_time` | s | from the client's start until all its tasks computed; not told where nothing is started |
 //!
-//! A client hears of its tasks' processor time once a second: over less than some seconds
-//! `donated` is coarse.
+//! `donated` is counted by the kernel: a client hears of its tasks' processor time once a
+//! second, and of that of tasks that stand still not at all.
 
 pub mod app;
 pub mod collatz;
-mod donated;
 mod host;
 mod known;
 mod part;
@@ -43,7 +41,6 @@ use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, parameter};
 use crosstalk_tenancy::boinc::Preferences;
 
-pub use donated::Donated;
 pub use host::{Host, Setup, find};
 
 use self::project::Settings;

@@ -14,7 +14,7 @@ use crosstalk_host::process::fresh_mark;
 
 use super::host::{INSTALL, Setup};
 use super::project::{Attach, look};
-use super::{Donated, Host, Spec};
+use super::{Host, Spec};
 use crate::alone::alone;
 use crate::peer::Until;
 use crate::program::Program;
@@ -96,11 +96,8 @@ fn told_to_stop(until: &Until) -> bool {
 
 /// From when it is steady until it is told to stop.
 fn measure(host: &mut Host, project: &Project, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {
-    let mut donated = Donated::default();
-    donated.look(&host.client().tasks()?);
-    let (before, ended) = look(&project.folder)?;
-    donated.ended(ended);
-    let (begun, at_first) = (Instant::now(), donated.total());
+    let before = look(&project.folder)?;
+    let (begun, at_first) = (Instant::now(), host.donated()?);
     out.steady()?;
     let (mut running, mut looks, mut over) = (0, 0_u32, false);
     while !over {
@@ -111,13 +108,11 @@ fn measure(host: &mut Host, project: &Project, out: &mut dyn Sink, until: &Until
         let tasks = host.client().tasks().or_else(|_| host.client().tasks())?;
         running += tasks.iter().filter(|task| task.runs()).count();
         looks += 1;
-        donated.look(&tasks);
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    let (after, ended) = look(&project.folder)?;
-    donated.ended(ended);
+    let donated = (host.donated()? - at_first) / begun.elapsed().as_secs_f64();
+    let after = look(&project.folder)?;
     Ok(Measured {
-        donated: (donated.total() - at_first) / seconds,
+        donated,
         running: running as f64 / f64::from(looks),
         finished: after.valid - before.valid,
         failed: after.failed - before.failed,

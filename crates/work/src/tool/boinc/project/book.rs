@@ -172,17 +172,6 @@ impl Book {
         })
     }
 
-    /// Of the results with a given host that ended: name and processor seconds.
-    pub fn ended(&self) -> impl Iterator<Item = (Given, f64)> {
-        self.units.iter().flat_map(|(unit, what)| {
-            what.instances
-                .iter()
-                .enumerate()
-                .filter(|(_, i)| matches!(i.stands, Stands::Ended(_)))
-                .map(move |(instance, i)| (Given { unit: *unit, instance: instance as u32 }, i.cpu))
-        })
-    }
-
     fn instance(&self, given: Given) -> Option<&Instance> {
         self.units.get(&given.unit)?.instances.get(given.instance as usize)
     }

@@ -65,21 +65,11 @@ impl Attach {
     }
 }
 
-/// A result that ended, and the processor seconds that it took.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// Its name.
-    pub name: String,
-    /// Processor seconds.
-    pub cpu: f64,
-}
-
-/// How far the project in `folder` is, and the results that ended: what its journal
-/// comes to, also while it runs.
+/// How far the project in `folder` is: what its journal comes to, also while it runs.
 ///
 /// # Errors
 /// When there is none, or its journal makes no sense.
-pub fn look(folder: &Path) -> Result<(Counts, Vec<Ended>), Fault> {
+pub fn look(folder: &Path) -> Result<Counts, Fault> {
     let mut begun: Option<(Book, String)> = None;
     Journal::look(folder, |line| {
         let Some((book, _)) = &mut begun else {
@@ -88,9 +78,7 @@ pub fn look(folder: &Path) -> Result<(Counts, Vec<Ended>), Fault> {
         };
         book.apply(&line)
     })?;
-    let ended =
-        |book: &Book| book.ended().map(|(given, cpu)| Ended { name: given.to_string(), cpu }).collect();
-    Ok(begun.map_or_else(Default::default, |(book, _)| (book.counts(), ended(&book))))
+    Ok(begun.map_or_else(Counts::default, |(book, _)| book.counts()))
 }
 
 /// What the first line says: an empty book, and the account's key.

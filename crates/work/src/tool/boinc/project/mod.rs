@@ -35,7 +35,7 @@ mod url;
 mod wanted;
 
 pub use book::Counts;
-pub use home::{Attach, Ended, Home, Open, look};
+pub use home::{Attach, Home, Open, look};
 pub use reply::NAME;
 pub use server::{Place, Server};
 pub use settings::Settings;
