@@ -145,6 +145,12 @@ impl Default for Waiting {
 }
 
 impl Waiting {
+    /// Whether external work begins to run, or to stand still, as far as this goes: a probe's moment is no rest.
+    /// What goes on after a rest runs, be it for good, when all that follows are such moments.
+    fn turns(&self, runs: bool, briefly: bool) -> bool {
+        runs != self.runs && (runs || !briefly)
+    }
+
     /// Own work has waited so long by now, if anybody is watched.
     fn read(&mut self, now: Duration, waited: Option<Duration>) {
         match waited.zip(self.waited) {
@@ -209,7 +215,7 @@ impl Senses {
 
     /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
-        if !briefly && runs != self.waiting.runs {
+        if self.waiting.turns(runs, briefly) {
             self.waiting.read(now, self.waits.read());
             self.waiting.runs = runs;
         }
@@ -385,6 +391,25 @@ mod tests {
             waiting.read(now, None);
             assert_eq!(waiting.tell(), None, "nobody is watched");
         }
+    }
+
+    #[test]
+    fn waiting_is_told_again_after_a_rest() {
+        let at = Duration::from_millis;
+        let mut waiting = Waiting::default();
+        waiting.read(at(0), Some(at(0)));
+        // A trial, after which external work always runs, but for probes.
+        for (now, runs, briefly) in
+            [(100, false, false), (400, true, true), (500, false, true), (504, true, true)]
+        {
+            if waiting.turns(runs, briefly) {
+                waiting.read(at(now), Some(at(0)));
+                waiting.runs = runs;
+            }
+        }
+        assert_eq!(waiting.tell(), Some(0.0));
+        waiting.read(at(600), Some(at(100)));
+        assert_eq!(waiting.tell(), Some(0.5), "of the 200 ms since the trial");
     }
 
     #[test]
