@@ -158,7 +158,7 @@ fn memory_has_its_limit_and_is_counted_where_it_belongs() {
 }
 
 #[test]
-fn nobody_gets_out_of_a_limit_by_it() {
+fn a_group_has_no_more_than_its_caller() {
     if lacks_groups() {
         return;
     }

@@ -300,7 +300,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         part("given"),
         &["cpu.idle 1", "memory.max 67108864", "cpuset.cpus 1", "cpu.max 50000 100000"]
     );
-    assert_eq!(part("nested"), &["67108864", "1", "50000 100000"], "nobody gets out of a limit by it");
+    assert_eq!(part("nested"), &["67108864", "1", "50000 100000"], "a group has no more than its caller");
     let shares: Vec<f64> =
         part("shares")[0].split_whitespace().map(|part| part.parse().expect("a number")).collect();
     assert!(shares[0] > 20.0 * shares[1], "own work has used {} µs, external {}", shares[0], shares[1]);

@@ -67,9 +67,12 @@ fn of_node(before: &Provenance, after: &Provenance, nodes: usize, external: bool
     let own = nodes as f64 + 1.0;
     let moved = |(was, is): &(f64, f64)| was - is > own || (!external && is - was > own);
     if let Some((was, is)) = both("load").filter(moved) {
-        told.push(format!(
-            "load was {was} when it began and {is} when it ended, which is more than its own nodes make; see what else runs there"
-        ));
+        let what = if is > was {
+            "which is more than its own nodes make; see what else runs there"
+        } else {
+            "which others had made; let them end before, and run again"
+        };
+        told.push(format!("load was {was} when it began and {is} when it ended, {what}"));
     }
     let moved = |was: f64, is: f64| (is - was).abs() / was;
     if let Some((was, is)) = both("frequency").filter(|(was, is)| moved(*was, *is) > FREQUENCY_BEYOND) {

@@ -17,7 +17,9 @@ pub(super) fn limits(home: &Group) -> Vec<Setting> {
     let bytes = |file| Some(Bytes(least(v2?, |dir| number(&read(dir, file)?))?));
     let processors = trees("cpuset").find_map(|dir| {
         let lists = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-        lists.into_iter().find_map(|file| read(dir, file)).filter(|list| !list.is_empty())
+        // Where its controller ends above the group, the nearest one that has it tells.
+        let told = |dir: &Path| lists.into_iter().find_map(|file| read(dir, file));
+        groups(dir).find_map(told).filter(|list| !list.is_empty())
     });
     let quota = trees("cpu").find_map(|dir| least(dir, quota));
     let settings = [
@@ -30,10 +32,14 @@ pub(super) fn limits(home: &Group) -> Vec<Setting> {
     settings.into_iter().flatten().collect()
 }
 
+/// The group and those above it.
+fn groups(dir: &Path) -> impl Iterator<Item = &Path> {
+    dir.ancestors().take_while(|dir| dir.join("cgroup.procs").exists())
+}
+
 /// The least of what the group and those above it say.
 fn least<T: PartialOrd>(dir: &Path, told: impl Fn(&Path) -> Option<T>) -> Option<T> {
-    let groups = dir.ancestors().take_while(|dir| dir.join("cgroup.procs").exists());
-    groups.filter_map(told).reduce(|least, one| if one < least { one } else { least })
+    groups(dir).filter_map(told).reduce(|least, one| if one < least { one } else { least })
 }
 
 /// Processors' time that a group may use, by `cpu.max` or v1's two files.
@@ -80,6 +86,14 @@ mod tests {
         let expected =
             [Setting::Quota(Some(0.5)), Setting::MemoryMax(Some(Bytes(5000))), Setting::Cores("0-1".into())];
         assert_eq!(limits(&home), expected);
+    }
+
+    #[test]
+    fn processors_are_told_where_their_controller_ends() {
+        let (_folder, dir) =
+            nested(&[&[("cpuset.cpus.effective", "0-3\n")], &[("cpuset.cpus.effective", "2\n")], &[]]);
+        let home = Group::new(BTreeMap::from([(String::new(), dir)]));
+        assert_eq!(limits(&home), [Setting::Cores("2".into())]);
     }
 
     #[test]

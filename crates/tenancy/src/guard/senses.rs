@@ -146,7 +146,7 @@ impl Default for Waiting {
 
 impl Waiting {
     /// Whether external work begins to run, or to stand still, as far as this goes: a probe's moment is no rest.
-    /// What goes on after a rest runs, be it for good, when all that follows are such moments.
+    /// After a rest every going on counts, since behind a trial no other may come.
     fn turns(&self, runs: bool, briefly: bool) -> bool {
         runs != self.runs && (runs || !briefly)
     }

@@ -173,8 +173,8 @@ impl Program {
         self.ended.is_none() && !is_readable(&self.fd, Duration::ZERO)
     }
 
-    /// CPU time that what it has started has used so far, as far as it is what it waits for; `None` where it
-    /// is gone.
+    /// CPU time that its children have used so far, and those of theirs that these have waited for; `None`
+    /// where it has ended.
     pub fn children_cpu(&self) -> Option<Duration> {
         children_cpu(self.pid)
     }

@@ -9,6 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// So often is counted what changes meanwhile.
+const COUNTS: usize = 1000;
 /// The environment variable that marks a program's processes.
 pub const MARK: &str = "CROSSTALK_RUN";
 
@@ -98,17 +100,28 @@ impl Stat {
 }
 
 /// CPU time that the children of a process have used: those that it has waited for, with theirs, and those
-/// that it has, whether or not they have ended. `None` where it is gone.
+/// that it has, whether or not they have ended. `None` where it has ended, or never holds still to be counted.
 pub fn children_cpu(pid: Pid) -> Option<Duration> {
-    loop {
-        let waited = Stat::of(pid)?.waited;
-        let stats = children(pid.as_raw_pid()).filter_map(|child| Stat::of(Pid::from_raw(child)?));
+    // One that is waited for meanwhile would count twice, or not at all.
+    let counted = || {
+        let waited = waited_by(pid)?;
+        let before: Vec<i32> = children(pid.as_raw_pid()).collect();
+        let stats = before.iter().filter_map(|child| Stat::of(Pid::from_raw(*child)?));
         let alive: u64 = stats.map(|child| child.used + child.waited).sum();
-        // One that was waited for meanwhile has been counted twice, or not at all.
-        if Stat::of(pid)?.waited == waited {
-            return Some(TICK * u32::try_from(waited + alive).unwrap_or(u32::MAX));
+        let same = waited_by(pid)? == waited && children(pid.as_raw_pid()).eq(before);
+        Some(same.then_some(waited + alive))
+    };
+    for _ in 0..COUNTS {
+        if let Some(ticks) = counted()? {
+            return Some(TICK * u32::try_from(ticks).unwrap_or(u32::MAX));
         }
     }
+    None
+}
+
+/// What a process has waited for, in clock ticks; `None` where it has ended: its children are another's then.
+fn waited_by(pid: Pid) -> Option<u64> {
+    Stat::of(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| stat.waited)
 }
 
 /// How long each thread of a program was seen to queue: thread → nanoseconds.
@@ -143,8 +156,9 @@ impl Queueing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{BufRead, BufReader};
+    use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
+    use std::thread::sleep;
     use std::time::Instant;
 
     #[test]
@@ -157,7 +171,8 @@ mod tests {
     #[test]
     fn children_count_while_they_run_and_after() {
         let counting = "n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done";
-        let script = format!("sh -c '{counting}'; times; while :; do :; done & read go; kill $!");
+        let script =
+            format!("sh -c '{counting}'; times; read begin; while :; do :; done & read go; kill $!; sleep 9");
         let mut shell = Command::new("sh");
         let mut shell =
             shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
@@ -172,20 +187,33 @@ mod tests {
                 60.0 * minutes.parse::<f64>().expect("a number") + seconds.parse::<f64>().expect("a number")
             })
             .sum();
-        let (begin, first) = (Instant::now(), children_cpu(pid).expect("is told").as_secs_f64());
-        // The next child may have begun.
-        assert!(waited > 0.05 && (waited - 0.02..waited + 0.5).contains(&first), "{waited} {first}");
-        while children_cpu(pid).expect("is told").as_secs_f64() < first + 0.1 {
+        let told = || children_cpu(pid).map(|time| time.as_secs_f64());
+        let first = told().expect("it lives");
+        assert!(waited > 0.0 && (first - waited).abs() < 0.03, "{waited} {first}");
+        let begin = Instant::now();
+        let mut input = shell.stdin.take().expect("is piped");
+        input.write_all(b"\n").expect("it reads");
+        let second = loop {
+            let second = told().expect("it lives");
+            if second > first + 0.1 {
+                break second;
+            }
             assert!(begin.elapsed() < Duration::from_secs(30), "a child that runs counts, too");
+            sleep(Duration::from_millis(5));
+        };
+        let most = begin.elapsed().as_secs_f64() + 0.05;
+        assert!(second - first < most, "one thread has used {} s in {most} s", second - first);
+        input.write_all(b"\n").expect("it reads");
+        shell.kill().expect("is ours");
+        let ended = Instant::now();
+        while told().is_some() {
+            assert!(
+                ended.elapsed() < Duration::from_secs(30),
+                "what has ended tells nothing, waited for or not"
+            );
+            sleep(Duration::from_millis(5));
         }
-        assert!(
-            begin.elapsed() >= Duration::from_millis(80),
-            "{:?}: one thread has no more",
-            begin.elapsed()
-        );
-        drop(shell.stdin.take());
         shell.wait().expect("is ours");
-        assert_eq!(children_cpu(pid), None, "it is gone");
     }
 
     #[test]
