@@ -249,9 +249,15 @@ fn a_workload_tells_what_it_measures() {
     assert_eq!(row("transaction_p99").expect("a row").collect::<Vec<_>>(), ["transaction_p99", "s", "lower"]);
     let command = stdout(&crosstalk(dir.path(), &["show", "workloads/command"]));
     assert!(command.contains("argv"), "what cannot be deployed as it is has its parameters: {command}");
-    let told = stdout(&crosstalk(dir.path(), &["show", "primes", "--json"]));
-    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-    assert_eq!(told["entry"]["metrics"][0]["name"], "run_time", "the first decides");
+    let told = |name: &str| -> serde_json::Value {
+        let told = stdout(&crosstalk(dir.path(), &["show", name, "--json"]));
+        serde_json::from_str(told.lines().last().expect("a line")).expect("JSON")
+    };
+    assert_eq!(told("primes")["entry"]["metrics"][0]["name"], "run_time", "the first decides");
+    assert!(
+        told("workloads/command")["entry"]["metrics"].is_null(),
+        "they are not known before it is deployed"
+    );
 }
 
 #[test]

@@ -6,11 +6,11 @@ mod common;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use common::external::{Spinner, alone, await_that, search};
+use common::external::{Running, Spinner, alone, await_that, search};
 use common::foreign::{Foreign, is_frozen};
-use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+use common::{command, crosstalk, kill, lacks_groups, stderr, stdout};
 
 fn lacks_trees() -> bool {
     let lacks = lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists();
@@ -20,8 +20,8 @@ fn lacks_trees() -> bool {
     lacks
 }
 
-fn guard(arguments: &[&str]) -> Child {
-    command(Path::new("/"), &[&["guard"], arguments].concat()).spawn().expect("starts")
+fn guard(arguments: &[&str]) -> Running {
+    Running::of(command(Path::new("/"), &[&["guard"], arguments].concat()).spawn().expect("starts"))
 }
 
 /// Own work that leaves nothing.
@@ -48,8 +48,7 @@ fn a_group_has_again_the_weight_that_its_owner_gave_it() {
         assert_eq!(foreign.told("cpu.shares").as_deref(), Some(shares));
         let mut killed = guard(&["--external", &foreign.name()]);
         await_that("it is in hand", 10, || foreign.told("cpu.idle").as_deref() == Some("1"));
-        killed.kill().expect("is ours");
-        killed.wait().expect("is ours");
+        killed.kill();
         await_that("it has its class and weight", 10, || {
             let told = ["cpu.idle", "cpu.shares"].map(|file| foreign.told(file).expect("is there"));
             told == ["0", shares]
@@ -71,7 +70,7 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
     let guard = guard(&["--external", &foreign.name(), "--for", "3 s"]);
     await_that("it stands still", 10, || foreign.is_frozen());
     foreign.rename(&format!("crosstalk-test-{}-renamed", std::process::id()));
-    let output = finish(guard);
+    let output = guard.finish();
     drop(own);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file)), before);
@@ -136,7 +135,7 @@ fn who_is_told_to_end_ends_although_own_work_leaves_nothing_and_that_is_told() {
     if !ended {
         spinner.kill().expect("is ours");
     }
-    let output = finish(guard);
+    let output = guard.finish();
     spinner.wait().expect("is ours");
     assert!(ended, "{}", stdout(&output));
     assert!(stdout(&output).contains(&format!("{name} has ended")), "{}", stdout(&output));
@@ -165,8 +164,7 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
             now.len() < all.len() && !now.contains(&one)
         });
     }
-    guard.kill().expect("is ours");
-    guard.wait().expect("is ours");
+    guard.kill();
     await_that("its processors are back", 10, || service.processors() == all);
     drop(crowd);
     let groups = service.dirs();

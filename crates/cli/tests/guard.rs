@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::external::{External, Spinner, alone, await_that, dirs, external, inside, search};
+use common::external::{Running, Spinner, alone, await_that, dirs, external, inside, search};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use serde_json::Value;
 
@@ -263,7 +263,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
         Path::new("/"),
         &["exec", "--external", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
     );
-    let child = External::of(starts.spawn().expect("starts"));
+    let child = Running::of(starts.spawn().expect("starts"));
     await_that("they spin", 20, || inside("held").len() > 2);
     let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
     if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
@@ -316,7 +316,7 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
         .arg("head -c 40m /dev/zero | tail -c 20m | sleep 100")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = External::of(starts.spawn().expect("starts"));
+    let child = Running::of(starts.spawn().expect("starts"));
     let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above));
     let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
     let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);

@@ -115,10 +115,10 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
     }
     if let Ok(workload) = registry.workload(name) {
         let (title, parameters) = (workload.title(), workload.parameters());
-        // Some cannot be deployed before they are told what to do.
-        let metrics =
-            workload.deploy(&Params::default()).map_or_else(|_| Vec::new(), |deployed| deployed.metrics);
-        let text = format!("{name}: {title}\n\n{}{}", takes(parameters), tells(&metrics));
+        // Some cannot be deployed before they are told what to do: theirs are not known.
+        let metrics = workload.deploy(&Params::default()).ok().map(|deployed| deployed.metrics);
+        let told = metrics.as_deref().map(tells).unwrap_or_default();
+        let text = format!("{name}: {title}\n\n{}{told}", takes(parameters));
         let rows: Vec<Value> = parameters
             .iter()
             .map(|p| json!({ "name": p.name, "default": p.default, "meaning": p.meaning }))

@@ -15,19 +15,20 @@ pub fn alone() -> MutexGuard<'static, ()> {
     MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program as external work, which ends with its test, however that ends.
-pub struct External(Option<Child>);
+/// A program of ours, which ends with its test, however that ends.
+pub struct Running(Option<Child>);
 
-pub fn external(name: &str, script: &str) -> External {
+/// A script as external work.
+pub fn external(name: &str, script: &str) -> Running {
     let mut command =
         command(Path::new("/"), &["exec", "--external", "--name", name, "--", "sh", "-c", script]);
-    External::of(command.spawn().expect("starts"))
+    Running::of(command.spawn().expect("starts"))
 }
 
-impl External {
-    /// One that was started as external work in some other way.
+impl Running {
+    /// One that has been started.
     pub fn of(child: Child) -> Self {
-        External(Some(child))
+        Running(Some(child))
     }
 
     fn child(&mut self) -> &mut Child {
@@ -50,17 +51,17 @@ impl External {
         self.finish()
     }
 
-    /// Kills the program that has it in its group.
+    /// Kills it; with its owner, a group goes too.
     pub fn kill(&mut self) {
         self.child().kill().expect("is ours");
         self.child().wait().expect("is ours");
     }
 }
 
-impl Drop for External {
+impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
-            // A test that fails has not waited for it; with its owner killed, the group goes too.
+            // A test that fails has not waited for it.
             let _ = child.kill();
             let _ = child.wait();
         }

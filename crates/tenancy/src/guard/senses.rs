@@ -145,10 +145,13 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// Whether external work begins to run, or to stand still, as far as this goes: a probe's moment is no rest.
-    /// After a rest every going on counts, since behind a trial no other may come.
-    fn turns(&self, runs: bool, briefly: bool) -> bool {
-        runs != self.runs && (runs || !briefly)
+    /// External work runs from now on, or stands still, and own work has `waited` so long by now. A probe's
+    /// moment is no rest; after a rest every going on counts, since behind a trial no other may come.
+    fn turn(&mut self, now: Duration, runs: bool, briefly: bool, waited: impl FnOnce() -> Option<Duration>) {
+        if runs != self.runs && (runs || !briefly) {
+            self.read(now, waited());
+            self.runs = runs;
+        }
     }
 
     /// Own work has waited so long by now, if anybody is watched.
@@ -215,10 +218,7 @@ impl Senses {
 
     /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
-        if self.waiting.turns(runs, briefly) {
-            self.waiting.read(now, self.waits.read());
-            self.waiting.runs = runs;
-        }
+        self.waiting.turn(now, runs, briefly, || self.waits.read());
         self.still = if runs { None } else { self.still.or(Some(now)) };
     }
 
@@ -402,10 +402,7 @@ mod tests {
         for (now, runs, briefly) in
             [(100, false, false), (400, true, true), (500, false, true), (504, true, true)]
         {
-            if waiting.turns(runs, briefly) {
-                waiting.read(at(now), Some(at(0)));
-                waiting.runs = runs;
-            }
+            waiting.turn(at(now), runs, briefly, || Some(at(0)));
         }
         assert_eq!(waiting.tell(), Some(0.0));
         waiting.read(at(600), Some(at(100)));

@@ -142,17 +142,21 @@ impl Host {
         if self.program.is_running() {
             return Ok(());
         }
-        Err(died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
+        Err(self.ended())
     }
 
     /// Processor seconds that its tasks have used so far, as the kernel counts them: it starts each as a process
-    /// of its own. It itself hears of them a second late, and of those that stand still not at all.
+    /// of its own. It itself hears of them a second late.
     ///
     /// # Errors
     /// When it has ended.
     pub fn donated(&self) -> Result<f64, Fault> {
         let told = self.program.children_cpu().map(|time| time.as_secs_f64());
-        told.ok_or_else(|| died(&self.program, Fault::attempt("the BOINC client ended in mid-run")))
+        told.ok_or_else(|| self.ended())
+    }
+
+    fn ended(&self) -> Fault {
+        died(&self.program, Fault::attempt("the BOINC client ended in mid-run"))
     }
 
     /// Waits until so many tasks compute: run, as the client says of one that it has only just started, too,

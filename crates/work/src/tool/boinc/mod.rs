@@ -23,8 +23,8 @@
 //! | `tasks_failed` | tasks | reported without one in that time |
 //! | `start_time` | s | from the client's start until all its tasks computed; not told where nothing is started |
 //!
-//! `donated` is counted by the kernel: a client hears of its tasks' processor time once a
-//! second, and of that of tasks that stand still not at all.
+//! `donated` is counted by the kernel: a client hears of its tasks' processor time a second
+//! late.
 
 pub mod app;
 pub mod collatz;
