@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use super::sense::{Requests, Sense, Served};
-use super::trial::{Backoff, SETTLE, TRIAL};
+use super::trial::{BEGINS, Backoff, SETTLE, TRIAL};
 
 /// External work that waits for devices for a smaller share of the time wants nothing of them.
 const EXTERNAL: f64 = 0.02;
@@ -38,8 +38,6 @@ const LOSS: f64 = 0.02;
 const LEAST: f64 = 0.15;
 const FEW: f64 = 30.0;
 const LONGEST: Duration = Duration::from_secs(1);
-/// External work that has only gone on for so long has had nothing served yet.
-const BEGINS: Duration = Duration::from_millis(10);
 /// How long a ratio is taken for true: at first, and where it has been found again and again.
 const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
 /// Own work that was slowed for a shorter time may have been taken for that only.

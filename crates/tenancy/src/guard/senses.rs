@@ -10,7 +10,7 @@ use super::activity::{BUSY, MORE};
 use super::domain::Domain;
 use super::own::{AllCpu, OwnWaits};
 use super::sense::{Sense, Served, Used};
-use super::serving::Serving;
+use super::serving::{Serving, Turned};
 use super::steady::Steady;
 use super::tenant::{Memory, Tenant};
 use crate::group::Hierarchy;
@@ -38,8 +38,7 @@ pub(super) struct Senses {
     waits: OwnWaits,
     files: Files,
     serving: Serving,
-    /// Since when external work stands still, where it does.
-    still: Option<Duration>,
+    turned: Turned,
     waiting: Waiting,
     domain: Option<Domain>,
     counted: Counted,
@@ -194,7 +193,7 @@ impl Senses {
                 meminfo: open("/proc/meminfo"),
             },
             serving: Serving::new(),
-            still: None,
+            turned: Turned { at: Duration::ZERO, runs: true },
             waiting: Waiting::default(),
             domain: None,
             counted: Counted::default(),
@@ -219,7 +218,9 @@ impl Senses {
     /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
         self.waiting.turn(now, runs, briefly, || self.waits.read());
-        self.still = if runs { None } else { self.still.or(Some(now)) };
+        if runs != self.turned.runs {
+            self.turned = Turned { at: now, runs };
+        }
     }
 
     /// Looks; `turns` says that external work is about to stand still, or to go on.
@@ -231,7 +232,7 @@ impl Senses {
             self.look_at_the_rest(now, tenants);
         }
         self.sense.served = None;
-        if self.serving.is_due(now, self.still, turns) {
+        if self.serving.is_due(now, self.turned, turns) {
             self.look_at_devices(now, tenants);
         }
     }

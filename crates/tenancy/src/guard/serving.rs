@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::sense::{Requests, Served};
 use super::steady::Steady;
 use super::tenant::Tenant;
-use super::trial::SETTLE;
+use super::trial::{BEGINS, SETTLE};
 use crate::group::reading::{pressure, served};
 
 /// Between two looks. Looking more often would lose what is looked for: each look has the kernel add up
@@ -26,10 +26,19 @@ pub(super) struct Serving {
     /// The disks whose requests are looked at, and where each stands.
     disks: BTreeMap<String, usize>,
     before: Option<Counted>,
+    /// Whether external work waited for devices when last looked at.
+    wanted: bool,
 }
 
 /// Of each kind how many requests, and how many milliseconds.
 type Counters = [(u64, u64); Requests::KINDS];
+
+/// Since when external work runs, or stands still.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turned {
+    pub(super) at: Duration,
+    pub(super) runs: bool,
+}
 
 /// What had been counted, and when.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +58,7 @@ impl Serving {
             pressure: open("/proc/pressure/io"),
             disks: BTreeMap::new(),
             before: None,
+            wanted: false,
         }
     }
 
@@ -64,14 +74,14 @@ impl Serving {
         self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether it is time to look. External work that stands still does so since `still`; `turns` says that it
-    /// goes on next, or is about to rest. What is seen while it stands still begins once what it had begun is
-    /// over, and ends with that.
-    pub(super) fn is_due(&self, now: Duration, still: Option<Duration>, turns: bool) -> bool {
+    /// Whether it is time to look. `turned` is since when external work runs, or stands still; `turns` says that
+    /// it is about to do the other. What is seen while it does either begins once what went before is over, and
+    /// ends with that; while it runs that says something only where it wants anything of devices.
+    pub(super) fn is_due(&self, now: Duration, turned: Turned, turns: bool) -> bool {
         let Some(before) = self.before else { return true };
-        let settled = still.map(|since| since + SETTLE).filter(|settled| now >= *settled);
-        let begins = settled.is_some_and(|settled| before.at < settled);
-        begins || settled.is_some() && turns || now.saturating_sub(before.at) >= EVERY
+        let settled = turned.at + if turned.runs { BEGINS } else { SETTLE };
+        let apart = now >= settled && (self.wanted || !turned.runs);
+        apart && (turns || before.at < settled) || now.saturating_sub(before.at) >= EVERY
     }
 
     /// What was served since this was last asked; `None` where nothing tells that anybody waits.
@@ -90,6 +100,7 @@ impl Serving {
                 .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
+        self.wanted = found.external.is_some_and(|waited| waited > 0.0);
         Some(found).filter(|found| found.seconds > 0.0)
     }
 }
@@ -118,16 +129,43 @@ mod tests {
     fn it_looks_rarely_and_at_both_ends_of_what_stands_still() {
         let at = Duration::from_millis;
         let mut serving = Serving::new();
-        assert!(serving.is_due(at(0), None, false), "the first");
+        let runs = Turned { at: at(0), runs: true };
+        assert!(serving.is_due(at(0), runs, false), "the first");
         let counted = |millis| Counted { at: at(millis), waited: at(0), external: None, requests: None };
         serving.before = Some(counted(100));
-        assert!(!serving.is_due(at(340), None, true) && serving.is_due(at(350), None, false));
+        assert!(!serving.is_due(at(340), runs, true) && serving.is_due(at(350), runs, false));
         // It stands still from 200 ms on.
-        let still = Some(at(200));
+        let still = Turned { at: at(200), runs: false };
         assert!(!serving.is_due(at(220), still, true), "what it had begun goes on");
         assert!(serving.is_due(at(240), still, false));
         serving.before = Some(counted(240));
         assert!(!serving.is_due(at(300), still, false) && serving.is_due(at(300), still, true));
         assert!(serving.is_due(at(490), still, false));
+    }
+
+    #[test]
+    fn what_is_served_beside_external_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
+        let at = Duration::from_millis;
+        for (runs, still, wanted) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
+            let mut serving = Serving { wanted, ..Serving::new() };
+            let mut turned = Turned { at: at(0), runs: true };
+            let (mut now, mut seen, mut looks, mut before) = (0, 0, 0, 0);
+            for turn in 0..20 {
+                let end = now + if turned.runs { runs } else { still };
+                while now < end {
+                    now = (now + 20).min(end);
+                    if serving.is_due(at(now), turned, now == end) {
+                        let within = at(before) >= turned.at + BEGINS;
+                        seen += if turned.runs && within { now - before } else { 0 };
+                        (before, looks) = (now, looks + 1);
+                        serving.before =
+                            Some(Counted { at: at(now), waited: at(0), external: None, requests: None });
+                    }
+                }
+                turned = Turned { at: at(now), runs: turn % 2 == 1 };
+            }
+            assert_eq!(seen > 10 * runs / 2, wanted, "{seen} of {} ms in {looks} looks", 10 * runs);
+            assert!(looks <= 40, "{looks} looks in 20 turns");
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 /// goes on for a while.
 pub(super) const TRIAL: Duration = Duration::from_millis(300);
 pub(super) const SETTLE: Duration = Duration::from_millis(40);
+/// External work that has only gone on for so long has had nothing served yet.
+pub(super) const BEGINS: Duration = Duration::from_millis(10);
 /// The first and the longest time after a trial that shows nothing.
 pub(super) const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(32)];
 
