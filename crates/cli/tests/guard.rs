@@ -358,6 +358,8 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     // Files in memory wait for no device.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let own = folder.path().join("own");
+    // What the kernel still had to write would be in the way of both.
+    assert!(Command::new("sync").arg("-f").arg(folder.path()).status().expect("sync starts").success());
     let second = Duration::from_secs(1);
     let alone = writes(&own, second);
     let script = format!(
@@ -380,9 +382,10 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
         );
         return;
     }
-    let words = ["guard", "--external", "writers", "--slowdown", "5%", "--for", "6 s", "--explain"];
+    let words = ["guard", "--external", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
     let guard = command(Path::new("/"), &words).spawn().expect("starts");
-    writes(&own, 2 * second);
+    // A trial that shows nothing is followed by another after 2 s.
+    writes(&own, 5 * second);
     let guarded = writes(&own, 3 * second);
     let output = finish(guard);
     child.end();
