@@ -213,7 +213,7 @@ def bandwidth(figures, bed, options):
 def memory(figures, bed, options):
     tree = GROUPS / "memory"
     if not (tree / "memory.limit_in_bytes").exists():
-        for metric in ("file pages", "pages of memory"):
+        for metric in ("file pages", "pages of memory", "killed for memory"):
             # On v2 groups of external work stand at the top, below no group that has a limit.
             figures.missing(metric, "no memory controller of v1 here, below whose groups external work's stand")
         return
@@ -221,6 +221,7 @@ def memory(figures, bed, options):
         # One that a killed bench left; others are busy.
         with contextlib.suppress(OSError):
             left.rmdir()
+    before = kills_for_memory()
     with Parent(tree / f"crosstalk-bench-{os.getpid()}") as parent:
         small, large = bed.file("small", OWN_PAGES), bed.file("large", 2 * PARENT)
         if small and large:
@@ -232,6 +233,14 @@ def memory(figures, bed, options):
                 figures.missing("pages of memory", why)
             else:
                 displaced(figures, "pages of memory", parent, bed, ("touch", None), ("sweep", None), options)
+    told = "processes that the kernel killed meanwhile for want of memory"
+    figures.add("killed for memory", kills_for_memory() - before, "count", what=told)
+
+
+def kills_for_memory():
+    """How many processes the kernel has killed for want of memory since it runs."""
+    lines = (line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return next(int(number) for key, number in lines if key == "oom_kill")
 
 
 def displaced(figures, metric, parent, bed, own, others, options):

@@ -238,7 +238,9 @@ def cpu_time(folders):
     for folder in folders:
         if (folder / "cpuacct.usage").exists():
             return int((folder / "cpuacct.usage").read_text()) * 1e-9
-    told = next(folder / "cpu.stat" for folder in folders if (folder / "cpu.stat").exists())
+    told = next((folder / "cpu.stat" for folder in folders if (folder / "cpu.stat").exists()), None)
+    if not told:
+        raise RuntimeError(f"the group is gone: external work has ended, or was killed ({folders[0]})")
     return int(told.read_text().split()[1]) * 1e-6
 
 

@@ -305,19 +305,9 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
         return;
     }
     let _alone = alone();
-    let above = memory.join(format!("crosstalk-test-{}", std::process::id()));
-    fs::create_dir(&above).expect("makes");
-    let words = format!("echo $$ > {}/cgroup.procs && exec \"$@\" && exit 1", above.display());
-    let program = command(Path::new("/"), &[]).get_program().to_os_string();
-    let mut starts = Command::new("sh");
-    starts.args(["-c", &words, "sh"]).arg(program);
-    starts.args(["exec", "--external", "--name", "elsewhere", "--", "sh", "-c"]);
-    starts
-        .arg("head -c 40m /dev/zero | tail -c 20m | sleep 100")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let child = Running::of(starts.spawn().expect("starts"));
-    let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above));
+    let above = Above::make(memory);
+    let child = external_in(&above.0, "elsewhere", "head -c 40m /dev/zero | tail -c 20m | sleep 100");
+    let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above.0));
     let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
     let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
     await_that("it has its memory", 60, || used() > 10 << 20);
@@ -333,7 +323,86 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     guard.kill().expect("is ours");
     guard.wait().expect("is ours");
     child.end();
-    await_that("its group goes", 10, || fs::remove_dir(&above).is_ok());
+}
+
+/// A group above those of external work, which goes with its test.
+struct Above(PathBuf);
+
+impl Above {
+    fn make(tree: &Path) -> Self {
+        let dir = tree.join(format!("crosstalk-test-{}", std::process::id()));
+        fs::create_dir(&dir).expect("makes");
+        Above(dir)
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        let mut gone = false;
+        while !gone && Instant::now() < until {
+            gone = fs::remove_dir(&self.0).is_ok();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(gone || std::thread::panicking(), "{} stays", self.0.display());
+    }
+}
+
+/// A command that begins in this group.
+fn within(group: &Path, words: &[&str]) -> Command {
+    let enters = format!("echo $$ > {}/cgroup.procs && exec \"$@\" && exit 1", group.display());
+    let mut starts = Command::new("sh");
+    starts.args(["-c", &enters, "sh"]).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    starts
+}
+
+/// A script as external work, which begins in this group.
+fn external_in(group: &Path, name: &str, script: &str) -> Running {
+    let program = command(Path::new("/"), &[]).get_program().to_os_string();
+    let program = program.to_str().expect("a path in UTF-8");
+    let words = [program, "exec", "--external", "--name", name, "--", "sh", "-c", script];
+    Running::of(within(group, &words).spawn().expect("starts"))
+}
+
+#[test]
+fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
+    let memory = Path::new("/sys/fs/cgroup/memory");
+    if lacks_groups() || !memory.join("memory.limit_in_bytes").exists() {
+        eprintln!("skipped: there is no memory controller of v1, whose limit kills");
+        return;
+    }
+    let _alone = alone();
+    let above = Above::make(memory);
+    fs::write(above.0.join("memory.limit_in_bytes"), "512M").expect("may be set");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    // Of a file without any data its pages are had without a disk, too.
+    fs::File::create(folder.path().join("pages")).and_then(|file| file.set_len(300 << 20)).expect("makes");
+    // It has those, and from a sign on wants memory of its own.
+    let script = format!(
+        "cd {} && while [ ! -e sign ]; do cat pages > /dev/null; done; head -c 160m /dev/zero | tail -c 160m | \
+         wc -c > told; sleep 100",
+        folder.path().display()
+    );
+    let child = external_in(&above.0, "again", &script);
+    let group = || dirs("again").into_iter().find(|dir| dir.starts_with(&above.0));
+    let number = |file: &str| -> u64 {
+        let text = group().and_then(|dir| fs::read_to_string(dir.join(file)).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    };
+    await_that("it has its pages", 60, || number("memory.usage_in_bytes") > 250 << 20);
+    let guard =
+        Running::of(command(Path::new("/"), &["guard", "--external", "again"]).spawn().expect("starts"));
+    await_that("it is guarded", 10, || told("again", "cpu.idle").iter().all(|(_, told)| told == "1"));
+    let own = within(&above.0, &["dd", "if=/dev/zero", "of=/dev/null", "bs=320M"]).spawn();
+    let own = Running::of(own.expect("sh starts"));
+    await_that("it is held", 20, || number("memory.limit_in_bytes") < 1 << 30);
+    fs::write(folder.path().join("sign"), "").expect("writes");
+    let counted = || fs::read_to_string(folder.path().join("told")).ok().filter(|text| !text.is_empty());
+    await_that("it has what it wanted", 30, || counted().is_some());
+    assert_eq!(counted().expect("is there").trim(), (160 << 20).to_string(), "it was killed");
+    drop(own);
+    guard.end();
+    child.end();
 }
 
 /// Writes to a file and waits for the device, over and over, for so long; how often a second.

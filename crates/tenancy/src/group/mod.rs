@@ -246,21 +246,33 @@ impl Group {
 
     /// The processes in it and below, in ascending order.
     pub fn processes(&self) -> Vec<u32> {
-        let Some(dir) = self.dirs.values().next() else { return Vec::new() };
-        let mut all = Vec::new();
-        collect(dir, &mut all);
+        let mut all = self.numbers(&["cgroup.procs"]);
         all.sort_unstable();
         all.dedup();
         all
     }
+
+    /// How many threads are in it and below.
+    pub fn threads(&self) -> usize {
+        self.numbers(&["cgroup.threads", "tasks"]).len()
+    }
+
+    /// Who is listed in it and below, in whichever of these files there is.
+    fn numbers(&self, files: &[&str]) -> Vec<u32> {
+        let mut all = Vec::new();
+        if let Some(dir) = self.dirs.values().next() {
+            collect(dir, files, &mut all);
+        }
+        all
+    }
 }
 
-fn collect(dir: &Path, all: &mut Vec<u32>) {
-    let told = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+fn collect(dir: &Path, files: &[&str], all: &mut Vec<u32>) {
+    let told = files.iter().find_map(|file| fs::read_to_string(dir.join(file)).ok()).unwrap_or_default();
     all.extend(told.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            collect(&entry.path(), all);
+            collect(&entry.path(), files, all);
         }
     }
 }

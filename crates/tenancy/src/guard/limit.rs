@@ -82,6 +82,11 @@ impl Limit {
         asked.takes && !asked.settled
     }
 
+    /// Whether any is asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        lock(&self.asked.0).bytes.is_some()
+    }
+
     /// What could not be done since this was last asked.
     pub(super) fn complaint(&self) -> Option<Fault> {
         lock(&self.asked.0).complaint.take()

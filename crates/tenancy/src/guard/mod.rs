@@ -71,6 +71,7 @@ mod duty;
 mod estimate;
 mod explain;
 mod farewell;
+mod floor;
 mod leash;
 mod limit;
 mod lock;

@@ -141,6 +141,8 @@ impl Share {
             let grown = self.limit.map(|limit| limit * GROWTH.powf(sense.interval));
             self.limit = grown.filter(|limit| *limit < FREE * self.had);
         }
+        // What cannot be taken any more is left to it at once.
+        self.limit = self.limit.map(|limit| limit.max(sense.external_floor as f64));
         self.hurried = grows || above(self.limit) && (falls || self.limit != asked);
     }
 
@@ -229,6 +231,17 @@ mod tests {
         }
         assert_eq!(share.limit(), Some(40 * MIB));
         assert!(at < 6.0, "within seconds");
+    }
+
+    #[test]
+    fn what_cannot_be_taken_any_more_is_left_to_it_at_once() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        look(&mut share, &mut at, 1000.0, 900 * MIB);
+        at += LOOK;
+        let grown = Sense { external_memory: 890 * MIB, external_floor: 880 * MIB, ..Sense::quiet(2, LOOK) };
+        let before = share.limit().expect("is held");
+        share.see(Duration::from_secs_f64(at), &Sense { free_memory: 0, ..grown }, true, 0.01);
+        assert!(before < 880 * MIB && share.limit() >= Some(880 * MIB), "{before} {:?}", share.limit());
     }
 
     #[test]

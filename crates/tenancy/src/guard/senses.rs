@@ -46,6 +46,7 @@ pub(super) struct Senses {
     sense: Sense,
     choice: Choice,
     slow: Duration,
+    /// Memory may be short soon, or somebody be killed for want of it.
     short_soon: bool,
 }
 
@@ -323,6 +324,7 @@ impl Senses {
             > 0;
         let mut memory = Memory::default();
         let mut waited = Duration::ZERO;
+        let held_hard = !swap && tenants.iter().any(Tenant::is_held_hard);
         for tenant in tenants {
             let one = tenant.memory(swap);
             memory.has += one.has;
@@ -346,6 +348,7 @@ impl Senses {
             let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
             self.sense.external_refaults = theirs as f64 / seconds;
         }
+        self.short_soon = held_hard;
         let swells = memory.has > self.sense.external_memory;
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped = memory.swapped;
@@ -355,7 +358,7 @@ impl Senses {
             self.sense.free_memory = all.0.saturating_sub(used.0);
             self.sense.all_memory = all.0;
             let grows = swells || self.sense.own_memory > before;
-            self.short_soon = grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
+            self.short_soon |= grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         self.waiting.read(now, self.waits.read());

@@ -12,6 +12,7 @@ use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
 use super::farewell::Farewell;
+use super::floor::{floor, on_its_way};
 use super::limit::Limit;
 use super::lock::Lock;
 use super::pages::PAGE;
@@ -23,8 +24,6 @@ use crate::group::{Dial, Group, Hierarchy, Made, Setting};
 
 /// Where the memory that it has is told.
 const MEMORY_USAGE: [(&str, &str); 2] = [("", "memory.current"), ("memory", "memory.usage_in_bytes")];
-/// What a group needs to keep even where all can be taken from it: its programs' code.
-const LEAST_MEMORY: u64 = 16 << 20;
 
 /// The group while it is guarded. Dropping it puts everything back.
 #[derive(Debug)]
@@ -49,6 +48,8 @@ pub(super) struct Tenant {
     /// The processors that it has been given, in order.
     may_have: Vec<usize>,
     memory: Option<Limit>,
+    /// Bytes that a thread of it may have on their way, where having more than the limit is being killed.
+    on_its_way: Option<u64>,
     io: Option<Control<()>>,
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Dial>,
@@ -163,11 +164,8 @@ impl Tenant {
         // A group that is idle already has no weight to be put back.
         let weight = if was_idle { None } else { take(Setting::Weight(1))? };
         let idle = take(Setting::Idle(true))?;
-        let memory = if has(&Setting::MemoryHigh(None)) {
-            Setting::MemoryHigh(None)
-        } else {
-            Setting::MemoryMax(None)
-        };
+        let soft = has(&Setting::MemoryHigh(None));
+        let memory = if soft { Setting::MemoryHigh(None) } else { Setting::MemoryMax(None) };
         let mut tenant = Tenant {
             name: name.into(),
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
@@ -187,8 +185,9 @@ impl Tenant {
             may_have: cores.as_ref().map_or_else(Vec::new, |cores| may_have(cores.was())),
             cores,
             memory: take(memory)?
-                .map(|dial| Limit::new(dial, open(&group, &MEMORY_USAGE), memory_is_soft(&group)))
+                .map(|dial| Limit::new(dial, open(&group, &MEMORY_USAGE), soft))
                 .transpose()?,
+            on_its_way: (!soft).then(on_its_way),
             io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
@@ -231,6 +230,7 @@ impl Tenant {
             cores: None,
             may_have: Vec::new(),
             memory: None,
+            on_its_way: None,
             io: None,
             idle: None,
             weight: None,
@@ -361,13 +361,16 @@ impl Tenant {
         counted.swap = out;
         (counted.refaults, counted.swapped_in) =
             told.map_or((counted.refaults, counted.swapped_in), |pages| (pages.refaults, pages.swapped_in));
-        let anonymous = told.map_or(0, |pages| pages.anonymous);
-        // Without swap nothing without a file behind it can go anywhere.
-        let kept = if swap { 0 } else { anonymous + anonymous / 20 };
-        let floor = kept + LEAST_MEMORY;
+        let killed = self.on_its_way.map(|each| each.saturating_mul(self.group.threads() as u64));
+        let floor = floor(has, &told.unwrap_or_default(), swap, killed);
         (self.counted.memory, self.counted.floor) = (has, Some(floor));
         let swapped = self.counted.swapped_in + self.counted.swapped_out;
         Memory { has, floor, refaults: self.counted.refaults, swapped }
+    }
+
+    /// Whether a limit holds it beyond which it may be killed, where there is no swap.
+    pub(super) fn is_held_hard(&self) -> bool {
+        self.on_its_way.is_some() && self.memory.as_ref().is_some_and(Limit::is_asked)
     }
 
     /// How long some of it has waited for memory.
@@ -398,10 +401,6 @@ fn may_have(was: &str) -> Vec<usize> {
     let (mut may, listed) = (allowed(), listed(was));
     may.retain(|cpu| listed.is_empty() || listed.contains(cpu));
     may
-}
-
-fn memory_is_soft(group: &Group) -> bool {
-    group.place(&Setting::MemoryHigh(None)).is_some()
 }
 
 fn open(group: &Group, places: &[(&str, &str)]) -> Option<Steady> {
