@@ -13,9 +13,9 @@ use crate::group::reading::{Pages, number};
 
 /// What a group needs even where all can be taken from it: its programs' code.
 const LEAST: u64 = 16 << 20;
-/// What it may take until it is looked at again: a thread has some 2 GB a second cleared for it, and is looked
+/// What it may take until it is looked at again: a thread has some 3 GB a second cleared for it, and is looked
 /// at every 50 ms.
-const GROWS: u64 = 128 << 20;
+const GROWS: u64 = 160 << 20;
 /// Where the kernel tells how far it reads ahead of whoever reads in order.
 const READ_AHEAD: &str = "/sys/class/bdi";
 /// So many times that is on its way: whoever says that he reads in order has twice as much (posix_fadvise(2)).
@@ -56,7 +56,7 @@ mod tests {
         let pages = Pages { files: 400 * MIB, anonymous: 200 * MIB, ..Pages::default() };
         let killed = Some(3 * 16 * MIB);
         assert_eq!(floor(620 * MIB, &pages, true, killed), (20 + 1 + 48 + 16) * MIB);
-        assert_eq!(floor(620 * MIB, &pages, false, killed), (220 + 128 + 48 + 16) * MIB);
+        assert_eq!(floor(620 * MIB, &pages, false, killed), (220 + 160 + 48 + 16) * MIB);
     }
 
     #[test]

@@ -143,7 +143,8 @@ impl Share {
         }
         // What cannot be taken any more is left to it at once.
         self.limit = self.limit.map(|limit| limit.max(sense.external_floor as f64));
-        self.hurried = grows || above(self.limit) && (falls || self.limit != asked);
+        let held_hard = sense.held_hard && self.limit.is_some();
+        self.hurried = grows || held_hard || above(self.limit) && (falls || self.limit != asked);
     }
 
     fn tighten(&mut self, now: Duration, sense: &Sense) {
@@ -182,7 +183,8 @@ impl Share {
         self.still_until.is_some()
     }
 
-    /// Whether own work takes memory, or external work is made to give it: both go quickly.
+    /// Whether own work takes memory, or external work is made to give it, or may be killed for want of it: all go
+    /// quickly.
     pub fn hurried(&self) -> bool {
         self.hurried
     }
@@ -242,6 +244,20 @@ mod tests {
         let before = share.limit().expect("is held");
         share.see(Duration::from_secs_f64(at), &Sense { free_memory: 0, ..grown }, true, 0.01);
         assert!(before < 880 * MIB && share.limit() >= Some(880 * MIB), "{before} {:?}", share.limit());
+    }
+
+    #[test]
+    fn who_may_be_killed_is_looked_at_quickly() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        look(&mut share, &mut at, 1000.0, 300 * MIB);
+        for held_hard in [false, true] {
+            at += LOOK;
+            let sense =
+                Sense { held_hard, external_memory: 200 * MIB, free_memory: 0, ..Sense::quiet(2, LOOK) };
+            share.see(Duration::from_secs_f64(at), &sense, true, 0.01);
+            share.see(Duration::from_secs_f64(at + LOOK), &sense, true, 0.01);
+            assert_eq!(share.hurried(), held_hard);
+        }
     }
 
     #[test]

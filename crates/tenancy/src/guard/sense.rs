@@ -45,6 +45,8 @@ pub struct Sense {
     pub external_refaults: f64,
     /// Those bytes that cannot be taken from it.
     pub external_floor: u64,
+    /// Whether a limit holds some of it that kills who needs more, where nothing can be swapped out.
+    pub held_hard: bool,
     /// Whether there is any external work.
     pub external_there: bool,
     /// Whether some of it stood still though it might run: memory is being taken from it.
@@ -86,6 +88,7 @@ impl Sense {
             external_swapping: 0.0,
             external_refaults: 0.0,
             external_floor: 0,
+            held_hard: false,
             external_there: true,
             held: false,
             let_run: false,

@@ -324,7 +324,7 @@ impl Senses {
             > 0;
         let mut memory = Memory::default();
         let mut waited = Duration::ZERO;
-        let held_hard = !swap && tenants.iter().any(Tenant::is_held_hard);
+        self.sense.held_hard = !swap && tenants.iter().any(Tenant::is_held_hard);
         for tenant in tenants {
             let one = tenant.memory(swap);
             memory.has += one.has;
@@ -348,7 +348,7 @@ impl Senses {
             let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
             self.sense.external_refaults = theirs as f64 / seconds;
         }
-        self.short_soon = held_hard;
+        self.short_soon = self.sense.held_hard;
         let swells = memory.has > self.sense.external_memory;
         (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
         self.counted.swapped = memory.swapped;
