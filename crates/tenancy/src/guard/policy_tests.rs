@@ -434,16 +434,32 @@ proptest! {
     }
 
     #[test]
-    fn the_budget_holds_whatever_the_truth_is(
-        own in 0.1_f64..1.5, ratio in 1.0_f64..3.0, budget in 0.01_f64..0.1, seed in 1_u64..1000,
+    fn contention_that_probes_show_is_held_to_the_budget_every_time(
+        own in 0.1_f64..1.5, ratio in 1.06_f64..3.0, budget in 0.01_f64..0.1, seed in 1_u64..10_000,
     ) {
-        // A contention as small as the probes' noise is shown late once in some thousand times: the
-        // contract is about what own work takes on average.
-        let slowdowns = [seed, seed + 1000, seed + 2000].map(|seed| {
-            let mut machine = machine(2, own, ratio);
-            (machine.noise, machine.seed) = (0.02, seed);
-            outcome(&mut machine, Contract { slowdown: budget, ..CONTRACT }, 30.0).0
-        });
-        prop_assert!(slowdowns.iter().sum::<f64>() / 3.0 <= budget + 0.002, "{slowdowns:?}");
+        let slowdown = after_the_start(own, ratio, budget, seed);
+        prop_assert!(slowdown <= budget, "{slowdown}");
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn contention_as_small_as_the_probes_noise_is_held_to_the_budget_on_average(
+        own in 0.1_f64..1.5, ratio in 1.0_f64..1.06, budget in 0.01_f64..0.03, seed in 1_u64..10_000,
+    ) {
+        // Such a contention is shown late at times: of forty guards the mean differs by chance by a twentieth of
+        // the budget.
+        let slowdowns = (0..40).map(|guard| after_the_start(own, ratio, budget, seed + 10_000 * guard));
+        let mean = slowdowns.sum::<f64>() / 40.0;
+        prop_assert!(mean <= budget + 0.002, "{mean}");
+    }
+}
+
+/// Own work's slowdown on two processors where probes differ by two hundredths by themselves.
+fn after_the_start(own: f64, ratio: f64, budget: f64, seed: u64) -> f64 {
+    let mut machine = machine(2, own, ratio);
+    (machine.noise, machine.seed) = (0.02, seed);
+    outcome(&mut machine, Contract { slowdown: budget, ..CONTRACT }, 30.0).0
 }
