@@ -27,17 +27,10 @@ pub struct Process {
 pub fn members(group: Pid, mark: &str) -> Vec<Process> {
     let entry = format!("{MARK}={mark}");
     let me = getpid();
-    let Ok(all) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    all.flatten()
-        .filter_map(|e| e.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| *pid != me)
-        .filter_map(|pid| {
-            let stat = Stat::of(pid)?;
-            let belongs = stat.group == group.as_raw_pid() || carries(pid, &entry);
-            belongs.then_some(Process { pid, zombie: stat.state == 'Z' })
-        })
+    everybody()
+        .filter(|(pid, _)| *pid != me)
+        .filter(|(pid, stat)| stat.group == group.as_raw_pid() || carries(*pid, &entry))
+        .map(|(pid, stat)| Process { pid, zombie: stat.state == 'Z' })
         .collect()
 }
 
@@ -52,15 +45,43 @@ fn carries(pid: Pid, entry: &str) -> bool {
 /// a zombie without an environment, so they are to be looked for while they live.
 pub fn orphans(mark: &str) -> Vec<Pid> {
     let entry = format!("{MARK}={mark}");
-    children(getpid().as_raw_pid()).filter_map(Pid::from_raw).filter(|pid| carries(*pid, &entry)).collect()
+    children(getpid().as_raw_pid())
+        .into_iter()
+        .filter_map(Pid::from_raw)
+        .filter(|pid| carries(*pid, &entry))
+        .collect()
 }
 
-/// The children of all threads of a process, as far as the kernel tells.
-fn children(pid: i32) -> impl Iterator<Item = i32> {
-    threads(pid).flat_map(|(_, path)| {
-        let text = fs::read_to_string(path.join("children")).unwrap_or_default();
-        text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>()
-    })
+/// The children of all threads of a process.
+fn children(pid: i32) -> Vec<i32> {
+    listed_children(pid).unwrap_or_else(|| searched_children(pid))
+}
+
+/// As the kernel lists them, where it does (CONFIG_PROC_CHILDREN); nobody's where the process has ended.
+fn listed_children(pid: i32) -> Option<Vec<i32>> {
+    let mut all = Vec::new();
+    for (_, path) in threads(pid) {
+        match fs::read_to_string(path.join("children")) {
+            Ok(text) => all.extend(text.split_whitespace().filter_map(|word| word.parse::<i32>().ok())),
+            // A thread may end meanwhile; the directory of one that lives has the file, or the kernel has not.
+            Err(_) if path.exists() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(all)
+}
+
+/// As all processes tell of their parents, those that have ended and are not waited for included.
+fn searched_children(parent: i32) -> Vec<i32> {
+    everybody().filter(|(_, stat)| stat.parent == parent).map(|(pid, _)| pid.as_raw_pid()).collect()
+}
+
+/// All processes, and what each says of itself.
+fn everybody() -> impl Iterator<Item = (Pid, Stat)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers =
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
+    numbers.filter_map(|pid| Some((pid, Stat::of(pid)?)))
 }
 
 /// The threads of a process, and where proc(5) shows them.
@@ -73,6 +94,7 @@ fn threads(pid: i32) -> impl Iterator<Item = (i32, PathBuf)> {
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     state: char,
+    parent: i32,
     group: i32,
     /// CPU time, in clock ticks.
     used: u64,
@@ -92,6 +114,7 @@ impl Stat {
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
         Some(Stat {
             state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
             used: number(14)? + number(15)?,
             waited: number(16)? + number(17)?,
@@ -105,10 +128,10 @@ pub fn children_cpu(pid: Pid) -> Option<Duration> {
     // One that is waited for meanwhile would count twice, or not at all.
     let counted = || {
         let waited = waited_by(pid)?;
-        let before: Vec<i32> = children(pid.as_raw_pid()).collect();
+        let before = children(pid.as_raw_pid());
         let stats = before.iter().filter_map(|child| Stat::of(Pid::from_raw(*child)?));
         let alive: u64 = stats.map(|child| child.used + child.waited).sum();
-        let same = waited_by(pid)? == waited && children(pid.as_raw_pid()).eq(before);
+        let same = waited_by(pid)? == waited && children(pid.as_raw_pid()) == before;
         Some(same.then_some(waited + alive))
     };
     for _ in 0..COUNTS {
@@ -164,8 +187,20 @@ mod tests {
     #[test]
     fn a_name_with_brackets_and_blanks_is_no_obstacle() {
         let stat = Stat::parse("12 (a) (b c) Z 7 34 5 0 -1 0 1 2 3 4 50 6 700 8 39 19");
-        assert_eq!(stat, Some(Stat { state: 'Z', group: 34, used: 56, waited: 708 }));
+        assert_eq!(stat, Some(Stat { state: 'Z', parent: 7, group: 34, used: 56, waited: 708 }));
         assert_eq!(Stat::parse("12 (a"), None);
+    }
+
+    #[test]
+    fn children_are_found_where_the_kernel_lists_none() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("starts");
+        let (me, pid) = (getpid().as_raw_pid(), Pid::from_child(&child).as_raw_pid());
+        assert!(searched_children(me).contains(&pid));
+        assert!(listed_children(me).is_none_or(|listed| listed.contains(&pid)));
+        child.kill().expect("is ours");
+        assert!(searched_children(me).contains(&pid), "nobody has waited for it");
+        child.wait().expect("is ours");
+        assert!(!searched_children(me).contains(&pid));
     }
 
     #[test]
