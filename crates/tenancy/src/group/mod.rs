@@ -246,25 +246,25 @@ impl Group {
 
     /// The processes in it and below, in ascending order.
     pub fn processes(&self) -> Vec<u32> {
-        let mut all = self.numbers(&["cgroup.procs"]);
+        let mut all = listed(self.dirs.values().next().map(PathBuf::as_path), &["cgroup.procs"]);
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// How many threads are in it and below.
-    pub fn threads(&self) -> usize {
-        self.numbers(&["cgroup.threads", "tasks"]).len()
+    /// How many threads are in it and below in v1's tree of memory.
+    pub fn threads_with_memory(&self) -> usize {
+        listed(self.dir("memory"), &["tasks"]).len()
     }
+}
 
-    /// Who is listed in it and below, in whichever of these files there is.
-    fn numbers(&self, files: &[&str]) -> Vec<u32> {
-        let mut all = Vec::new();
-        if let Some(dir) = self.dirs.values().next() {
-            collect(dir, files, &mut all);
-        }
-        all
+/// Who is listed there and below, in whichever of these files there is.
+fn listed(dir: Option<&Path>, files: &[&str]) -> Vec<u32> {
+    let mut all = Vec::new();
+    if let Some(dir) = dir {
+        collect(dir, files, &mut all);
     }
+    all
 }
 
 fn collect(dir: &Path, files: &[&str], all: &mut Vec<u32>) {

@@ -48,7 +48,8 @@ pub struct Pages {
     pub swapped_in: u64,
     /// Bytes of memory that no file stands behind, all groups below included.
     pub anonymous: u64,
-    /// The same of memory that a file stands behind, which can be taken.
+    /// The same of memory that a file stands behind, and in v2 of what the kernel remembers of files (v1 does not
+    /// tell that): both can be taken.
     pub files: u64,
     /// Bytes that are swapped out; v2 tells them elsewhere (`memory.swap.current`).
     pub swap: u64,
@@ -62,11 +63,14 @@ pub fn pages(text: &str) -> Pages {
     let plain = ["workingset_refault_anon", "workingset_refault_file"];
     let below = keyed(text, total[1]).is_some();
     let anonymous = if below { sum(&["total_rss", "total_shmem"]) } else { sum(&["anon", "shmem"]) };
-    let files =
-        if below { ["total_active_file", "total_inactive_file"] } else { ["active_file", "inactive_file"] };
+    let files: &[&str] = if below {
+        &["total_active_file", "total_inactive_file"]
+    } else {
+        &["active_file", "inactive_file", "slab_reclaimable"]
+    };
     let keys = if below { &total } else { &plain };
     let (refaults, swapped_in) = (sum(keys), sum(&keys[..1]));
-    Pages { refaults, swapped_in, anonymous, files: sum(&files), swap: sum(&["total_swap"]) }
+    Pages { refaults, swapped_in, anonymous, files: sum(files), swap: sum(&["total_swap"]) }
 }
 
 /// Of the text of `/proc/diskstats`, what these disks have served so far: how many requests and how many
@@ -174,8 +178,8 @@ mod tests {
         let v1 = "rss 5\nshmem 1\nworkingset_refault_file 3\nactive_file 9\ntotal_rss 50\ntotal_shmem 7\n\
                   total_active_file 90\ntotal_inactive_file 4\ntotal_workingset_refault_anon 2\ntotal_workingset_refault_file 30\ntotal_swap 8192\n";
         assert_eq!(pages(v1), Pages { refaults: 32, swapped_in: 2, anonymous: 57, files: 94, swap: 8192 });
-        let v2 = "anon 11\nfile 5\nshmem 2\nactive_file 3\ninactive_file 1\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
-        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13, files: 4, swap: 0 });
+        let v2 = "anon 11\nfile 5\nshmem 2\nactive_file 3\ninactive_file 1\nslab_reclaimable 6\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
+        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13, files: 10, swap: 0 });
         assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
     }
 

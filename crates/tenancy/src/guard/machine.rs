@@ -49,6 +49,8 @@ pub struct Machine {
     held: bool,
     /// Some of it runs though it is to stand still: it was told to end.
     let_run: bool,
+    /// It runs by turns: a probe is taken at the end of each, and not only for itself.
+    by_turns: bool,
     notes: Vec<String>,
 }
 
@@ -70,6 +72,7 @@ impl Machine {
             slept_until: Duration::ZERO,
             held: false,
             let_run: false,
+            by_turns: false,
             notes: Vec::new(),
             tenants: Vec::new(),
             leash: None,
@@ -260,7 +263,7 @@ impl World for Machine {
         let lateness = self.now().saturating_sub(self.slept_until);
         let probe = self.prober.as_mut().filter(|_| probe).map(Prober::take);
         let now = self.now();
-        self.senses.look(now, probe.is_some(), &mut self.tenants);
+        self.senses.look(now, self.by_turns && probe.is_some(), &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
             self.renew()?;
         }
@@ -293,7 +296,7 @@ impl World for Machine {
             self.vacancy.goes_on(now);
         }
         let withheld = self.withheld(grant.cores);
-        (self.let_run, self.held) = (false, false);
+        (self.let_run, self.held, self.by_turns) = (false, false, grant.share < 1.0);
         let mut rests = false;
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             let memory = parts.as_ref().and_then(|parts| parts[at]);

@@ -49,6 +49,8 @@ const FREE: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     limit: Option<f64>,
+    /// What external work must be left with, whatever the limit is.
+    floor: f64,
     /// What external work had when the limit came.
     had: f64,
     last_step: Option<Duration>,
@@ -69,6 +71,7 @@ impl Default for Share {
     fn default() -> Self {
         Share {
             limit: None,
+            floor: 0.0,
             had: 0.0,
             last_step: None,
             hold: HOLD[0],
@@ -100,6 +103,8 @@ impl Share {
                 Share { own: Some(sense.own_memory), hold, held_until: self.held_until, ..Share::default() };
             return;
         }
+        // What cannot be taken any more is left to it at once.
+        self.floor = sense.external_floor as f64;
         let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
         // What is free is had first.
         let lacking = (AHEAD * grew) as f64 + MARGIN * room(sense) - sense.free_memory as f64;
@@ -127,7 +132,7 @@ impl Share {
         // What was asked for last is still on its way.
         let above = |limit: Option<f64>| limit.is_some_and(|limit| sense.external_memory as f64 > limit);
         let falls = before.is_some_and(|before| sense.external_memory < before);
-        let asked = self.limit;
+        let asked = self.left();
         if above(asked) && falls {
             self.hold(now);
             if !lacks && !grows {
@@ -141,10 +146,8 @@ impl Share {
             let grown = self.limit.map(|limit| limit * GROWTH.powf(sense.interval));
             self.limit = grown.filter(|limit| *limit < FREE * self.had);
         }
-        // What cannot be taken any more is left to it at once.
-        self.limit = self.limit.map(|limit| limit.max(sense.external_floor as f64));
         let held_hard = sense.held_hard && self.limit.is_some();
-        self.hurried = grows || held_hard || above(self.limit) && (falls || self.limit != asked);
+        self.hurried = grows || held_hard || above(self.left()) && (falls || self.left() != asked);
     }
 
     fn tighten(&mut self, now: Duration, sense: &Sense) {
@@ -172,10 +175,9 @@ impl Share {
     /// Leaves it so much, what cannot be taken apart, and no more than before.
     fn take(&mut self, left: f64, sense: &Sense) {
         if self.limit.is_none() {
-            self.had = sense.external_memory as f64;
+            self.had = (sense.external_memory as f64).max(self.floor);
         }
-        let floor = sense.external_floor as f64;
-        self.limit = Some(left.max(floor).min(self.limit.unwrap_or(f64::INFINITY).max(floor)));
+        self.limit = Some(left.max(self.floor).min(self.limit.unwrap_or(f64::INFINITY).max(self.floor)));
     }
 
     /// Whether external work has to stand still, since it would only swap.
@@ -191,7 +193,11 @@ impl Share {
 
     /// Bytes that external work may have; `None` where nothing holds it.
     pub fn limit(&self) -> Option<u64> {
-        self.limit.map(|limit| limit as u64)
+        self.left().map(|limit| limit as u64)
+    }
+
+    fn left(&self) -> Option<f64> {
+        self.limit.map(|limit| limit.max(self.floor))
     }
 }
 
@@ -199,7 +205,7 @@ impl Share {
 /// killed is left alone: own work may never want what it takes.
 fn swells(before: Option<u64>, sense: &Sense) -> bool {
     let grew = before.is_some_and(|before| sense.external_memory > before + GREW);
-    grew && sense.external_memory > sense.external_floor + GREW
+    grew && sense.external_memory > sense.external_kept + GREW
 }
 
 /// The least worth asking for.
@@ -244,6 +250,21 @@ mod tests {
         let before = share.limit().expect("is held");
         share.see(Duration::from_secs_f64(at), &Sense { free_memory: 0, ..grown }, true, 0.01);
         assert!(before < 880 * MIB && share.limit() >= Some(880 * MIB), "{before} {:?}", share.limit());
+        let freed = Sense { external_memory: 300 * MIB, external_floor: 100 * MIB, ..grown };
+        share.see(Duration::from_secs_f64(at + LOOK), &Sense { free_memory: 0, ..freed }, true, 0.01);
+        assert!(share.limit() <= Some(before), "what it has freed is not given back: {:?}", share.limit());
+    }
+
+    #[test]
+    fn what_has_little_gets_more_as_slowly_as_others() {
+        let (mut share, mut at) = (Share::default(), 0.0);
+        look(&mut share, &mut at, 1000.0, 10 * MIB);
+        let limit = share.limit().expect("is held");
+        let began = at;
+        while share.limit().is_some_and(|now| now < limit * 3 / 2) {
+            look(&mut share, &mut at, 0.0, 10 * MIB);
+        }
+        assert!(at - began > HOLD[0].as_secs_f64() + 3.0, "{} s", at - began);
     }
 
     #[test]
@@ -374,14 +395,15 @@ mod tests {
 
     #[test]
     fn external_work_that_grows_where_memory_is_short_takes_none_of_own_work_s() {
-        let look = |share: &mut Share, at: f64, has: u64, short: bool, floor: u64| {
+        let look = |share: &mut Share, at: f64, has: u64, short: bool, kept: u64| {
             let memory = Sense {
                 own_memory: 600 * MIB,
                 free_memory: (1024 - 600 - has) * MIB,
                 all_memory: 1024 * MIB,
                 short_memory: short,
                 external_memory: has * MIB,
-                external_floor: floor * MIB,
+                external_kept: kept * MIB,
+                external_floor: (kept + 16) * MIB,
                 ..Sense::quiet(2, 0.05)
             };
             share.see(Duration::from_secs_f64(at), &memory, true, 0.01);

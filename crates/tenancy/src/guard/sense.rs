@@ -44,8 +44,10 @@ pub struct Sense {
     /// Pages a second that had been pushed out and that it needed again, those of files among them.
     pub external_refaults: f64,
     /// Those bytes that cannot be taken from it.
+    pub external_kept: u64,
+    /// What it must be left with: those, and room for what it may want at once.
     pub external_floor: u64,
-    /// Whether a limit holds some of it that kills who needs more, where nothing can be swapped out.
+    /// Whether a limit holds some of it that kills who needs more, where too little can be swapped out.
     pub held_hard: bool,
     /// Whether there is any external work.
     pub external_there: bool,
@@ -87,6 +89,7 @@ impl Sense {
             external_memory: 0,
             external_swapping: 0.0,
             external_refaults: 0.0,
+            external_kept: 0,
             external_floor: 0,
             held_hard: false,
             external_there: true,

@@ -8,6 +8,7 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::activity::{BUSY, MORE};
 use super::domain::Domain;
+use super::floor::is_hard;
 use super::own::{AllCpu, OwnWaits};
 use super::sense::{Sense, Served, Used};
 use super::serving::{Serving, Turned};
@@ -18,8 +19,8 @@ use crate::group::reading::{keyed, pages, pressure, stolen_time};
 use crate::process::{Process, TICK};
 
 /// Between two looks at memory, pressure, devices and waiting, and where memory is short, which goes
-/// quickly.
-const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(50)];
+/// quickly: every 50 ms, of looks that come a little early, too.
+const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(40)];
 /// Memory is short where so small a share of it is free, and may soon be where somebody takes more of it
 /// while so small a share is.
 const SHORT: f64 = 0.15;
@@ -46,8 +47,10 @@ pub(super) struct Senses {
     sense: Sense,
     choice: Choice,
     slow: Duration,
-    /// Memory may be short soon, or somebody be killed for want of it.
+    /// Memory may be short soon.
     short_soon: bool,
+    /// Bytes that can be swapped out.
+    swap: u64,
 }
 
 /// What tells of the whole host.
@@ -203,6 +206,7 @@ impl Senses {
             choice: Choice::default(),
             slow: Duration::ZERO,
             short_soon: false,
+            swap: 0,
         }
     }
 
@@ -219,23 +223,27 @@ impl Senses {
     /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
         self.waiting.turn(now, runs, briefly, || self.waits.read());
-        if runs != self.turned.runs {
-            self.turned = Turned { at: now, runs };
-        }
+        self.turned.turn(now, runs, briefly);
     }
 
-    /// Looks; `turns` says that external work is about to stand still, or to go on.
+    /// Looks; `turns` says that external work is about to stand still, or to go on, and not only for a probe.
     pub(super) fn look(&mut self, now: Duration, turns: bool, tenants: &mut [Tenant]) {
         self.sense.interval = now.saturating_sub(self.looked).as_secs_f64().max(1e-4);
         self.looked = now;
         self.look_at_processors(now, tenants);
-        if now.saturating_sub(self.slow) >= SLOW[usize::from(self.sense.short_memory || self.short_soon)] {
+        let hurries = self.sense.short_memory || self.short_soon || self.may_kill(tenants);
+        if now.saturating_sub(self.slow) >= SLOW[usize::from(hurries)] {
             self.look_at_the_rest(now, tenants);
         }
         self.sense.served = None;
         if self.serving.is_due(now, self.turned, turns) {
             self.look_at_devices(now, tenants);
         }
+    }
+
+    /// Whether a limit may have somebody killed for want of memory.
+    fn may_kill(&self, tenants: &[Tenant]) -> bool {
+        is_hard(self.swap) && tenants.iter().any(Tenant::is_held_hard)
     }
 
     /// Looks at what changes slowly. `changed` says that tenants have come or gone, `there` that there
@@ -308,27 +316,23 @@ impl Senses {
 
     /// Devices, and who waits for them.
     fn look_at_devices(&mut self, now: Duration, tenants: &mut [Tenant]) {
-        self.sense.served = self.serving.look(now, tenants);
+        self.sense.served = self.serving.look(now, self.turned, tenants);
         let own = |served: Served| (served.waits() - served.external_waits().unwrap_or(0.0)).max(0.0);
         self.sense.io_stall = self.sense.served.map_or(0.0, own);
     }
 
     /// Memory and waiting for processors, which are looked at more rarely.
     fn look_at_the_rest(&mut self, now: Duration, tenants: &mut [Tenant]) {
-        let swap = self
-            .files
-            .meminfo
-            .as_mut()
-            .and_then(|file| file.told(|text| keyed(text, "SwapFree")))
-            .unwrap_or(0)
-            > 0;
+        let free = self.files.meminfo.as_mut().and_then(|file| file.told(|text| keyed(text, "SwapFree")));
+        self.swap = free.unwrap_or(0) << 10;
         let mut memory = Memory::default();
         let mut waited = Duration::ZERO;
-        self.sense.held_hard = !swap && tenants.iter().any(Tenant::is_held_hard);
+        self.sense.held_hard = self.may_kill(tenants);
         for tenant in tenants {
-            let one = tenant.memory(swap);
+            let one = tenant.memory(self.swap);
             memory.has += one.has;
-            memory.floor += one.floor;
+            memory.floor.kept = memory.floor.kept.saturating_add(one.floor.kept);
+            memory.floor.left = memory.floor.left.saturating_add(one.floor.left);
             memory.refaults += one.refaults;
             memory.swapped += one.swapped;
             waited += tenant.memory_stall();
@@ -348,9 +352,10 @@ impl Senses {
             let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
             self.sense.external_refaults = theirs as f64 / seconds;
         }
-        self.short_soon = self.sense.held_hard;
+        self.short_soon = false;
         let swells = memory.has > self.sense.external_memory;
-        (self.sense.external_memory, self.sense.external_floor) = (memory.has, memory.floor);
+        self.sense.external_memory = memory.has;
+        (self.sense.external_kept, self.sense.external_floor) = (memory.floor.kept, memory.floor.left);
         self.counted.swapped = memory.swapped;
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
             let before = self.sense.own_memory;
@@ -358,7 +363,7 @@ impl Senses {
             self.sense.free_memory = all.0.saturating_sub(used.0);
             self.sense.all_memory = all.0;
             let grows = swells || self.sense.own_memory > before;
-            self.short_soon |= grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
+            self.short_soon = grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         self.waiting.read(now, self.waits.read());

@@ -40,6 +40,15 @@ pub(super) struct Turned {
     pub(super) runs: bool,
 }
 
+impl Turned {
+    /// It runs from now on, or stands still; a probe's moment is no rest: what it had begun goes on.
+    pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
+        if runs != self.runs && (runs || !briefly) {
+            *self = Turned { at: now, runs };
+        }
+    }
+}
+
 /// What had been counted, and when.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
@@ -84,8 +93,9 @@ impl Serving {
         apart && (turns || before.at < settled) || now.saturating_sub(before.at) >= EVERY
     }
 
-    /// What was served since this was last asked; `None` where nothing tells that anybody waits.
-    pub(super) fn look(&mut self, now: Duration, tenants: &mut [Tenant]) -> Option<Served> {
+    /// What was served since this was last asked; `None` where nothing tells that anybody waits. `turned` as
+    /// above.
+    pub(super) fn look(&mut self, now: Duration, turned: Turned, tenants: &mut [Tenant]) -> Option<Served> {
         let waited = self.pressure.as_mut()?.told(pressure)?.some;
         let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
         let stats = self.stats.as_mut();
@@ -100,8 +110,15 @@ impl Serving {
                 .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
-        self.wanted = found.external.is_some_and(|waited| waited > 0.0);
+        self.learn(before.at, turned, found.external.is_some_and(|waited| waited > 0.0));
         Some(found).filter(|found| found.seconds > 0.0)
+    }
+
+    /// Learns whether external work `waited` for devices since then. That it does not say only looks between
+    /// which it ran: while it stands still it waits for nothing.
+    fn learn(&mut self, since: Duration, turned: Turned, waited: bool) {
+        let ran = turned.runs && since >= turned.at;
+        self.wanted = waited || self.wanted && !ran;
     }
 }
 
@@ -144,28 +161,45 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_makes_no_looks() {
+        let at = Duration::from_millis;
+        let counted = Counted { at: at(100), waited: at(0), external: None, requests: None };
+        let serving = Serving { wanted: true, before: Some(counted), ..Serving::new() };
+        let mut turned = Turned { at: at(0), runs: true };
+        for (now, runs) in [(200, false), (204, true)] {
+            assert!(!serving.is_due(at(now), turned, false));
+            turned.turn(at(now), runs, true);
+        }
+        assert!(!serving.is_due(at(220), turned, false) && serving.is_due(at(350), turned, false));
+        turned.turn(at(400), false, false);
+        assert!(serving.is_due(at(450), turned, false), "this is a rest");
+    }
+
+    #[test]
     fn what_is_served_beside_external_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
         let at = Duration::from_millis;
-        for (runs, still, wanted) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
-            let mut serving = Serving { wanted, ..Serving::new() };
+        for (runs, still, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
+            let mut serving = Serving { wanted: !waits, ..Serving::new() };
             let mut turned = Turned { at: at(0), runs: true };
-            let (mut now, mut seen, mut looks, mut before) = (0, 0, 0, 0);
-            for turn in 0..20 {
+            let (mut now, mut seen, mut looks, mut before, mut ran) = (0, 0, 0, 0, false);
+            for turn in 0..40 {
                 let end = now + if turned.runs { runs } else { still };
                 while now < end {
                     now = (now + 20).min(end);
+                    ran |= turned.runs;
                     if serving.is_due(at(now), turned, now == end) {
-                        let within = at(before) >= turned.at + BEGINS;
-                        seen += if turned.runs && within { now - before } else { 0 };
-                        (before, looks) = (now, looks + 1);
+                        let within = turned.runs && at(before) >= turned.at + BEGINS;
+                        seen += if within { now - before } else { 0 };
+                        serving.learn(at(before), turned, waits && ran);
+                        (before, looks, ran) = (now, looks + 1, false);
                         serving.before =
                             Some(Counted { at: at(now), waited: at(0), external: None, requests: None });
                     }
                 }
                 turned = Turned { at: at(now), runs: turn % 2 == 1 };
             }
-            assert_eq!(seen > 10 * runs / 2, wanted, "{seen} of {} ms in {looks} looks", 10 * runs);
-            assert!(looks <= 40, "{looks} looks in 20 turns");
+            assert_eq!(seen > 20 * runs / 2, waits, "{seen} of {} ms in {looks} looks", 20 * runs);
+            assert!(looks <= 80, "{looks} looks in 40 turns");
         }
     }
 }

@@ -12,7 +12,7 @@ use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
 use super::farewell::Farewell;
-use super::floor::{floor, on_its_way};
+use super::floor::{Floor, Readers, floor, on_its_way};
 use super::limit::Limit;
 use super::lock::Lock;
 use super::pages::PAGE;
@@ -106,8 +106,8 @@ struct Counted {
     swap: Option<u64>,
     memory_stall: Duration,
     device_stall: Option<Duration>,
-    /// Bytes that cannot be taken from it, once that was looked at.
-    floor: Option<u64>,
+    /// What cannot be taken from it, once that was looked at.
+    floor: Option<Floor>,
 }
 
 /// What a group has of memory: bytes, those of them that cannot be taken from it, how many pages it has
@@ -115,7 +115,7 @@ struct Counted {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Memory {
     pub(super) has: u64,
-    pub(super) floor: u64,
+    pub(super) floor: Floor,
     pub(super) refaults: u64,
     pub(super) swapped: u64,
 }
@@ -342,13 +342,13 @@ impl Tenant {
         self.counted.cpu
     }
 
-    /// Bytes that it has, and those of them that cannot be taken from it, once that was looked at.
+    /// Bytes that it has, and those that it must be left with, once that was looked at.
     pub(super) fn has(&self) -> Option<(u64, u64)> {
-        self.counted.floor.map(|floor| (self.counted.memory, floor))
+        self.counted.floor.map(|floor| (self.counted.memory, floor.left))
     }
 
-    /// The memory that it has; `swap` says whether there is any.
-    pub(super) fn memory(&mut self, swap: bool) -> Memory {
+    /// The memory that it has, where `swap` bytes can be swapped out.
+    pub(super) fn memory(&mut self, swap: u64) -> Memory {
         let has = self.memory_usage.as_mut().and_then(|file| file.told(number)).unwrap_or(0);
         let told = self.memory_stat.as_mut().and_then(|file| file.told(|text| Some(pages(text))));
         let v2 = self.memory_swap.as_mut().and_then(|file| file.told(number));
@@ -361,14 +361,15 @@ impl Tenant {
         counted.swap = out;
         (counted.refaults, counted.swapped_in) =
             told.map_or((counted.refaults, counted.swapped_in), |pages| (pages.refaults, pages.swapped_in));
-        let killed = self.on_its_way.map(|each| each.saturating_mul(self.group.threads() as u64));
+        let killed =
+            self.on_its_way.map(|each| Readers { threads: self.group.threads_with_memory() as u64, each });
         let floor = floor(has, &told.unwrap_or_default(), swap, killed);
         (self.counted.memory, self.counted.floor) = (has, Some(floor));
         let swapped = self.counted.swapped_in + self.counted.swapped_out;
         Memory { has, floor, refaults: self.counted.refaults, swapped }
     }
 
-    /// Whether a limit holds it beyond which it may be killed, where there is no swap.
+    /// Whether a limit holds it beyond which it may be killed, where there is too little swap.
     pub(super) fn is_held_hard(&self) -> bool {
         self.on_its_way.is_some() && self.memory.as_ref().is_some_and(Limit::is_asked)
     }
