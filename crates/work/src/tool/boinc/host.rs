@@ -149,10 +149,13 @@ impl Host {
     /// of its own. It itself hears of them a second late.
     ///
     /// # Errors
-    /// When it has ended.
+    /// When it has ended, or its tasks come and go too quickly to be counted.
     pub fn donated(&self) -> Result<f64, Fault> {
-        let told = self.program.children_cpu().map(|time| time.as_secs_f64());
-        told.ok_or_else(|| self.ended())
+        let Some(time) = self.program.children_cpu() else {
+            self.check()?;
+            return Err(Fault::attempt("the BOINC client's tasks come and go too quickly to be counted"));
+        };
+        Ok(time.as_secs_f64())
     }
 
     fn ended(&self) -> Fault {
