@@ -52,6 +52,8 @@ COSTS = 6
 BEYOND = 512 * MIB
 #: What a group has in which memory is short, and own work's part of it.
 PARENT, OWN_PAGES = 1 << 30, 600 * MIB
+#: What external work may have there that takes no page from own work.
+OTHERS_PAGES = "256 MiB"
 
 
 def main():
@@ -275,16 +277,26 @@ def displaced(figures, metric, parent, bed, own, others, options):
     waits = ["sh", "-c", f'until [ -e {sign} ]; do sleep 0.01; done; exec "$@"', "sh", *command]
     slowed(figures, f"{metric}, own first", timed_first, begins(waits), "5%", options)
 
-    def beside_none_that_runs():
-        with running([*parent.enter(), *external("bench", command)]):
+    @contextlib.contextmanager
+    def unguarded(*more):
+        with running([*parent.enter(), *external("bench", command, *more)]):
             begun("bench")
             time.sleep(SETTLE)
-            with frozen(directories("bench")):
-                return timed()
+            yield
 
-    # What no guard can spare own work: that external work had the memory before.
-    pairs = interleaved(beside_none_that_runs, timed, min(options.pairs, LONG_PAIRS), options.seed)
-    figures.pairs("alone", f"{metric}, beside none that runs", pairs)
+    def beside_none_that_runs():
+        with unguarded(), frozen(directories("bench")):
+            return timed()
+
+    def beside_none_that_takes_any():
+        with unguarded("--memory", OTHERS_PAGES):
+            return timed()
+
+    # What no guard of memory can spare own work: that external work had it before, and all that is not memory.
+    controls = {"runs": beside_none_that_runs, **({"takes any": beside_none_that_takes_any} if file else {})}
+    for none, control in controls.items():
+        pairs = interleaved(control, timed, min(options.pairs, LONG_PAIRS), options.seed)
+        figures.pairs("alone", f"{metric}, beside none that {none}", pairs)
 
 
 @contextlib.contextmanager

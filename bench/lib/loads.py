@@ -137,9 +137,9 @@ def running(command):
             process.wait()
 
 
-def external(name, command):
-    """The command that runs another as external work."""
-    return [CROSSTALK, "exec", "--external", "--name", name, "--", *command]
+def external(name, command, *options):
+    """The command that runs another as external work, with more options of `exec`."""
+    return [CROSSTALK, "exec", "--external", "--name", name, *options, "--", *command]
 
 
 class Guard:
