@@ -10,6 +10,7 @@ pub mod boinc;
 pub mod diagnose;
 pub mod donor;
 pub mod exec;
+mod focus;
 pub mod group;
 pub mod guard;
 pub mod process;

@@ -2,12 +2,21 @@
 
 use crosstalk_core::units::{digits, human};
 
+use super::activity::BUSY;
 use super::policy::{Decision, Grade, Still};
 use super::sense::{Probe, Sense};
 use super::watch::Sums;
 
-/// One sentence: what is done now, and why.
+/// One sentence, or two: what is done now, and why.
 pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
+    let sentence = done(decision, sense, budget);
+    if decision.why.in_use && sense.external_there && sense.own_cpu < BUSY {
+        return format!("What has the focus is in use, and counts as at work. {sentence}");
+    }
+    sentence
+}
+
+fn done(decision: &Decision, sense: &Sense, budget: f64) -> String {
     let percent = |value: f64| format!("{} %", digits(value * 100.0));
     let why = &decision.why;
     let (kind, ratio) = worst(&why.ratios);
@@ -169,6 +178,7 @@ mod tests {
         let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
         let why = Why {
             busy: true,
+            in_use: false,
             gives_way: true,
             still: None,
             ratios: [1.0, 1.4, 1.1],
@@ -196,6 +206,11 @@ mod tests {
         assert!(explain(&waits, &sense, 0.01).contains("waits for devices and takes 150 % longer"));
         assert!(told(Grade::Still).contains("all processors"));
         assert!(told(Grade::Base).contains("keeps within"));
+        let mut used = decision(Grade::Base);
+        used.why.in_use = true;
+        let little = Sense { own_cpu: 0.01, ..sense };
+        assert!(explain(&used, &little, 0.01).starts_with("What has the focus is in use"));
+        assert!(explain(&used, &sense, 0.01).starts_with("Own work uses"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
         let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), 0.01);

@@ -72,6 +72,7 @@ mod estimate;
 mod explain;
 mod farewell;
 mod floor;
+mod in_use;
 mod leash;
 mod limit;
 mod lock;

@@ -97,6 +97,8 @@ pub enum Still {
 pub struct Why {
     /// Own work is at work.
     pub busy: bool,
+    /// The own program whose window has the focus is in use, and counts as at work however little it uses.
+    pub in_use: bool,
     /// External work is in the idle class where it meets own work: it gives processors back by itself.
     pub gives_way: bool,
     /// Why external work stands still, if it has to.
@@ -325,6 +327,7 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
+            in_use: sense.in_use,
             gives_way: self.offers.idle,
             still,
             ratios: self.ratios(),

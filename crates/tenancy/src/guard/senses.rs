@@ -9,6 +9,7 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 use super::activity::{BUSY, MORE};
 use super::domain::Domain;
 use super::floor::is_hard;
+use super::in_use::InUse;
 use super::own::{AllCpu, OwnWaits};
 use super::sense::{Sense, Served, Used};
 use super::serving::{Serving, Turned};
@@ -37,6 +38,7 @@ pub(super) struct Senses {
     /// Whether the guard's own CPU time is in `all`.
     counts_this: bool,
     waits: OwnWaits,
+    in_use: InUse,
     files: Files,
     serving: Serving,
     turned: Turned,
@@ -190,6 +192,7 @@ impl Senses {
             counts_this: all.has_this(hierarchy),
             all,
             waits: OwnWaits::default(),
+            in_use: InUse::find(),
             files: Files {
                 stat: open("/proc/stat"),
                 vmstat: open("/proc/vmstat"),
@@ -328,7 +331,7 @@ impl Senses {
         let mut memory = Memory::default();
         let mut waited = Duration::ZERO;
         self.sense.held_hard = self.may_kill(tenants);
-        for tenant in tenants {
+        for tenant in tenants.iter_mut() {
             let one = tenant.memory(self.swap);
             memory.has += one.has;
             memory.floor.kept = memory.floor.kept.saturating_add(one.floor.kept);
@@ -368,6 +371,9 @@ impl Senses {
         }
         self.waiting.read(now, self.waits.read());
         self.sense.own_wait = self.waiting.tell();
+        let external =
+            |pid| tenants.iter().any(|tenant| tenant.group().processes().binary_search(&pid).is_ok());
+        self.sense.in_use = self.in_use.look(now, external);
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }

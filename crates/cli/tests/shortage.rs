@@ -1,0 +1,187 @@
+//! `crosstalk guard` where memory or devices are short. Skipped where no control groups can be made.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::external::{Running, alone, await_that, dirs, external};
+use common::{command, finish, lacks_groups, stderr, stdout};
+
+#[test]
+fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
+    let memory = Path::new("/sys/fs/cgroup/memory");
+    if lacks_groups() || !memory.join("cgroup.procs").exists() {
+        eprintln!("skipped: there is no tree of v1 in which groups stand below the caller's");
+        return;
+    }
+    let _alone = alone();
+    let above = Above::make(memory);
+    let child = external_in(&above.0, "elsewhere", "head -c 40m /dev/zero | tail -c 20m | sleep 100");
+    let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above.0));
+    let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
+    let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+    await_that("it has its memory", 60, || used() > 10 << 20);
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("guard.prom");
+    let path = file.display().to_string();
+    let mut guard = command(Path::new("/"), &["guard", "--metrics", &path]).spawn().expect("starts");
+    await_that("its memory is seen", 20, || {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_external_memory_bytes "));
+        line.and_then(|bytes| bytes.parse::<f64>().ok()).is_some_and(|bytes| bytes > 1e7)
+    });
+    guard.kill().expect("is ours");
+    guard.wait().expect("is ours");
+    child.end();
+}
+
+/// A group above those of external work, which goes with its test.
+struct Above(PathBuf);
+
+impl Above {
+    fn make(tree: &Path) -> Self {
+        let dir = tree.join(format!("crosstalk-test-{}", std::process::id()));
+        fs::create_dir(&dir).expect("makes");
+        Above(dir)
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        let mut gone = false;
+        while !gone && Instant::now() < until {
+            gone = fs::remove_dir(&self.0).is_ok();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(gone || std::thread::panicking(), "{} stays", self.0.display());
+    }
+}
+
+/// A command that begins in this group.
+fn within(group: &Path, words: &[&str]) -> Command {
+    let enters = format!("echo $$ > {}/cgroup.procs && exec \"$@\" && exit 1", group.display());
+    let mut starts = Command::new("sh");
+    starts.args(["-c", &enters, "sh"]).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+    starts
+}
+
+/// A script as external work, which begins in this group.
+fn external_in(group: &Path, name: &str, script: &str) -> Running {
+    let program = command(Path::new("/"), &[]).get_program().to_os_string();
+    let program = program.to_str().expect("a path in UTF-8");
+    let words = [program, "exec", "--external", "--name", name, "--", "sh", "-c", script];
+    Running::of(within(group, &words).spawn().expect("starts"))
+}
+
+#[test]
+fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
+    let memory = Path::new("/sys/fs/cgroup/memory");
+    if lacks_groups() || !memory.join("memory.limit_in_bytes").exists() {
+        eprintln!("skipped: there is no memory controller of v1, whose limit kills");
+        return;
+    }
+    if fs::read_to_string("/proc/swaps").is_ok_and(|text| text.lines().count() > 1) {
+        eprintln!("skipped: there is swap here, to which memory goes before anybody is killed");
+        return;
+    }
+    let _alone = alone();
+    let above = Above::make(memory);
+    fs::write(above.0.join("memory.limit_in_bytes"), "512M").expect("may be set");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    // Of a file without any data its pages are had without a disk, too.
+    fs::File::create(folder.path().join("pages")).and_then(|file| file.set_len(300 << 20)).expect("makes");
+    // It has those, and from a sign on wants memory of its own.
+    let script = format!(
+        "cd {} && while [ ! -e sign ]; do cat pages > /dev/null; done; head -c 160m /dev/zero | tail -c 160m | \
+         wc -c > told; sleep 100",
+        folder.path().display()
+    );
+    let child = external_in(&above.0, "again", &script);
+    let group = || dirs("again").into_iter().find(|dir| dir.starts_with(&above.0));
+    let number =
+        |file: &str| -> Option<u64> { fs::read_to_string(group()?.join(file)).ok()?.trim().parse().ok() };
+    await_that("it has its pages", 60, || number("memory.usage_in_bytes") > Some(250 << 20));
+    let numbers = folder.path().join("numbers");
+    let words = ["guard", "--external", "again", "--metrics", numbers.to_str().expect("a path in UTF-8")];
+    let guard = Running::of(command(Path::new("/"), &words).spawn().expect("starts"));
+    await_that("it is guarded", 20, || numbers.exists());
+    let own = within(&above.0, &["dd", "if=/dev/zero", "of=/dev/null", "bs=320M"]).spawn();
+    let own = Running::of(own.expect("sh starts"));
+    await_that("it is held", 20, || number("memory.limit_in_bytes").is_some_and(|limit| limit < 1 << 30));
+    fs::write(folder.path().join("sign"), "").expect("writes");
+    let counted = || fs::read_to_string(folder.path().join("told")).ok().filter(|text| !text.is_empty());
+    await_that("it has what it wanted", 30, || counted().is_some());
+    assert_eq!(counted().expect("is there").trim(), (160 << 20).to_string(), "it was killed");
+    assert_eq!(own.end().status.signal(), Some(15), "own work was killed");
+    guard.end();
+    child.end();
+}
+
+/// Writes to a file and waits for the device, over and over, for so long; how often a second.
+fn writes(path: &Path, time: Duration) -> f64 {
+    let (block, began, mut count) = (vec![1; 1 << 20], Instant::now(), 0);
+    while began.elapsed() < time {
+        let mut file =
+            fs::OpenOptions::new().write(true).create(true).truncate(false).open(path).expect("opens");
+        file.write_all(&block).expect("writes");
+        file.sync_data().expect("is on the device");
+        count += 1;
+    }
+    f64::from(count) / began.elapsed().as_secs_f64()
+}
+
+#[test]
+fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    // Files in memory wait for no device.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let own = folder.path().join("own");
+    // What the kernel still had to write would be in the way of both.
+    assert!(Command::new("sync").arg("-f").arg(folder.path()).status().expect("sync starts").success());
+    let second = Duration::from_secs(1);
+    let alone = writes(&own, second);
+    let script = format!(
+        "cd {}; for n in 1 2 3 4; do (while :; do dd if=/dev/zero of=$n bs=1M count=16 oflag=dsync conv=notrunc \
+         2>/dev/null; done) & done; wait",
+        folder.path().display()
+    );
+    let child = external("writers", &script);
+    await_that("they write", 20, || folder.path().join("4").exists());
+    let beside = writes(&own, second);
+    if !dirs("writers").iter().any(|dir| dir.join("io.pressure").exists()) {
+        child.end();
+        eprintln!("skipped: no group tells here how long it waits for devices");
+        return;
+    }
+    if alone < 2.0 * beside {
+        child.end();
+        eprintln!(
+            "skipped: this disk serves all at once: {alone} writes a second alone, {beside} beside others"
+        );
+        return;
+    }
+    let words = ["guard", "--external", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
+    let guard = command(Path::new("/"), &words).spawn().expect("starts");
+    // A trial that shows nothing is followed by another after 2 s.
+    writes(&own, 5 * second);
+    let guarded = writes(&own, 3 * second);
+    let output = finish(guard);
+    child.end();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("own work waits for devices"), "{said}");
+    eprintln!("{alone} writes a second alone, {beside} beside others, {guarded} guarded");
+    assert!(
+        guarded > (alone + beside) / 2.0,
+        "{alone} alone, {beside} beside others, {guarded} guarded: {said}"
+    );
+}

@@ -1,0 +1,183 @@
+//! Which program the user works with: the one whose window has the focus, as the window manager tells an X11
+//! display (`_NET_ACTIVE_WINDOW` of the Extended Window Manager Hints 1.5). Whose window that is the display
+//! server itself tells, of programs of this machine (`QueryClientIds` of the X Resource extension 1.2). A
+//! Wayland compositor tells nobody.
+//!
+//! The display is asked by a thread of its own: a server that does not answer holds nobody up.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use x11rb::connection::Connection;
+use x11rb::errors::ReplyError;
+use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
+use x11rb::rust_connection::RustConnection;
+
+/// Between two questions: people change windows no more often.
+const EVERY: Duration = Duration::from_millis(250);
+/// A display that is not there, or has gone, is looked for again so much later.
+const AGAIN: Duration = Duration::from_secs(5);
+/// No process has this number.
+const NOBODY: u32 = 0;
+
+/// The display that is asked, until this is dropped.
+#[derive(Debug)]
+pub struct Focus(Arc<AtomicU32>);
+
+impl Focus {
+    /// Of the display that `DISPLAY` names; `None` where it names none, or no thread can be had.
+    pub fn find() -> Option<Self> {
+        std::env::var_os("DISPLAY").filter(|name| !name.is_empty())?;
+        Self::of(None)
+    }
+
+    /// Of this display, or of the one that `DISPLAY` names.
+    fn of(display: Option<String>) -> Option<Self> {
+        let told = Arc::new(AtomicU32::new(NOBODY));
+        let asks = Arc::downgrade(&told);
+        thread::Builder::new().name("focus".into()).spawn(move || ask_on(display.as_deref(), &asks)).ok()?;
+        Some(Focus(told))
+    }
+
+    /// One that always tells this process.
+    #[cfg(test)]
+    pub fn always(pid: u32) -> Self {
+        Focus(Arc::new(AtomicU32::new(pid)))
+    }
+
+    /// The process whose window has the focus, if it is one of this machine.
+    pub fn pid(&self) -> Option<u32> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|pid| *pid != NOBODY)
+    }
+}
+
+/// Asks until nobody wants to know.
+fn ask_on(display: Option<&str>, told: &Weak<AtomicU32>) {
+    while told.strong_count() > 0 {
+        if let Ok(found) = Display::open(display) {
+            while let (Some(told), Ok(pid)) = (told.upgrade(), found.focused()) {
+                told.store(pid.unwrap_or(NOBODY), Ordering::Relaxed);
+                drop(told);
+                thread::sleep(EVERY);
+            }
+        }
+        if let Some(told) = told.upgrade() {
+            told.store(NOBODY, Ordering::Relaxed);
+        }
+        thread::sleep(AGAIN);
+    }
+}
+
+/// A display that is connected.
+struct Display {
+    server: RustConnection,
+    root: Window,
+    active: u32,
+}
+
+impl Display {
+    fn open(name: Option<&str>) -> Result<Self, Box<dyn std::error::Error>> {
+        let (server, screen) = RustConnection::connect(name)?;
+        let root = server.setup().roots.get(screen).ok_or("it has no such screen")?.root;
+        server.res_query_version(1, 2)?.reply()?;
+        let active = server.intern_atom(false, b"_NET_ACTIVE_WINDOW")?.reply()?.atom;
+        Ok(Display { server, root, active })
+    }
+
+    /// The process whose window has the focus.
+    ///
+    /// # Errors
+    /// When the display has gone.
+    fn focused(&self) -> Result<Option<u32>, ReplyError> {
+        let told =
+            self.server.get_property(false, self.root, self.active, AtomEnum::WINDOW, 0, 1)?.reply()?;
+        let Some(window) = told.value32().and_then(|mut windows| windows.next()).filter(|one| *one != 0)
+        else {
+            return Ok(None);
+        };
+        let asked = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
+        match self.server.res_query_client_ids(&[asked])?.reply() {
+            Ok(told) => Ok(told.ids.iter().find_map(|id| id.value.first().copied())),
+            // The window has gone meanwhile.
+            Err(ReplyError::X11Error(_)) => Ok(None),
+            Err(gone) => Err(gone),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command, Stdio};
+    use std::time::Instant;
+    use x11rb::protocol::xproto::{CreateWindowAux, PropMode, WindowClass};
+    use x11rb::wrapper::ConnectionExt as _;
+
+    /// A display server, which ends with its test.
+    struct Server(Child);
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            // It may have ended.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn within(seconds: u64, so: impl Fn() -> bool) -> bool {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        while !so() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        so()
+    }
+
+    #[test]
+    fn whose_window_has_the_focus_is_told_until_the_display_goes() {
+        let name = format!(":{}", 100 + std::process::id() % 900);
+        let started = Command::new("Xvfb")
+            .args([&name, "-screen", "0", "64x64x24", "-nolisten", "tcp", "-noreset"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(server) = started.map(Server) else {
+            eprintln!("skipped: there is no Xvfb here (apt-get install xvfb)");
+            return;
+        };
+        assert!(within(20, || Display::open(Some(&name)).is_ok()), "the display server answers");
+        let focus = Focus::of(Some(name.clone())).expect("a thread can be had");
+        let (manager, screen) = RustConnection::connect(Some(&name)).expect("connects");
+        let (root, window) =
+            (manager.setup().roots[screen].root, manager.generate_id().expect("has numbers"));
+        let looks = CreateWindowAux::new();
+        manager
+            .create_window(0, window, root, 0, 0, 9, 9, 0, WindowClass::INPUT_OUTPUT, 0, &looks)
+            .expect("is sent");
+        let active =
+            manager.intern_atom(false, b"_NET_ACTIVE_WINDOW").expect("is sent").reply().expect("answers");
+        let give = |window: Window| {
+            let change =
+                manager.change_property32(PropMode::REPLACE, root, active.atom, AtomEnum::WINDOW, &[window]);
+            change.expect("is sent").check().expect("is done");
+        };
+        assert_eq!(focus.pid(), None, "no window has it yet");
+        give(window);
+        assert!(within(10, || focus.pid() == Some(std::process::id())), "{:?}", focus.pid());
+        give(0x7fff_ffff);
+        assert!(within(10, || focus.pid().is_none()), "a window that is not there");
+        give(window);
+        assert!(within(10, || focus.pid().is_some()), "it goes on");
+        drop(server);
+        assert!(within(10, || focus.pid().is_none()), "the display has gone");
+    }
+
+    #[test]
+    fn a_display_that_is_not_there_is_nobody_s() {
+        let focus = Focus::of(Some(":99999".into())).expect("a thread can be had");
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(focus.pid(), None);
+    }
+}
