@@ -11,7 +11,7 @@ interleaved pairs of one run.
 | memory | in a parent group of 1 GB: 600 MB of file pages or of memory, beside reading or writing twice the parent's memory |
 | idle | what is donated of the processors that own work leaves |
 | reaction | own work's first second, external work's return, the guard's own CPU time |
-| client | computing on all processors beside a real BOINC client that stands where a service does: as it comes, and under guard |
+| client | computing on all processors beside a real BOINC client that stands where a service does and never suspends by itself: unguarded, and under guard |
 | kills | `kill -9` of the guard at random moments: what stays frozen or changed |
 
 External work is started by `crosstalk exec --external`. Own work is fixed (rounds of peers/load.c),

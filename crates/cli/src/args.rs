@@ -385,14 +385,14 @@ pub struct GuardArgs {
     #[arg(long, value_name = "SHARE")]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
-    /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that
-    /// that has started is guarded in any case, beside what is named here or by --pid.
+    /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that that
+    /// has started is guarded, too, unless BOINC's client can only be asked.
     #[arg(long, value_name = "GROUP")]
     pub external: Vec<PathBuf>,
     /// A process that is external work, with all that it has started and will start.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pid: Vec<u32>,
-    /// Programs that are known by themselves.
+    /// `boinc`: BOINC's client with its tasks, which is found by itself.
     #[arg(value_parser = donating, value_name = "boinc")]
     pub programs: Vec<Donating>,
     /// Where BOINC's client listens; found out where not given. Of several clients this is the

@@ -2,7 +2,6 @@
 
 use crosstalk_core::units::{digits, human};
 
-use super::activity::BUSY;
 use super::policy::{Decision, Grade, Still};
 use super::sense::{Probe, Sense};
 use super::watch::Sums;
@@ -10,7 +9,7 @@ use super::watch::Sums;
 /// One sentence, or two: what is done now, and why.
 pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
     let sentence = done(decision, sense, budget);
-    if decision.why.in_use && sense.external_there && sense.own_cpu < BUSY {
+    if decision.why.in_use && sense.external_there {
         return format!("What has the focus is in use, and counts as at work. {sentence}");
     }
     sentence
@@ -208,9 +207,7 @@ mod tests {
         assert!(told(Grade::Base).contains("keeps within"));
         let mut used = decision(Grade::Base);
         used.why.in_use = true;
-        let little = Sense { own_cpu: 0.01, ..sense };
-        assert!(explain(&used, &little, 0.01).starts_with("What has the focus is in use"));
-        assert!(explain(&used, &sense, 0.01).starts_with("Own work uses"));
+        assert!(explain(&used, &sense, 0.01).starts_with("What has the focus is in use"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
         let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), 0.01);

@@ -97,7 +97,7 @@ pub enum Still {
 pub struct Why {
     /// Own work is at work.
     pub busy: bool,
-    /// The own program whose window has the focus is in use, and counts as at work however little it uses.
+    /// It is since the own program whose window has the focus is in use: it uses less than else counts.
     pub in_use: bool,
     /// External work is in the idle class where it meets own work: it gives processors back by itself.
     pub gives_way: bool,
@@ -327,7 +327,7 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
-            in_use: sense.in_use,
+            in_use: sense.in_use && sense.own_cpu < self.contract.busy,
             gives_way: self.offers.idle,
             still,
             ratios: self.ratios(),

@@ -73,7 +73,7 @@ struct Rule {
     /// The user's name or number.
     #[serde(default)]
     user: Option<Word>,
-    /// The session's number.
+    /// The number of the session, as setsid(2) begins one and `ps -o sid` tells it.
     session: Option<u32>,
     /// The control group in the tree that shares the CPU out, from the tree's root; `*` stands for
     /// anything.
