@@ -258,8 +258,17 @@ def displaced(figures, metric, parent, bed, own, others, options):
             bed.forget(file)
         return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more, **watched)
 
+    @contextlib.contextmanager
+    def without_traces(begun):
+        """The pages of a group that has gone are its parent's, and would be in the way of whoever comes next."""
+        with begun as it:
+            yield it
+        if their_file:
+            bed.forget(their_file)
+
     # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
-    begins = lambda command: lambda: guarded(external("bench", command), "5%", before=parent.enter())
+    in_parent = lambda command: guarded(external("bench", command), "5%", before=parent.enter())
+    begins = lambda command: lambda: without_traces(in_parent(command))
     slowed(figures, metric, timed, begins(command), "5%", options)
     sign = bed.folder / "sign"
 
@@ -285,11 +294,11 @@ def displaced(figures, metric, parent, bed, own, others, options):
             yield
 
     def beside_none_that_runs():
-        with unguarded(), frozen(directories("bench")):
+        with without_traces(unguarded()), frozen(directories("bench")):
             return timed()
 
     def beside_none_that_takes_any():
-        with unguarded("--memory", OTHERS_PAGES):
+        with without_traces(unguarded("--memory", OTHERS_PAGES)):
             return timed()
 
     # What no guard of memory can spare own work: that external work had it before, and all that is not memory.
