@@ -59,15 +59,23 @@ fn ancestors(pid: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::process::Command;
     use std::thread::sleep;
     use std::time::Instant;
 
     const LOOK: Duration = Duration::from_millis(50);
+    const SLEEPS: &str = "exec sleep 60";
 
     /// Whether a shell is in use that has the focus and does this, at two looks.
     fn in_use(script: &str, external: bool, starts: bool) -> bool {
         let mut shell = Command::new("sh").args(["-c", script]).spawn().expect("starts");
+        // What a program does until it sleeps is use.
+        let (stat, begins) = (format!("/proc/{}/stat", shell.id()), Instant::now());
+        while script == SLEEPS && !fs::read_to_string(&stat).is_ok_and(|text| text.contains("(sleep) S")) {
+            assert!(begins.elapsed() < Duration::from_secs(30), "it does not begin");
+            sleep(LOOK);
+        }
         let started = if starts { vec![shell.id()] } else { ancestors(std::process::id()) };
         let mut focused = InUse { focus: Some(Focus::always(shell.id())), started, watched: None, ran: None };
         let began = Instant::now();
@@ -91,7 +99,7 @@ mod tests {
     fn an_own_program_that_has_the_focus_and_computes_is_in_use() {
         let computes = "while :; do :; done";
         assert!(in_use(computes, false, false));
-        assert!(!in_use("exec sleep 60", false, false), "it only has the focus");
+        assert!(!in_use(SLEEPS, false, false), "it only has the focus");
         assert!(!in_use(computes, true, false), "it is external");
         assert!(!in_use(computes, false, true), "it draws what the guard says");
     }
