@@ -111,6 +111,8 @@ impl Display {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::net::TcpListener;
     use std::process::{Child, Command, Stdio};
     use std::time::Instant;
     use x11rb::protocol::xproto::{CreateWindowAux, PropMode, WindowClass};
@@ -129,10 +131,12 @@ mod tests {
 
     fn within(seconds: u64, so: impl Fn() -> bool) -> bool {
         let until = Instant::now() + Duration::from_secs(seconds);
-        while !so() && Instant::now() < until {
+        loop {
+            if so() || Instant::now() >= until {
+                return Instant::now() < until;
+            }
             thread::sleep(Duration::from_millis(10));
         }
-        so()
     }
 
     #[test]
@@ -175,9 +179,18 @@ mod tests {
     }
 
     #[test]
-    fn a_display_that_is_not_there_is_nobody_s() {
-        let focus = Focus::of(Some(":99999".into())).expect("a thread can be had");
-        thread::sleep(Duration::from_millis(50));
+    fn a_display_that_does_not_answer_holds_nobody_up() {
+        let deaf = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        // Display N listens at port 6000 + N.
+        let number = deaf.local_addr().expect("has one").port() - 6000;
+        let began = Instant::now();
+        let focus = Focus::of(Some(format!("127.0.0.1:{number}"))).expect("a thread can be had");
+        deaf.set_nonblocking(true).expect("may be set");
+        let open = RefCell::new(Vec::new());
+        let asked = || deaf.accept().map(|connection| open.borrow_mut().push(connection)).is_ok();
+        assert!(within(10, asked), "it is asked");
         assert_eq!(focus.pid(), None);
+        drop(focus);
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
 }
