@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod aside;
 mod catalogue;
 mod conclude;
 mod links;
@@ -54,11 +55,10 @@ fn main() -> ExitCode {
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),
     };
-    match result.and_then(|code| out::lost().map_or(Ok(code), Err)) {
-        Ok(code) => code,
-        Err(fault) => {
-            out.fault(&fault);
-            ExitCode::from(fault.kind.exit_code())
-        }
-    }
+    let code = result.and_then(|code| out::lost().map_or(Ok(code), Err)).unwrap_or_else(|fault| {
+        out.fault(&fault);
+        ExitCode::from(fault.kind.exit_code())
+    });
+    out::finish();
+    code
 }

@@ -1,12 +1,15 @@
 //! Where words go: text for people on stdout, or NDJSON; faults on stderr.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::io::{Error, ErrorKind, IsTerminal, Write};
+use std::sync::{LazyLock, OnceLock};
+use std::time::Duration;
 
 use crosstalk_core::Fault;
 use serde::Serialize;
 use serde_json::json;
+
+use crate::aside::{Aside, Stream};
 
 /// How to speak.
 pub struct Out {
@@ -30,6 +33,22 @@ impl Out {
         if !self.json {
             line(text.trim_end_matches('\n'));
         }
+    }
+
+    /// Steers the terminal, on which people read.
+    pub fn steer(&self, code: &str) {
+        put(Stream::Output, code.into());
+    }
+
+    /// The same with a text that soon gives way to another: where it cannot be shown now it never is. Whether
+    /// it is.
+    pub fn flash(&self, code: &str, text: &str) -> bool {
+        let text = format!("{code}{}\n", told(text));
+        let Some(aside) = ASIDE.get() else {
+            write(Stream::Output, &text);
+            return true;
+        };
+        aside.put_now(Stream::Output, text)
     }
 
     /// One JSON line; silent otherwise.
@@ -78,8 +97,7 @@ impl Out {
 
 /// A line on stderr, beside what is said.
 pub fn complain(text: &str) {
-    // There is nobody else to tell.
-    let _ = writeln!(std::io::stderr(), "crosstalk: {}", told(text));
+    put(Stream::Error, format!("crosstalk: {}\n", told(text)));
 }
 
 /// A text in which control characters are written out, but for the ends of lines and tabs.
@@ -92,26 +110,76 @@ fn told(text: &str) -> Cow<'_, str> {
     text.chars().map(plain).collect::<String>().into()
 }
 
-/// Why a line could not be written: the first such reason.
-static LOST: OnceLock<String> = OnceLock::new();
-
-/// A reader that has gone away (`| head`) is no fault; a full disk is, but no
-/// reason to give a run up.
 fn line(text: &str) {
-    if let Err(error) = writeln!(std::io::stdout(), "{text}")
-        && error.kind() != ErrorKind::BrokenPipe
-    {
+    put(Stream::Output, format!("{text}\n"));
+}
+
+/// Who writes, where nobody else may wait for readers.
+static ASIDE: OnceLock<Aside> = OnceLock::new();
+/// Why something could not be written: the first such reason.
+static LOST: OnceLock<String> = OnceLock::new();
+/// Whether standard output was a terminal at first: one that has gone away is none any more.
+static TERMINAL: LazyLock<bool> = LazyLock::new(|| std::io::stdout().is_terminal());
+/// How long a reader is waited for at the end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// From now on nobody who says something waits for its reader. What is not taken in time is lost.
+///
+/// # Errors
+/// Where no thread can be had.
+pub fn wait_for_nobody() -> Result<(), Fault> {
+    LazyLock::force(&TERMINAL);
+    let aside = Aside::new(write);
+    let aside = aside.map_err(|e| Fault::environment(format!("cannot begin a thread: {e}")))?;
+    // Who was there first is as good.
+    let _ = ASIDE.set(aside);
+    Ok(())
+}
+
+fn put(stream: Stream, text: String) {
+    let Some(aside) = ASIDE.get() else { return write(stream, &text) };
+    if !aside.put(stream, text) {
+        nobody_reads();
+    }
+}
+
+/// A reader that has gone away (`| head`, a terminal that was closed) is no fault; a full disk is, but no
+/// reason to give a run up.
+fn write(stream: Stream, text: &str) {
+    let written = match stream {
+        Stream::Output => {
+            LazyLock::force(&TERMINAL);
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        }
+        // There is nobody to tell that it cannot be.
+        Stream::Error => std::io::stderr().write_all(text.as_bytes()).or(Ok(())),
+    };
+    let has_gone = |e: &Error| e.kind() == ErrorKind::BrokenPipe || *TERMINAL;
+    if let Some(error) = written.err().filter(|e| !has_gone(e)) {
         let _ = LOST.set(error.to_string());
     }
 }
 
-/// The fault that not everything said has reached standard output.
+fn nobody_reads() {
+    let _ = LOST.set("its reader does not take it".into());
+}
+
+/// The fault that not everything said has reached standard output, once that has been written which can be.
 pub fn lost() -> Option<Fault> {
+    finish();
     LOST.get().map(|why| {
         Fault::environment(format!("not everything could be written: {why}"))
             .at("standard output")
             .remedy("free some room where it is sent, and repeat the command (crosstalk report for a run)")
     })
+}
+
+/// Waits for readers, as long as one may.
+pub fn finish() {
+    if ASIDE.get().is_some_and(|aside| !aside.is_done(PATIENCE)) {
+        nobody_reads();
+    }
 }
 
 fn terminal_width() -> Option<usize> {

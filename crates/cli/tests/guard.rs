@@ -5,6 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -243,6 +244,52 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     assert!(result["sums"]["still"].as_f64().is_some_and(|still| still > 0.5), "{result}");
     child.end();
     assert!(dirs("guarded").is_empty());
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_no_guard_up() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let child = external("unread", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
+    await_that("they spin", 20, || inside("unread").len() > 2);
+    let before = settings("unread");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let metrics = folder.path().join("metrics");
+    let looks = || {
+        let text = fs::read_to_string(&metrics).unwrap_or_default();
+        let told = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_looks_total "));
+        told.map_or(0, |looks| looks.parse::<u64>().expect("a number"))
+    };
+    for stream in ["output", "error"] {
+        // A pipe is full with so much.
+        let (_reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(&[b'\n'; 1 << 16]).expect("has room");
+        let path = metrics.display().to_string();
+        let mut start =
+            command(Path::new("/"), &["guard", "--external", "unread", "--metrics", &path, "--json"]);
+        match stream {
+            "output" => start.stdout(writer),
+            _ => start.stderr(writer).stdout(Stdio::null()),
+        };
+        let mut guard = start.spawn().expect("starts");
+        await_that("it looks", 20, || looks() > 0);
+        // It says on standard error that it does not pause.
+        kill("-TSTP", guard.id());
+        let so_far = looks();
+        await_that("it goes on", 20, || looks() > so_far + 100);
+        kill("-TERM", guard.id());
+        let mut ended = None;
+        await_that("it ends", 10, || {
+            ended = guard.try_wait().expect("is ours");
+            ended.is_some()
+        });
+        assert_eq!(settings("unread"), before, "{stream}");
+        let code = ended.and_then(|status| status.code());
+        assert_eq!(code, Some(4), "{stream}: not everything could be told");
+    }
+    child.end();
 }
 
 /// The files of this name in the groups that were made with that one, and what they say.

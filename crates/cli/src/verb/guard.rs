@@ -1,6 +1,6 @@
 //! `crosstalk guard`: own work stays as fast as agreed, external work gets the rest.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crosstalk_tenancy::guard::{
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::{Out, complain};
+use crate::out::{Out, complain, wait_for_nobody};
 use crate::signal;
 
 /// How long `--once` looks: until what is seen is more than a moment.
@@ -26,6 +26,8 @@ const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
+    // Whoever waited for a reader would leave external work as it stands.
+    wait_for_nobody()?;
     let interrupted = signal::interrupted()?;
     let paused = signal::asked_to_pause()?;
     let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
@@ -189,18 +191,22 @@ impl<'a> Teller<'a> {
     }
 
     fn draw(&mut self, report: &Report<'_>) {
-        self.erase();
         let lines = view(report.decision, report.sense, report.sums, self.budget, self.out.width());
-        self.drawn = lines.len();
-        self.out.say(&lines.join("\n"));
+        if self.out.flash(&self.erasing(), &lines.join("\n")) {
+            self.drawn = lines.len();
+        }
+    }
+
+    /// What takes the last picture away, from wherever the cursor stands in its line: keys may have been shown.
+    fn erasing(&self) -> String {
+        if self.drawn == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.drawn) }
     }
 
     /// Takes the last picture away.
     fn erase(&mut self) {
-        if self.drawn > 0 {
-            let mut out = std::io::stdout();
-            // A terminal that has gone away is told nothing.
-            let _ = write!(out, "\x1b[{}A\x1b[J", self.drawn).and_then(|()| out.flush());
+        let erasing = self.erasing();
+        if !erasing.is_empty() {
+            self.out.steer(&erasing);
             self.drawn = 0;
         }
     }

@@ -88,7 +88,7 @@ pub fn search(dir: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-pub fn await_that(what: &str, seconds: u64, holds: impl Fn() -> bool) {
+pub fn await_that(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(seconds);
     while !holds() {
         assert!(Instant::now() < until, "{what}");
