@@ -3,18 +3,23 @@
 //! server itself tells, of programs of this machine (`QueryClientIds` of the X Resource extension 1.2). A
 //! Wayland compositor tells nobody.
 //!
-//! The display is asked by a thread of its own: a server that does not answer holds nobody up.
+//! The display is asked by a thread of its own: a server that does not answer holds nobody up. Nor is one believed:
+//! it may be another user's, or another machine's.
 
+mod server;
+
+use std::io::{self, Error};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use x11rb::connection::Connection;
-use x11rb::errors::ReplyError;
-use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
-use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, Window};
-use x11rb::rust_connection::RustConnection;
+use x11rb_protocol::protocol::res::{ClientIdMask, ClientIdSpec, QueryClientIdsRequest, QueryVersionRequest};
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, GetPropertyRequest, InternAtomRequest, QueryExtensionRequest, Window,
+};
+
+use server::{Answer, Server};
 
 /// Between two questions: people change windows no more often.
 const EVERY: Duration = Duration::from_millis(250);
@@ -57,7 +62,7 @@ impl Focus {
 /// Asks until nobody wants to know.
 fn ask_on(display: Option<&str>, told: &Weak<AtomicU32>) {
     while told.strong_count() > 0 {
-        if let Ok(found) = Display::open(display) {
+        if let Ok(mut found) = Display::open(display) {
             while let (Some(told), Ok(pid)) = (told.upgrade(), found.focused()) {
                 told.store(pid.unwrap_or(NOBODY), Ordering::Relaxed);
                 drop(told);
@@ -73,38 +78,53 @@ fn ask_on(display: Option<&str>, told: &Weak<AtomicU32>) {
 
 /// A display that is connected.
 struct Display {
-    server: RustConnection,
+    server: Server,
     root: Window,
     active: u32,
+    /// The opcode of the X Resource extension.
+    resources: u8,
 }
 
 impl Display {
-    fn open(name: Option<&str>) -> Result<Self, Box<dyn std::error::Error>> {
-        let (server, screen) = RustConnection::connect(name)?;
-        let root = server.setup().roots.get(screen).ok_or("it has no such screen")?.root;
-        server.res_query_version(1, 2)?.reply()?;
-        let active = server.intern_atom(false, b"_NET_ACTIVE_WINDOW")?.reply()?.atom;
-        Ok(Display { server, root, active })
+    fn open(name: Option<&str>) -> io::Result<Self> {
+        let (mut server, setup, screen) = Server::connect(name)?;
+        let root = setup.roots.get(screen).ok_or_else(|| Error::other("it has no such screen"))?.root;
+        let must =
+            |answer: io::Result<Option<Answer>>| answer?.ok_or_else(|| Error::other("it does not know that"));
+        let extension = must(server.ask(QueryExtensionRequest { name: b"X-Resource".into() }, 0))?;
+        let resources = Some(extension.byte(9)).filter(|_| extension.byte(8) == 1);
+        let resources = resources.ok_or_else(|| Error::other("it does not tell whose windows are"))?;
+        must(server.ask(QueryVersionRequest { client_major: 1, client_minor: 2 }, resources))?;
+        let name = b"_NET_ACTIVE_WINDOW";
+        let atom = must(server.ask(InternAtomRequest { only_if_exists: false, name: name.into() }, 0))?;
+        Ok(Display { server, root, active: atom.word(8), resources })
     }
 
     /// The process whose window has the focus.
     ///
     /// # Errors
     /// When the display has gone.
-    fn focused(&self) -> Result<Option<u32>, ReplyError> {
-        let told =
-            self.server.get_property(false, self.root, self.active, AtomEnum::WINDOW, 0, 1)?.reply()?;
-        let Some(window) = told.value32().and_then(|mut windows| windows.next()).filter(|one| *one != 0)
-        else {
-            return Ok(None);
+    fn focused(&mut self) -> io::Result<Option<u32>> {
+        let asks = GetPropertyRequest {
+            delete: false,
+            window: self.root,
+            property: self.active,
+            type_: AtomEnum::WINDOW.into(),
+            long_offset: 0,
+            long_length: 1,
         };
-        let asked = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
-        match self.server.res_query_client_ids(&[asked])?.reply() {
-            Ok(told) => Ok(told.ids.iter().find_map(|id| id.value.first().copied())),
-            // The window has gone meanwhile.
-            Err(ReplyError::X11Error(_)) => Ok(None),
-            Err(gone) => Err(gone),
+        // The number of values, and the first.
+        let window =
+            self.server.ask(asks, 0)?.filter(|told| told.word(16) > 0).map_or(0, |told| told.word(32));
+        if window == 0 {
+            return Ok(None);
         }
+        let one = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
+        let asks = QueryClientIdsRequest { specs: vec![one].into() };
+        // A window that has gone meanwhile is an error. The number of clients; of the first (of its connection and
+        // of what this is, before) how many bytes it is told in, and the process.
+        let told = self.server.ask(asks, self.resources)?;
+        Ok(told.filter(|told| told.word(8) > 0 && told.word(40) >= 4).map(|told| told.word(44)))
     }
 }
 
@@ -115,7 +135,9 @@ mod tests {
     use std::net::TcpListener;
     use std::process::{Child, Command, Stdio};
     use std::time::Instant;
-    use x11rb::protocol::xproto::{CreateWindowAux, PropMode, WindowClass};
+    use x11rb::connection::Connection;
+    use x11rb::protocol::xproto::{ConnectionExt as _, CreateWindowAux, PropMode, WindowClass};
+    use x11rb::rust_connection::RustConnection;
     use x11rb::wrapper::ConnectionExt as _;
 
     /// A display server, which ends with its test.
