@@ -75,6 +75,25 @@ impl Knob {
         if self.entry.is_some() { self.set(&self.was.clone()) } else { Ok(()) }
     }
 
+    /// What it says now.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn says(&self) -> Result<String, Fault> {
+        read(&self.path)
+    }
+
+    /// Leaves it as its owner has set it meanwhile: that is what it is put back to from now on.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or the ledger not be written.
+    pub fn adopt(&mut self) -> Result<(), Fault> {
+        // Whoever is killed right after that leaves it to its owner.
+        self.entry.take().map_or(Ok(()), Entry::done)?;
+        self.was = self.says()?;
+        Ok(())
+    }
+
     /// Crosses it out, where setting it was refused.
     ///
     /// # Errors

@@ -251,11 +251,6 @@ impl Group {
         all.dedup();
         all
     }
-
-    /// How many threads are in it and below in v1's tree of memory.
-    pub fn threads_with_memory(&self) -> usize {
-        listed(self.dir("memory"), &["tasks"]).len()
-    }
 }
 
 /// Who is listed there and below, in whichever of these files there is.
@@ -332,6 +327,22 @@ impl Dial {
     /// Those of [`Knob::keep`].
     pub fn keep(&mut self) -> Result<(), Fault> {
         self.knob.keep()
+    }
+
+    /// What it says now.
+    ///
+    /// # Errors
+    /// Those of [`Knob::says`].
+    pub fn says(&self) -> Result<String, Fault> {
+        self.knob.says()
+    }
+
+    /// Leaves it as its owner has set it meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Knob::adopt`].
+    pub fn adopt(&mut self) -> Result<(), Fault> {
+        self.knob.adopt()
     }
 
     /// Sets it to what it said before, and keeps it.

@@ -44,6 +44,20 @@ impl<T: Clone + PartialEq> Control<T> {
         };
         self.place.set(to, Instant::now(), write)
     }
+
+    /// What it says now, if that can be read.
+    pub(super) fn says(&self) -> Option<String> {
+        self.dial.says().ok()
+    }
+
+    /// Leaves it as its owner has set it meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`Dial::adopt`].
+    pub(super) fn adopt(&mut self) -> Result<(), Fault> {
+        (self.place.at, self.place.refused) = (None, None);
+        self.dial.adopt()
+    }
 }
 
 #[derive(Debug)]

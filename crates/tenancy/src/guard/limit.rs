@@ -15,20 +15,20 @@ use crate::group::{Dial, Setting};
 
 /// So many bytes are taken in a step: a tenth of a second where they are swapped out.
 const STEP: u64 = 16 << 20;
-/// What was refused is tried again after so long.
+/// What was refused is tried again after so long, and what its owner has set is heeded.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The limit. Dropping it puts back what was there.
 #[derive(Debug)]
 pub(super) struct Limit {
     asked: Arc<(Mutex<Asked>, Condvar)>,
-    /// What it was when it was found; all there is where nothing held it.
-    was: u64,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct Asked {
+    /// What its owner lets it have; all there is where nothing holds it.
+    was: u64,
     bytes: Option<u64>,
     /// Whether that holds by now, or cannot be had.
     settled: bool,
@@ -43,6 +43,8 @@ struct Asked {
 /// What the thread has to itself.
 struct Taker {
     control: Control<u64>,
+    /// What it says since it was found, or set: whatever else it says its owner has set.
+    says: Option<String>,
     usage: Option<Steady>,
     soft: bool,
 }
@@ -54,20 +56,21 @@ impl Limit {
     /// # Errors
     /// Where no thread can be had.
     pub(super) fn new(dial: Dial, usage: Option<Steady>, soft: bool) -> Result<Self, Fault> {
-        let was = dial.was().trim().parse().unwrap_or(u64::MAX);
-        let asked = Arc::new((Mutex::new(Asked { settled: true, ..Asked::default() }), Condvar::new()));
-        let taker = Taker { control: Control::new(dial), usage, soft };
+        let was = bytes(dial.was());
+        let asked = Arc::new((Mutex::new(Asked { was, settled: true, ..Asked::default() }), Condvar::new()));
+        let control = Control::new(dial);
+        let taker = Taker { says: control.says(), control, usage, soft };
         let shared = Arc::clone(&asked);
         let thread = thread::Builder::new().name("memory".into()).spawn(move || taker.work(&shared));
         let thread = thread.map_err(|e| Fault::environment(format!("cannot begin a thread: {e}")))?;
-        Ok(Limit { asked, was, thread: Some(thread) })
+        Ok(Limit { asked, thread: Some(thread) })
     }
 
     /// Asks for so many bytes, for no more than there were; with `None` for what was found. `has` is what
     /// the group had when that was last looked at: a limit above it takes nothing.
     pub(super) fn set(&self, bytes: Option<u64>, has: u64) {
-        let bytes = bytes.filter(|bytes| *bytes < self.was);
         let mut asked = lock(&self.asked.0);
+        let bytes = bytes.filter(|bytes| *bytes < asked.was);
         if asked.bytes != bytes {
             let least = has.min(asked.stands.unwrap_or(u64::MAX));
             asked.takes = bytes.is_some_and(|bytes| bytes < least);
@@ -110,18 +113,16 @@ impl Taker {
         let mut now = lock(asked);
         while !now.over {
             if now.settled {
-                now = changed.wait(now).unwrap_or_else(PoisonError::into_inner);
+                now = changed.wait_timeout(now, AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            self.heed(&mut now);
+            if now.settled {
                 continue;
             }
             let bytes = now.bytes;
             drop(now);
             let next = bytes.map(|bytes| self.step(bytes));
-            let soft = self.soft;
-            let limit = |bytes| {
-                let bytes = Some(Bytes(bytes));
-                if soft { Setting::MemoryHigh(bytes) } else { Setting::MemoryMax(bytes) }
-            };
-            let done = self.control.set(next, limit);
+            let done = self.set(next);
             let (holds, refused) = (self.control.at() == bytes, self.control.at() != next);
             now = lock(asked);
             now.stands = self.control.at();
@@ -135,6 +136,31 @@ impl Taker {
                 now.settled = self.control.at() == now.bytes;
             }
         }
+        self.heed(&mut now);
+    }
+
+    fn set(&mut self, to: Option<u64>) -> Result<(), Fault> {
+        let soft = self.soft;
+        let limit = |bytes| {
+            let bytes = Some(Bytes(bytes));
+            if soft { Setting::MemoryHigh(bytes) } else { Setting::MemoryMax(bytes) }
+        };
+        let done = self.control.set(to, limit);
+        self.says = self.control.says();
+        done
+    }
+
+    /// Leaves it to its owner, who has set it meanwhile, and asks for no more than that.
+    fn heed(&mut self, asked: &mut Asked) {
+        let says = self.control.says();
+        let Some(theirs) = says.as_deref().filter(|_| self.says.is_some() && says != self.says) else {
+            return;
+        };
+        asked.was = bytes(theirs);
+        asked.bytes = asked.bytes.filter(|bytes| *bytes < asked.was);
+        (asked.stands, asked.settled) = (None, asked.bytes.is_none());
+        asked.complaint = self.control.adopt().err().or(asked.complaint.take());
+        self.says = says;
     }
 
     /// The next limit on the way down to `bytes`.
@@ -142,6 +168,11 @@ impl Taker {
         let has = self.usage.as_mut().and_then(|file| file.told(number)).unwrap_or(bytes);
         bytes.max(has.saturating_sub(STEP))
     }
+}
+
+/// What a limit says; all there is where it is none.
+fn bytes(says: &str) -> u64 {
+    says.trim().parse().unwrap_or(u64::MAX)
 }
 
 fn lock(asked: &Mutex<Asked>) -> MutexGuard<'_, Asked> {
@@ -178,6 +209,45 @@ mod tests {
             assert!(Instant::now() < until, "it never settles");
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn what_its_owner_sets_meanwhile_is_neither_raised_nor_lost() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (ledger, path) = (ledger(), folder.path().join("memory.high"));
+        let limit = limited(folder.path(), 460, &ledger);
+        let says = || std::fs::read_to_string(&path).expect("reads").trim().to_string();
+        let becomes = |what: &str| {
+            let until = Instant::now() + Duration::from_secs(20);
+            while says() != what {
+                assert!(Instant::now() < until, "{} is not {what}", says());
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let owner = |mib: u64| {
+            std::fs::write(&path, format!("{}\n", mib * MIB)).expect("writes");
+            let until = Instant::now() + Duration::from_secs(20);
+            while lock(&limit.asked.0).was != mib * MIB {
+                assert!(Instant::now() < until, "{mib} MiB is not heeded");
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let mib = |mib: u64| (mib * MIB).to_string();
+        limit.set(Some(450 * MIB), 460 * MIB);
+        becomes(&mib(450));
+        owner(150);
+        limit.set(Some(440 * MIB), 460 * MIB);
+        settles(&limit);
+        assert_eq!(says(), mib(150), "it is not raised");
+        owner(300);
+        std::fs::write(folder.path().join("memory.current"), mib(210)).expect("writes");
+        limit.set(Some(199 * MIB), 210 * MIB);
+        becomes(&mib(199));
+        limit.set(None, 210 * MIB);
+        becomes(&mib(300));
+        std::fs::write(&path, mib(123)).expect("writes");
+        drop(limit);
+        assert_eq!(says(), mib(123), "its last word counts");
     }
 
     #[test]

@@ -90,6 +90,7 @@ mod sense;
 mod senses;
 mod serving;
 mod steady;
+mod swaps;
 mod targets;
 mod tenant;
 mod trial;

@@ -8,7 +8,6 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::activity::{BUSY, MORE};
 use super::domain::Domain;
-use super::floor::is_hard;
 use super::in_use::InUse;
 use super::own::{AllCpu, OwnWaits};
 use super::sense::{Sense, Served, Used};
@@ -51,8 +50,6 @@ pub(super) struct Senses {
     slow: Duration,
     /// Memory may be short soon.
     short_soon: bool,
-    /// Bytes that can be swapped out.
-    swap: u64,
 }
 
 /// What tells of the whole host.
@@ -209,7 +206,6 @@ impl Senses {
             choice: Choice::default(),
             slow: Duration::ZERO,
             short_soon: false,
-            swap: 0,
         }
     }
 
@@ -234,7 +230,7 @@ impl Senses {
         self.sense.interval = now.saturating_sub(self.looked).as_secs_f64().max(1e-4);
         self.looked = now;
         self.look_at_processors(now, tenants);
-        let hurries = self.sense.short_memory || self.short_soon || self.may_kill(tenants);
+        let hurries = self.sense.short_memory || self.short_soon || may_kill(tenants);
         if now.saturating_sub(self.slow) >= SLOW[usize::from(hurries)] {
             self.look_at_the_rest(now, tenants);
         }
@@ -242,11 +238,6 @@ impl Senses {
         if self.serving.is_due(now, self.turned, turns) {
             self.look_at_devices(now, tenants);
         }
-    }
-
-    /// Whether a limit may have somebody killed for want of memory.
-    fn may_kill(&self, tenants: &[Tenant]) -> bool {
-        is_hard(self.swap) && tenants.iter().any(Tenant::is_held_hard)
     }
 
     /// Looks at what changes slowly. `changed` says that tenants have come or gone, `there` that there
@@ -327,12 +318,11 @@ impl Senses {
     /// Memory and waiting for processors, which are looked at more rarely.
     fn look_at_the_rest(&mut self, now: Duration, tenants: &mut [Tenant]) {
         let free = self.files.meminfo.as_mut().and_then(|file| file.told(|text| keyed(text, "SwapFree")));
-        self.swap = free.unwrap_or(0) << 10;
+        let swap = free.unwrap_or(0) << 10;
         let mut memory = Memory::default();
         let mut waited = Duration::ZERO;
-        self.sense.held_hard = self.may_kill(tenants);
         for tenant in tenants.iter_mut() {
-            let one = tenant.memory(self.swap);
+            let one = tenant.memory(swap);
             memory.has += one.has;
             memory.floor.kept = memory.floor.kept.saturating_add(one.floor.kept);
             memory.floor.left = memory.floor.left.saturating_add(one.floor.left);
@@ -340,6 +330,7 @@ impl Senses {
             memory.swapped += one.swapped;
             waited += tenant.memory_stall();
         }
+        self.sense.held_hard = may_kill(tenants);
         let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
         let all = self.files.memory.as_mut().and_then(|file| file.told(pressure)).unwrap_or_default().some;
         // Somebody waited for at least as long as both did, less external work's part.
@@ -377,6 +368,11 @@ impl Senses {
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }
+}
+
+/// Whether a limit may have somebody killed for want of memory.
+fn may_kill(tenants: &[Tenant]) -> bool {
+    tenants.iter().any(Tenant::is_held_hard)
 }
 
 #[cfg(test)]

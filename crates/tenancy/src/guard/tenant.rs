@@ -12,12 +12,13 @@ use crosstalk_host::cpu::{allowed, listed};
 
 use super::control::Control;
 use super::farewell::Farewell;
-use super::floor::{Floor, Readers, floor, on_its_way};
+use super::floor::{Floor, Readers, floor, is_hard, on_its_way};
 use super::limit::Limit;
 use super::lock::Lock;
 use super::pages::PAGE;
 use super::policy::{Grant, Offers};
 use super::steady::Steady;
+use super::swaps::Swaps;
 use crate::exec::{USAGE, list};
 use crate::group::reading::{cpu_time, number, pages, pressure};
 use crate::group::{Dial, Group, Hierarchy, Made, Setting};
@@ -42,14 +43,15 @@ pub(super) struct Tenant {
     memory_usage: Option<Steady>,
     memory_stat: Option<Steady>,
     memory_swap: Option<Steady>,
+    swaps: Swaps,
     pressures: Pressures,
     rest: Option<Rest>,
     cores: Option<Control<Vec<usize>>>,
     /// The processors that it has been given, in order.
     may_have: Vec<usize>,
     memory: Option<Limit>,
-    /// Bytes that a thread of it may have on their way, where having more than the limit is being killed.
-    on_its_way: Option<u64>,
+    /// Bytes that a thread of it may have on their way.
+    on_its_way: u64,
     io: Option<Control<()>>,
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Dial>,
@@ -108,6 +110,8 @@ struct Counted {
     device_stall: Option<Duration>,
     /// What cannot be taken from it, once that was looked at.
     floor: Option<Floor>,
+    /// Bytes of it that can be swapped out.
+    swap_left: u64,
 }
 
 /// What a group has of memory: bytes, those of them that cannot be taken from it, how many pages it has
@@ -177,6 +181,7 @@ impl Tenant {
             memory_usage: open(&group, &MEMORY_USAGE),
             memory_stat: open(&group, &[("", "memory.stat"), ("memory", "memory.stat")]),
             memory_swap: open(&group, &[("", "memory.swap.current")]),
+            swaps: if soft { Swaps::slowed(&group) } else { Swaps::killed(&group) },
             pressures: Pressures {
                 memory: open(&group, &[("", "memory.pressure")]),
                 devices: open(&group, &[("", "io.pressure")]),
@@ -187,7 +192,7 @@ impl Tenant {
             memory: take(memory)?
                 .map(|dial| Limit::new(dial, open(&group, &MEMORY_USAGE), soft))
                 .transpose()?,
-            on_its_way: (!soft).then(on_its_way),
+            on_its_way: on_its_way(),
             io: take(Setting::IoWeight(1))?.map(Control::new),
             idle,
             weight,
@@ -225,12 +230,13 @@ impl Tenant {
             memory_usage: None,
             memory_stat: None,
             memory_swap: None,
+            swaps: Swaps::unknown(),
             pressures: Pressures::default(),
             rest: None,
             cores: None,
             may_have: Vec::new(),
             memory: None,
-            on_its_way: None,
+            on_its_way: 0,
             io: None,
             idle: None,
             weight: None,
@@ -347,7 +353,7 @@ impl Tenant {
         self.counted.floor.map(|floor| (self.counted.memory, floor.left))
     }
 
-    /// The memory that it has, where `swap` bytes can be swapped out.
+    /// The memory that it has, where there are `swap` bytes of free swap.
     pub(super) fn memory(&mut self, swap: u64) -> Memory {
         let has = self.memory_usage.as_mut().and_then(|file| file.told(number)).unwrap_or(0);
         let told = self.memory_stat.as_mut().and_then(|file| file.told(|text| Some(pages(text))));
@@ -361,17 +367,18 @@ impl Tenant {
         counted.swap = out;
         (counted.refaults, counted.swapped_in) =
             told.map_or((counted.refaults, counted.swapped_in), |pages| (pages.refaults, pages.swapped_in));
-        let killed =
-            self.on_its_way.map(|each| Readers { threads: self.group.threads_with_memory() as u64, each });
+        let (swap, threads) = self.swaps.look(swap, v2.unwrap_or(0));
+        let killed = threads.map(|threads| Readers { threads, each: self.on_its_way });
         let floor = floor(has, &told.unwrap_or_default(), swap, killed);
-        (self.counted.memory, self.counted.floor) = (has, Some(floor));
+        (counted.memory, counted.floor, counted.swap_left) = (has, Some(floor), swap);
         let swapped = self.counted.swapped_in + self.counted.swapped_out;
         Memory { has, floor, refaults: self.counted.refaults, swapped }
     }
 
     /// Whether a limit holds it beyond which it may be killed, where there is too little swap.
     pub(super) fn is_held_hard(&self) -> bool {
-        self.on_its_way.is_some() && self.memory.as_ref().is_some_and(Limit::is_asked)
+        let kills = self.swaps.kills() && is_hard(self.counted.swap_left);
+        kills && self.memory.as_ref().is_some_and(Limit::is_asked)
     }
 
     /// How long some of it has waited for memory.
