@@ -10,8 +10,8 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::boinc::Way;
 use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Report, Rules, Still, Target, Targets, World, explain, metrics,
-    summary, view, watch,
+    Contract, Grade, Machine, Publisher, Report, Rules, Sense, Still, Sums, Target, Targets, World, explain,
+    metrics, summary, view, watch,
 };
 use serde_json::json;
 
@@ -95,6 +95,28 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
 /// What people are told of when it changes: how far the guard goes and why external work stands still,
 /// whether own work is at work, and whether there is external work.
 type Told = (Grade, Option<Still>, bool, bool);
+/// The same where own work comes to use so many processors more or fewer, and this share of what it used.
+const OTHER: (f64, f64) = (0.5, 0.25);
+
+/// Processors that own and external work used, on average over a quarter of a second and more: a single look is
+/// too short to tell people.
+#[derive(Default)]
+struct Used {
+    since: Sums,
+    own: f64,
+    external: f64,
+}
+
+impl Used {
+    fn see(&mut self, sums: &Sums) {
+        let seconds = sums.seconds - self.since.seconds;
+        if seconds >= PICTURE.as_secs_f64() {
+            self.own = (sums.own - self.since.own) / seconds;
+            self.external = (sums.donated - self.since.donated) / seconds;
+            self.since = *sums;
+        }
+    }
+}
 
 /// Tells people, programs and whoever reads metrics.
 struct Teller<'a> {
@@ -102,7 +124,8 @@ struct Teller<'a> {
     pictures: bool,
     budget: f64,
     publisher: Option<Publisher>,
-    said: Option<(Told, Duration)>,
+    said: Option<(Told, f64, Duration)>,
+    used: Used,
     /// What was said last.
     words: String,
     /// Whether own work has been looked at for long enough to tell.
@@ -123,6 +146,7 @@ impl<'a> Teller<'a> {
             budget,
             publisher,
             said: None,
+            used: Used::default(),
             words: String::new(),
             seen: false,
             published: None,
@@ -139,6 +163,9 @@ impl<'a> Teller<'a> {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
+        self.used.see(report.sums);
+        let sense = Sense { own_cpu: self.used.own, external_cpu: self.used.external, ..*report.sense };
+        let report = &Report { sense: &sense, ..*report };
         // The first look sees nothing yet.
         self.seen |= report.sense.covers > 0.0 || !report.sense.external_there;
         if !self.seen {
@@ -161,10 +188,14 @@ impl<'a> Teller<'a> {
     fn say(&mut self, report: &Report<'_>) {
         let why = &report.decision.why;
         let now = (report.decision.grade, why.still, why.busy, report.sense.external_there);
-        let due = self.said.is_none_or(|(told, at)| told != now && report.at.saturating_sub(at) >= LINE);
+        let own = report.sense.own_cpu;
+        let differs = |before: f64| (own - before).abs() >= OTHER.0.max(OTHER.1 * before);
+        let due = self.said.is_none_or(|(told, before, at)| {
+            (told != now || differs(before)) && report.at.saturating_sub(at) >= LINE
+        });
         if due {
-            self.said = Some((now, report.at));
-            let words = explain(report.decision, report.sense, self.budget);
+            self.said = Some((now, own, report.at));
+            let words = explain(report.decision, report.sense, report.largest, self.budget);
             if words != self.words {
                 self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
             }
@@ -173,11 +204,11 @@ impl<'a> Teller<'a> {
     }
 
     fn publish(&mut self, report: &Report<'_>) {
-        let Report { at, sense, decision, sums, .. } = report;
+        let Report { at, sense, decision, largest, sums, .. } = report;
         self.out.tell(&json!({
             "event": "guard", "at": at.as_secs_f64(), "grade": decision.grade, "run": decision.run,
             "grant": decision.grant, "why": decision.why, "own_cpu": sense.own_cpu,
-            "external_cpu": sense.external_cpu, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
+            "external_cpu": sense.external_cpu, "largest": largest, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
         }));
         if let Some(publisher) = &self.publisher
             && let Err(fault) = publisher.publish(&metrics::text(decision, sense, sums, self.budget))
@@ -191,7 +222,7 @@ impl<'a> Teller<'a> {
     }
 
     fn draw(&mut self, report: &Report<'_>) {
-        let lines = view(report.decision, report.sense, report.sums, self.budget, self.out.width());
+        let lines = view(report, self.budget, self.out.width());
         if self.out.flash(&self.erasing(), &lines.join("\n")) {
             self.drawn = lines.len();
         }

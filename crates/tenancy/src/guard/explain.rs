@@ -4,18 +4,30 @@ use crosstalk_core::units::{digits, human};
 
 use super::policy::{Decision, Grade, Still};
 use super::sense::{Probe, Sense};
-use super::watch::Sums;
+use super::waits::Program;
+use super::watch::{Report, Sums};
 
-/// One sentence, or two: what is done now, and why.
-pub fn explain(decision: &Decision, sense: &Sense, budget: f64) -> String {
-    let sentence = done(decision, sense, budget);
+/// One sentence, or two: what is done now, and why. `largest` are own work's programs that use most.
+pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
+    let sentence = done(decision, sense, largest, budget);
     if decision.why.in_use && sense.external_there {
         return format!("What has the focus is in use, and counts as at work. {sentence}");
     }
     sentence
 }
 
-fn done(decision: &Decision, sense: &Sense, budget: f64) -> String {
+/// Who uses most of what own work does.
+fn names(largest: &[Program]) -> String {
+    let all: Vec<String> = largest.iter().map(|one| format!("{} {}", one.name, one.pid)).collect();
+    all.join(", ")
+}
+
+/// Processors of all that there are.
+fn processors(used: f64, sense: &Sense) -> String {
+    format!("{used:.2} of {} processors", sense.cores)
+}
+
+fn done(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
     let percent = |value: f64| format!("{} %", digits(value * 100.0));
     let why = &decision.why;
     let (kind, ratio) = worst(&why.ratios);
@@ -32,22 +44,22 @@ fn done(decision: &Decision, sense: &Sense, budget: f64) -> String {
             "is held back as soon as own work is seen to begin"
         };
         return format!(
-            "Own work is quiet ({} of a processor): external work runs on what is idle, and {then}.",
-            percent(sense.own_cpu)
+            "Own work is quiet (it uses {}): external work runs on what is idle, and {then}.",
+            processors(sense.own_cpu, sense)
         );
     }
+    let mostly = if largest.is_empty() { String::new() } else { format!(" (mostly {})", names(largest)) };
+    let own = format!("Own work uses {}{mostly}.", processors(sense.own_cpu, sense));
     match decision.grade {
         Grade::Base if ratio > 1.0 => format!(
-            "Own work uses {} of {} processors. Beside external work {kind} takes {} longer, which keeps within the {} agreed on: it runs.",
-            digits(sense.own_cpu), sense.cores, percent(ratio - 1.0), percent(budget)
+            "{own} Beside external work {kind} takes {} longer, which keeps within the {} agreed on: external work runs.",
+            percent(ratio - 1.0), percent(budget)
         ),
         Grade::Base if !why.gives_way => format!(
-            "Own work uses {} of {} processors. External work shares them with it by weight: it runs.",
-            digits(sense.own_cpu), sense.cores
+            "{own} External work shares them with it by weight, and runs."
         ),
         Grade::Base => format!(
-            "Own work uses {} of {} processors. External work gives way to it, and slows neither computing nor memory: it runs on the rest.",
-            digits(sense.own_cpu), sense.cores
+            "{own} External work gives way to it, and slows neither computing nor memory: it runs on the rest."
         ),
         Grade::Cores => format!("External work is kept to {} of {} processors, so that own work has those that it uses.", grant.cores, sense.cores),
         Grade::Memory if sense.refaults < 1.0 => format!(
@@ -63,22 +75,23 @@ fn done(decision: &Decision, sense: &Sense, budget: f64) -> String {
             let cause = if !why.busy || why.devices > why.waiting.max(ratio - 1.0) {
                 format!("While external work runs, own work waits for devices and takes {} longer", percent(why.devices))
             } else if why.waiting > ratio - 1.0 {
-                format!("Own work waits for processors that external work has ({} of its time)", percent(why.waiting))
+                format!("While external work runs, own work waits for processors and takes {} longer", percent(why.waiting))
             } else {
                 format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
             };
-            let cores = if grant.cores < sense.cores { format!(" on {} processors", grant.cores) } else { String::new() };
+            let plural = if grant.cores == 1 { "" } else { "s" };
+            let cores = if grant.cores < sense.cores { format!(" on {} processor{plural}", grant.cores) } else { String::new() };
             format!(
-                "{cause}: it runs {} of the time{cores}, so that own work is slower by {} at most.",
+                "{cause}: external work runs {} of the time{cores}, so that own work is slower by {} at most.",
                 percent(grant.share), percent(budget)
             )
         }
         Grade::Still if why.still == Some(Still::Trial) => "External work stands still for a moment, to see whether own work would use more processors.".into(),
         Grade::Still if why.still == Some(Still::Devices) => "External work stands still for a moment, to see whether devices would serve own work faster.".into(),
         Grade::Still if why.still == Some(Still::Swapping) => {
-            "Own work needs the memory: external work would mostly swap. It stands still.".into()
+            "Own work needs the memory: external work would mostly swap, or read its files again. It stands still.".into()
         }
-        Grade::Still => "Own work uses all processors: external work would get nothing and only be in its way. It stands still until there is room.".into(),
+        Grade::Still => format!("Own work uses all processors{mostly}: external work would get nothing and only be in its way. It stands still until there is room."),
     }
 }
 
@@ -105,7 +118,8 @@ fn worst(ratios: &[f64; 3]) -> (&'static str, f64) {
 }
 
 /// The live view: a few lines that fit into `width`.
-pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width: usize) -> Vec<String> {
+pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
+    let Report { decision, sense, largest, sums, .. } = *report;
     // Beside it 40 columns are for words.
     let long = width.saturating_sub(40).clamp(6, 20);
     let bar = |share: f64| {
@@ -113,15 +127,20 @@ pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width:
         format!("{}{}", "█".repeat(cells), "░".repeat(long - cells))
     };
     let cores = sense.cores as f64;
-    let names = [("computing", 0), ("latency", 1), ("bandwidth", 2)];
+    let kinds = [("computing", 0), ("latency", 1), ("bandwidth", 2)];
     let ratios: Vec<String> =
-        names.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
+        kinds.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
     let mut lines = vec![
-        format!("own       {} {} of {cores} processors", bar(sense.own_cpu / cores), digits(sense.own_cpu)),
         format!(
-            "external  {} {} donated {}",
+            "own       {} {:.2} of {cores} processors  {}",
+            bar(sense.own_cpu / cores),
+            sense.own_cpu,
+            names(largest)
+        ),
+        format!(
+            "external  {} {:.2} donated {}",
             bar(sense.external_cpu / cores),
-            digits(sense.external_cpu),
+            sense.external_cpu,
             human(sums.donated, "s")
         ),
         format!(
@@ -129,7 +148,7 @@ pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width:
             bar(decision.grant.share),
             digits(100.0 * decision.grant.share)
         ),
-        format!("beside it: {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
+        format!("beside it {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
         format!(
             "refaults {}/s, waits for memory {} %, for devices {} %",
             digits(sense.refaults),
@@ -142,7 +161,7 @@ pub fn view(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64, width:
             human(sense.lateness, "s")
         ),
     ];
-    lines.extend(wrap(&explain(decision, sense, budget), width));
+    lines.extend(wrap(&explain(decision, sense, largest, budget), width));
     // A line that the terminal breaks would not be taken away again.
     lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
 }
@@ -192,9 +211,9 @@ mod tests {
     #[test]
     fn every_grade_is_told_with_its_reason() {
         let sense = Sense { own_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
-        let told = |grade| explain(&decision(grade), &sense, 0.01);
+        let told = |grade| explain(&decision(grade), &sense, &[], 0.01);
         assert!(told(Grade::Turns).starts_with(
-            "While external work runs, memory latency takes 40.0 % longer: it runs 25.0 % of the time"
+            "While external work runs, memory latency takes 40.0 % longer: external work runs 25.0 % of the time on 1 processor,"
         ));
         assert!(told(Grade::Turns).contains("by 1.00 % at most"));
         assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
@@ -202,15 +221,19 @@ mod tests {
         assert!(told(Grade::Io).contains("comes last"));
         let mut waits = decision(Grade::Turns);
         waits.why.devices = 1.5;
-        assert!(explain(&waits, &sense, 0.01).contains("waits for devices and takes 150 % longer"));
+        assert!(explain(&waits, &sense, &[], 0.01).contains("waits for devices and takes 150 % longer"));
+        let program = |name: &str, pid| Program { pid, name: name.into(), cpu: 0.5 };
+        let largest = [program("sysbench", 4711), program("sh", 12)];
+        let named = explain(&decision(Grade::Still), &sense, &largest, 0.01);
+        assert!(named.contains("all processors (mostly sysbench 4711, sh 12):"), "{named}");
         assert!(told(Grade::Still).contains("all processors"));
         assert!(told(Grade::Base).contains("keeps within"));
         let mut used = decision(Grade::Base);
         used.why.in_use = true;
-        assert!(explain(&used, &sense, 0.01).starts_with("What has the focus is in use"));
+        assert!(explain(&used, &sense, &[], 0.01).starts_with("What has the focus is in use"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
-        let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), 0.01);
+        let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), &[], 0.01);
         assert!(
             told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself")
         );
@@ -221,7 +244,11 @@ mod tests {
     #[test]
     fn the_view_fits() {
         let sense = Sense { own_cpu: 1.0, ..Sense::quiet(2, 0.05) };
-        let lines = view(&decision(Grade::Turns), &sense, &Sums::default(), 0.01, 72);
+        let (decision, sums) = (decision(Grade::Turns), Sums::default());
+        let (at, largest) = (Duration::ZERO, [Program { pid: 1, name: "x".repeat(99), cpu: 1.0 }]);
+        let report =
+            Report { at, sense: &sense, decision: &decision, largest: &largest, notes: &[], sums: &sums };
+        let lines = view(&report, 0.01, 72);
         assert!(lines.len() >= 7 && lines.iter().all(|line| line.chars().count() <= 72), "{lines:?}");
     }
 }

@@ -17,6 +17,7 @@ use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
 use super::vacancy::Vacancy;
+use super::waits::Program;
 use super::world::World;
 use crate::boinc::{Found, Led, NAME};
 use crate::donor::Donor;
@@ -319,6 +320,10 @@ impl World for Machine {
 
     fn notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
+    }
+
+    fn largest(&self) -> &[Program] {
+        self.senses.largest()
     }
 
     fn now(&self) -> Duration {

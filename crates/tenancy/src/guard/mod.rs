@@ -95,6 +95,7 @@ mod targets;
 mod tenant;
 mod trial;
 mod vacancy;
+mod waits;
 mod watch;
 mod world;
 
@@ -108,5 +109,6 @@ pub use publish::Publisher;
 pub use rules::{Rules, rules_schema};
 pub use sense::{Probe, Requests, Sense, Served, Used};
 pub use targets::{Target, Targets};
+pub use waits::Program;
 pub use watch::{Report, Sums, watch};
 pub use world::World;

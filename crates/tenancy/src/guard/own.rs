@@ -1,4 +1,4 @@
-//! How much own work uses and waits: everything that is not external and not the guard itself.
+//! How much own work uses: everything that is not external and not the guard itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,13 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crosstalk_host::clock::parse_schedstat;
-
 use super::rooted::Rooted;
 use super::steady::Steady;
 use crate::group::reading::{busy_time, cpu_time};
 use crate::group::{Hierarchy, below};
-use crate::process::{Process, TICK};
+use crate::process::TICK;
 
 /// Where the CPU time of own and external work together is read.
 #[derive(Debug)]
@@ -169,83 +167,6 @@ impl AllCpu {
     }
 }
 
-/// The threads that are watched for how long they wait for a processor.
-#[derive(Debug, Default)]
-pub(super) struct OwnWaits {
-    threads: BTreeMap<u32, (Steady, Duration)>,
-    ticks: BTreeMap<u32, u64>,
-    /// What the threads that may be watched have run, in nanoseconds.
-    ran: BTreeMap<u32, u64>,
-    waited: Duration,
-}
-
-/// So many programs, so many threads of each that are looked at, and so many of all that are
-/// watched: more would cost more than they tell.
-const PROGRAMS: usize = 6;
-const THREADS: usize = 64;
-const WATCHED: usize = 24;
-
-impl OwnWaits {
-    /// Chooses whom to watch: of the own programs' threads those that use most.
-    pub(super) fn choose(&mut self, own: &[Process]) {
-        let first = self.ticks.is_empty();
-        let used = |process: &Process| {
-            // One that was not there before has used all of it since.
-            let before =
-                self.ticks.get(&process.pid).copied().unwrap_or(if first { process.ticks } else { 0 });
-            process.ticks.saturating_sub(before)
-        };
-        let mut most: Vec<(u64, u32)> =
-            own.iter().map(|process| (used(process), process.pid)).filter(|(used, _)| *used > 0).collect();
-        most.sort_unstable_by(|a, b| b.cmp(a));
-        self.ticks = own.iter().map(|process| (process.pid, process.ticks)).collect();
-        let (mut busiest, mut ran) = (Vec::new(), BTreeMap::new());
-        for (_, pid) in most.into_iter().take(PROGRAMS) {
-            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-            for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).take(THREADS)
-            {
-                let path = PathBuf::from(format!("/proc/{pid}/task/{thread}/schedstat"));
-                let Some(now) = fs::read_to_string(&path).ok().and_then(|text| parse_schedstat(&text)) else {
-                    continue;
-                };
-                let before = self.ran.get(&thread).copied().unwrap_or(0);
-                busiest.push((now.run_ns.saturating_sub(before), thread, path));
-                ran.insert(thread, now.run_ns);
-            }
-        }
-        self.ran = ran;
-        busiest.sort_unstable_by(|a, b| b.cmp(a));
-        let mut chosen = BTreeMap::new();
-        for (_, thread, path) in busiest.into_iter().take(WATCHED) {
-            let known = self.threads.remove(&thread).or_else(|| {
-                let mut file = Steady::open(&path)?;
-                let waited = waited(&mut file)?;
-                Some((file, waited))
-            });
-            chosen.extend(known.map(|known| (thread, known)));
-        }
-        self.threads = chosen;
-    }
-
-    /// How long they have waited so far; `None` where nobody is watched.
-    pub(super) fn read(&mut self) -> Option<Duration> {
-        if self.threads.is_empty() {
-            return None;
-        }
-        for (file, before) in self.threads.values_mut() {
-            if let Some(now) = waited(file) {
-                self.waited += now.saturating_sub(*before);
-                *before = now;
-            }
-        }
-        Some(self.waited)
-    }
-}
-
-fn waited(file: &mut Steady) -> Option<Duration> {
-    file.told(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,15 +217,5 @@ mod tests {
         goes("job-2");
         write("job-2", 30_000);
         assert_eq!(groups.read(), Duration::from_millis(70), "and the same name");
-    }
-
-    #[test]
-    fn who_computes_is_watched() {
-        let own = crate::process::one(std::process::id()).expect("is there");
-        let mut waits = OwnWaits::default();
-        waits.choose(std::slice::from_ref(&own));
-        assert_eq!(waits.read(), None, "nobody has used anything yet");
-        waits.choose(&[Process { ticks: own.ticks + 5, ..own }]);
-        assert!(waits.read().is_some());
     }
 }

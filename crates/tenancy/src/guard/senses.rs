@@ -9,11 +9,12 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 use super::activity::{BUSY, MORE};
 use super::domain::Domain;
 use super::in_use::InUse;
-use super::own::{AllCpu, OwnWaits};
+use super::own::AllCpu;
 use super::sense::{Sense, Served, Used};
 use super::serving::{Serving, Turned};
 use super::steady::Steady;
 use super::tenant::{Memory, Tenant};
+use super::waits::{OwnWaits, Program};
 use crate::group::Hierarchy;
 use crate::group::reading::{keyed, pages, pressure, stolen_time};
 use crate::process::{Process, TICK};
@@ -261,8 +262,13 @@ impl Senses {
 
     /// Chooses of these.
     pub(super) fn choose(&mut self, now: Duration, own: &[Process]) {
-        self.waits.choose(own);
+        self.waits.choose(now, own);
         self.waiting.read(now, self.waits.read());
+    }
+
+    /// The programs of own work that use most.
+    pub(super) fn largest(&self) -> &[Program] {
+        self.waits.largest()
     }
 
     /// Begins to count processors' time anew.

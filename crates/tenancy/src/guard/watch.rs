@@ -8,10 +8,11 @@ use serde::Serialize;
 use super::contract::Contract;
 use super::policy::{Decision, Grade, Policy};
 use super::sense::Sense;
+use super::waits::Program;
 use super::world::World;
 
 /// What is told after each look.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// Since the beginning.
     pub at: Duration,
@@ -19,6 +20,8 @@ pub struct Report<'a> {
     pub sense: &'a Sense,
     /// What was done.
     pub decision: &'a Decision,
+    /// The programs of own work that used most lately.
+    pub largest: &'a [Program],
     /// What people should know, each told once.
     pub notes: &'a [String],
     /// The sums so far.
@@ -81,7 +84,9 @@ pub fn watch(
         let decision = policy.step(now, &sense);
         world.apply(&decision.grant, decision.run);
         sums.add(now, &sense, &decision, ran);
-        report(&Report { at: now, sense: &sense, decision: &decision, notes: &world.notes(), sums: &sums });
+        let notes = world.notes();
+        let largest = world.largest();
+        report(&Report { at: now, sense: &sense, decision: &decision, largest, notes: &notes, sums: &sums });
         (probe, ran) = (decision.probe, decision.run);
         world.sleep(decision.wake);
     }

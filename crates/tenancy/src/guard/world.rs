@@ -6,6 +6,7 @@ use crosstalk_core::Fault;
 
 use super::policy::{Grant, Offers};
 use super::sense::Sense;
+use super::waits::Program;
 
 /// The machine, with a clock.
 pub trait World {
@@ -24,6 +25,10 @@ pub trait World {
     /// What has happened that people should know, since it was last asked: groups that came or
     /// went, what could not be done. Each is told once.
     fn notes(&mut self) -> Vec<String>;
+    /// The programs of own work that used most lately, as far as that was looked at.
+    fn largest(&self) -> &[Program] {
+        &[]
+    }
     /// Time since the beginning.
     fn now(&self) -> Duration;
     /// Waits.
