@@ -76,19 +76,23 @@ pub fn watch(
     report: &mut dyn FnMut(&Report<'_>),
 ) -> Result<Sums, Fault> {
     let mut policy = Policy::new(contract, world.offers(), world.cores());
-    let (mut sums, mut probe, mut ran) = (Sums::default(), false, true);
+    let mut sums = Sums::default();
+    let mut last: Option<Decision> = None;
     while !over(world.now()) {
-        let sense = world.look(probe)?;
+        let sense = world.look(last.as_ref().is_some_and(|last| last.probe))?;
         let now = world.now();
         policy.offer(world.offers());
         let decision = policy.step(now, &sense);
         world.apply(&decision.grant, decision.run);
-        sums.add(now, &sense, &decision, ran);
+        sums.add(now, &sense, &decision, last.as_ref().is_none_or(|last| last.run));
         let notes = world.notes();
         let largest = world.largest();
         report(&Report { at: now, sense: &sense, decision: &decision, largest, notes: &notes, sums: &sums });
-        (probe, ran) = (decision.probe, decision.run);
-        world.sleep(decision.wake);
+        world.sleep(last.insert(decision).wake);
+    }
+    // What has been used since the last look counts, too; where nothing can be looked at any more, that is all.
+    if let (Some(last), Ok(sense)) = (last, world.look(false)) {
+        sums.add(world.now(), &sense, &last, last.run);
     }
     Ok(sums)
 }
@@ -111,8 +115,8 @@ mod tests {
         let sums =
             watch(&mut machine, contract, &over, &mut |report| told += u64::from(report.at > Duration::ZERO))
                 .expect("guards");
-        assert_eq!(sums.looks, told + 1);
-        assert!((sums.seconds - 20.0).abs() < 1.0 && (sums.own - 10.0).abs() < 0.5, "{sums:?}");
+        assert_eq!(sums.looks, told + 2, "the first, and one at the end");
+        assert!((20.0..21.0).contains(&sums.seconds) && (sums.own - 10.0).abs() < 0.5, "{sums:?}");
         assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
         assert_eq!(sums.highest, Some(Grade::Still), "it is tried when own work begins");
         assert!(machine.running(), "it is back");
