@@ -135,6 +135,68 @@ fn the_subject_is_said_whatever_level_is_compared_there() {
     assert!(text.contains(" on PageRank (1."), "{text}");
 }
 
+/// Own work that only very much external work slows down, and nothing in the study says which
+/// of its comparisons the sentence is about.
+const OPEN_FIRST: &str = r#"
+    schema = "crosstalk.study/1"
+    name = "beside"
+    title = "Own work beside others'"
+    looks = [12]
+    [experiment.owner]
+    work.own = { kind = "command", argv = ["job", "$external"], nodes = 1 }
+    conditions.fabric = "$fabric"
+    factors = { external = [0, 1, 50, 100], fabric = ["ethernet-1g", "ethernet-10g"] }
+    compare = { factor = "external", base = 0, metric = "run_time" }
+"#;
+
+#[test]
+fn an_open_first_comparison_gives_way_to_the_largest_decided_effect() {
+    let made = made(OPEN_FIRST);
+    let truth = |noise: f64, effects: [f64; 2]| {
+        let run = made.run(12, noise, 5, &|_, levels, _| match number(levels, "external") as i64 {
+            50 => effects[0],
+            100 if is(levels, "fabric", "ethernet-1g") => effects[1],
+            _ => 1.0,
+        });
+        made.findings(&run).headline
+    };
+    let told = truth(0.02, [0.6, 2.5]);
+    assert!(told.decided, "{}", told.text);
+    assert!(
+        told.text.starts_with("external 100: 2.4") || told.text.starts_with("external 100: 2.5"),
+        "{}",
+        told.text
+    );
+    assert!(told.text.contains(" × slower than external 0 at fabric ethernet-1g (2."), "{}", told.text);
+    assert!(told.text.ends_with("); 3 of 6 comparisons are not decided"), "{}", told.text);
+    let less = truth(0.02, [0.3, 2.5]);
+    assert!(
+        less.text.starts_with("external 50: 3.3"),
+        "3.3 × faster is more than 2.5 × slower: {}",
+        less.text
+    );
+    let none = truth(0.3, [1.0, 1.0]);
+    assert!(!none.decided && none.text.starts_with("external 1 against external 0: "), "{}", none.text);
+}
+
+#[test]
+fn what_the_study_names_is_told_though_it_is_open() {
+    let named = r#"
+    [headline]
+    experiment = "owner"
+    level = 1
+    at = { fabric = "ethernet-1g" }
+    "#;
+    let made = made(&format!("{OPEN_FIRST}{named}"));
+    let run = made.run(12, 0.02, 5, &|_, levels, _| if number(levels, "external") > 1.0 { 2.0 } else { 1.0 });
+    let told = made.findings(&run).headline;
+    assert!(
+        !told.decided && told.text.starts_with("external 1 against external 0: not decided"),
+        "{}",
+        told.text
+    );
+}
+
 #[test]
 fn a_program_may_wait_for_other_things_than_the_network() {
     let headline = |factor: &str, levels: &str, base: &str, argv: &str, place: &str| {

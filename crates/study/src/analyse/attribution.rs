@@ -87,11 +87,10 @@ fn name(levels: &Levels) -> String {
     proper(levels).map_or_else(|| level::describe(levels), ToString::to_string)
 }
 
-/// The one level that is a name of its own, as a system's is and a number's is not.
+/// The one level that is a name of its own.
 fn proper(levels: &Levels) -> Option<&Value> {
     let mut all = levels.values();
-    let only =
-        all.next().filter(|level| matches!(level, Value::Text(_)) && level::number(level).is_none())?;
+    let only = all.next().filter(|level| level::is_name(level))?;
     all.next().is_none().then_some(only)
 }
 
