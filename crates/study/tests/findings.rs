@@ -69,7 +69,7 @@ fn points_say_where_the_extra_time_goes() {
     assert_eq!(known.extra, ((1.0 / comparison.ratio.value - 1.0) * 100.0).round());
     assert_eq!(known.points.values().sum::<f64>(), known.extra, "{known:?}");
     assert!((known.points["wait"] - known.extra).abs() < 7.0, "{known:?}");
-    let start = format!("Of microblade's extra {} %, ", known.extra);
+    let start = format!("microblade takes {} % longer", known.extra);
     assert!(known.text.starts_with(&start) && known.text.contains(" waiting for the network"), "{known:?}");
 
     let slower = claim(&findings, "slower");
@@ -195,6 +195,14 @@ fn what_the_study_names_is_told_though_it_is_open() {
         "{}",
         told.text
     );
+}
+
+#[test]
+fn the_study_may_say_what_its_base_is_called() {
+    let (mut made, run) = graph(12);
+    made.study.headline.as_mut().expect("tells what it is about").base = "on the old machine".into();
+    let text = made.findings(&run).headline.text;
+    assert!(text.contains(" × faster than on the old machine on PageRank (1."), "{text}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once(
     findings.claims.iter_mut().for_each(|claim| claim.attribution = None);
     findings.comparisons.iter_mut().for_each(|c| c.attribution = None);
     for shown in [page(&findings), markdown(&findings), terminal(&findings, 400, false)] {
-        assert!(!shown.contains("'s extra ") && !shown.contains("hundredths"), "{shown}");
+        assert!(!shown.contains(" % longer: ") && !shown.contains("hundredths"), "{shown}");
     }
 }
 

@@ -38,7 +38,7 @@ pub fn headline(
         Some(((pair, conclusion), Some(found))) => {
             about(study, pair, conclusion, found, family, pair.network_alone(catalogues))
         }
-        Some(((pair, _), None)) => (nothing(pair), false),
+        Some(((pair, _), None)) => (nothing(study, pair), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
     if other && decided {
@@ -97,7 +97,7 @@ fn about(
             (
                 format!(
                     "{other} and {}: no difference beyond {margin}{subject}{}",
-                    base(pair),
+                    base(study, pair),
                     interval(found)
                 ),
                 true,
@@ -106,7 +106,7 @@ fn about(
         ComparisonVerdict::Inconclusive => (
             format!(
                 "{other} against {}: {}{subject}",
-                base(pair),
+                base(study, pair),
                 undecided(pair, conclusion, found, family)
             ),
             false,
@@ -131,11 +131,15 @@ fn subject(study: &Study, pair: &Pair) -> String {
 fn than(study: &Study, pair: &Pair) -> String {
     let told = study.headline.as_ref().is_some_and(|h| !h.subject.is_empty());
     let levels = pair.view.levels_of(&pair.factor, &pair.at).len();
-    if told || levels > 2 { format!(" than {}", base(pair)) } else { String::new() }
+    if told || levels > 2 { format!(" than {}", base(study, pair)) } else { String::new() }
 }
 
-fn base(pair: &Pair) -> String {
-    level::called(&pair.factor, &pair.base)
+/// What is compared with: as the study calls it, else its level.
+fn base(study: &Study, pair: &Pair) -> String {
+    match study.headline.as_ref().filter(|h| !h.base.is_empty() && stands(h, pair)) {
+        Some(headline) => headline.base.clone(),
+        None => level::called(&pair.factor, &pair.base),
+    }
 }
 
 /// `1.26 × faster than microblade`, `3.15 × the bandwidth of microblade`.
@@ -210,10 +214,10 @@ fn ratio(found: &Comparison) -> String {
     number::estimate(&found.ratio, "ratio")
 }
 
-fn nothing(pair: &Pair) -> String {
+fn nothing(study: &Study, pair: &Pair) -> String {
     let why = pair.datum.missing.first().cloned().unwrap_or_else(|| "no block has both".into());
     let other = level::called(&pair.factor, &pair.other);
-    format!("{other} against {}: nothing to compare: {why}", base(pair))
+    format!("{other} against {}: nothing to compare: {why}", base(study, pair))
 }
 
 /// One cell of which nothing is asked: what was measured in it.
