@@ -2,13 +2,12 @@
 //! sources, and what a quick run leaves out.
 
 use crate::mock;
-use crate::synthetic;
 
-use crate::synthetic::graph::{graph, graph_and};
-use crate::synthetic::{claim, is, made, number};
+use crate::synthetic::graph::{GRAPH, graph, graph_and};
+use crate::synthetic::{claim, is, made, number, with_options};
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
-use crosstalk_study::plan::Place;
+use crosstalk_study::plan::{Place, PlanOptions};
 use crosstalk_study::samples::Run;
 use crosstalk_study::{Decision, bundled_study, decide};
 
@@ -206,6 +205,28 @@ fn the_study_may_say_what_its_base_is_called() {
 }
 
 #[test]
+fn remarks_are_told_of_what_is_part_of_the_run() {
+    let more = r#"
+    [quick]
+    looks = [6]
+    [quick.experiment.graph]
+    slaves = [1]
+    [experiment.left-out]
+    remark = ["Nobody asked."]
+    work.rank = { kind = "pagerank", slaves = "$slaves" }
+    conditions = { system = "microblade", boards = "many" }
+    factors = { slaves = [1, 2] }
+    "#;
+    let told = |quick: bool| {
+        let made = with_options(&format!("{GRAPH}{more}"), &PlanOptions { quick, ..PlanOptions::default() });
+        made.findings(&made.run(6, 0.01, 5, &|_, _, _| 1.0)).warnings
+    };
+    let remark = "left-out: Nobody asked.".to_string();
+    assert!(told(false).contains(&remark) && !told(true).contains(&remark));
+    assert!(told(true).contains(&"graph: Not as printed.".to_string()));
+}
+
+#[test]
 fn a_program_may_wait_for_other_things_than_the_network() {
     let headline = |factor: &str, levels: &str, base: &str, argv: &str, place: &str| {
         let made = made(&format!(
@@ -321,8 +342,8 @@ fn sources_name_calibrations() {
 
 #[test]
 fn the_bundled_study_says_what_its_quick_run_left_out() {
-    let options = crosstalk_study::PlanOptions { quick: true, ..Default::default() };
-    let made = synthetic::with_options(bundled_study("kosmos").expect("is bundled"), &options);
+    let options = PlanOptions { quick: true, ..Default::default() };
+    let made = with_options(bundled_study("kosmos").expect("is bundled"), &options);
     let run = made.run(12, 0.01, 9, &|experiment, levels, metric| {
         let srio = is(levels, "system", "kosmos-srio");
         match (experiment, metric) {
