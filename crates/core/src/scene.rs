@@ -95,6 +95,10 @@ pub trait Workload: Send + Sync {
     fn needs(&self, params: &Params) -> Vec<Need>;
     /// Checks the parameters, and says what they ask for.
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault>;
+    /// Whether two sets of parameters that [`Workload::deploy`] accepts ask for the same on this machine.
+    fn same(&self, one: &Params, other: &Params) -> bool {
+        one == other
+    }
     /// Whether it goes on until it is told to stop, beside work that ends by itself: it says when
     /// it is steady, and ends well soon after `cancelled` becomes true.
     fn lasts(&self) -> bool {

@@ -89,8 +89,22 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
     }
     match units.iter().find(|(name, _)| *name == unit) {
         Some((_, factor)) => Ok(number * factor),
-        None => Err(crate::name::unknown("unit", unit, units.iter().map(|u| u.0))),
+        None => Err(bare_prefix(unit, units)
+            .unwrap_or_else(|| crate::name::unknown("unit", unit, units.iter().map(|u| u.0)))),
     }
+}
+
+/// The fault of a size that has a prefix alone: a power of ten to some tools and of two to
+/// others, so that it is not guessed.
+fn bare_prefix(unit: &str, units: &[Unit]) -> Option<Fault> {
+    let prefixes = [("K", "kB", "KiB"), ("M", "MB", "MiB"), ("G", "GB", "GiB"), ("T", "TB", "TiB")];
+    let place = prefixes.iter().position(|(prefix, ..)| prefix.eq_ignore_ascii_case(unit))?;
+    let (_, tens, twos) = prefixes[place];
+    let (ten, two) = (3 * (place + 1), 10 * (place + 1));
+    units
+        .iter()
+        .any(|(name, _)| *name == twos)
+        .then(|| Fault::usage(format!("`{unit}` is not clear: `{tens}` is 10^{ten}, `{twos}` is 2^{two}")))
 }
 
 /// Reads as a number in base units, or as text with a unit.
@@ -232,6 +246,16 @@ mod tests {
     fn a_wrong_unit_names_the_nearest() {
         let fault = "1 Gbits/s".parse::<BitRate>().expect_err("no such unit");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `Gbit/s`?"));
+        for (text, unclear) in [
+            ("4G", "`G` is not clear: `GB` is 10^9, `GiB` is 2^30"),
+            ("64 k", "`k` is not clear: `kB` is 10^3, `KiB` is 2^10"),
+            ("64K", "`K` is not clear: `kB` is 10^3, `KiB` is 2^10"),
+            ("1m", "`m` is not clear: `MB` is 10^6, `MiB` is 2^20"),
+            ("2T", "`T` is not clear: `TB` is 10^12, `TiB` is 2^40"),
+        ] {
+            assert_eq!(text.parse::<Bytes>().expect_err("a prefix alone").message, unclear);
+        }
+        assert_eq!("1 G".parse::<BitRate>().expect_err("no size").message, "unknown unit `G`");
         assert!("64".parse::<Bytes>().expect_err("no unit").message.contains("needs a unit"));
         assert!("-1 s".parse::<Seconds>().is_err());
         assert!("x s".parse::<Seconds>().is_err());

@@ -47,6 +47,16 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
     all
 }
 
+/// The origin of every number among the cells, if it is one and the same: it need be said once only.
+pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<Origin> {
+    let mut origins = cells.filter_map(|cell| match cell {
+        TableCell::Number { origin, .. } => Some(*origin),
+        TableCell::Text(_) => None,
+    });
+    let first = origins.next()?;
+    origins.all(|origin| origin == first).then_some(first)
+}
+
 /// What the deciding sentence rests on.
 pub fn rests_on(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;

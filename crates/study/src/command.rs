@@ -163,6 +163,7 @@ fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
         experiment: EXPERIMENT.into(),
         level: levels.get(1)?.clone(),
         at: vary[1..].iter().filter_map(first).collect(),
+        base: String::new(),
         subject: stem(&argv[0]).into(),
     })
 }

@@ -195,6 +195,9 @@ pub struct Headline {
     pub experiment: String,
     /// The level of the compared factor that is set against its base.
     pub level: Value,
+    /// What the base is called in the sentence ("without protection"); its level where not given.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
     /// The other factors' levels.
     #[serde(default)]
     pub at: Levels,

@@ -174,7 +174,7 @@ pub struct Attribution {
     pub extra: f64,
     /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → points; below zero is what went the other way.
     pub points: BTreeMap<String, f64>,
-    /// "of microblade's extra 26 %, 24 points are waiting for the network, 2 computing".
+    /// "microblade takes 26 % longer: 24 points waiting for the network, 2 computing".
     pub text: String,
 }
 

@@ -40,12 +40,22 @@ pub fn interval(estimate: &Estimate, unit: &str) -> Option<String> {
     let shared = suffix(&value(estimate, unit));
     let ends = [low, high].map(|end| sharp(end, unit, estimate.interval));
     if !ends.iter().all(|end| suffix(end) == shared) {
-        return Some(ends.join(" to "));
+        return Some(without(unit, &value(estimate, unit), &ends).join(" to "));
     }
     let bare = |end: &str| shared.as_ref().map_or(end, |s| end.trim_end_matches(s.as_str())).to_string();
     // A dash beside a minus is hard to read.
     let between = if low < 0.0 || high < 0.0 { " to " } else { "–" };
     Some(format!("{}{between}{}", bare(&ends[0]), bare(&ends[1])))
+}
+
+/// Ends of different prefix without the unit that the value beside them has said: `58.4 to 1.08 k`.
+/// A prefix that is one word with its unit keeps it.
+fn without(unit: &str, value: &str, ends: &[String; 2]) -> [String; 2] {
+    let bare = |text: &str| Some(text.strip_suffix(unit)?.strip_suffix(' ')?.to_string());
+    match (bare(value), bare(&ends[0]), bare(&ends[1])) {
+        (Some(_), Some(low), Some(high)) => [low, high],
+        _ => ends.clone(),
+    }
 }
 
 /// The value, and in parentheses its interval: `1.26 × (1.22–1.30)`.
@@ -89,6 +99,9 @@ mod tests {
     fn an_interval_shares_the_unit_where_it_can() {
         assert_eq!(estimate(&about(1.26, 1.22, 1.304), "ratio"), "1.26 × (1.22–1.30)");
         assert_eq!(estimate(&about(0.98, 0.94, 1.02), "s"), "980 ms (940 ms to 1.02 s)");
+        assert_eq!(estimate(&about(232.0, 58.4, 1080.0), "switches"), "232 switches (58.4 to 1.08 k)");
+        assert_eq!(estimate(&about(4210.0, 0.0, 8410.0), "pages"), "4.21 k pages (0 to 8.41 k)");
+        assert_eq!(estimate(&about(0.98, 1.01, 1.02), "s"), "980 ms (1.01 s to 1.02 s)");
         assert_eq!(estimate(&about(0.312, 0.305, 0.32), "s"), "312 ms (305–320)");
         assert_eq!(estimate(&about(6.0, 5.0, 7.5), ""), "6 (5–7.50)");
         assert_eq!(estimate(&Estimate { value: 2.0, interval: None, n: 0 }, "ratio"), "2.00 ×");

@@ -6,6 +6,7 @@ mod metrics;
 pub mod options;
 mod order;
 pub(crate) mod place;
+mod same;
 mod scene;
 
 pub use options::PlanOptions;

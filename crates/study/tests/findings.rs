@@ -2,13 +2,12 @@
 //! sources, and what a quick run leaves out.
 
 use crate::mock;
-use crate::synthetic;
 
-use crate::synthetic::graph::{graph, graph_and};
-use crate::synthetic::{claim, is, made, number};
+use crate::synthetic::graph::{GRAPH, graph, graph_and};
+use crate::synthetic::{claim, is, made, number, with_options};
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
-use crosstalk_study::plan::Place;
+use crosstalk_study::plan::{Place, PlanOptions};
 use crosstalk_study::samples::Run;
 use crosstalk_study::{Decision, bundled_study, decide};
 
@@ -69,7 +68,7 @@ fn points_say_where_the_extra_time_goes() {
     assert_eq!(known.extra, ((1.0 / comparison.ratio.value - 1.0) * 100.0).round());
     assert_eq!(known.points.values().sum::<f64>(), known.extra, "{known:?}");
     assert!((known.points["wait"] - known.extra).abs() < 7.0, "{known:?}");
-    let start = format!("Of microblade's extra {} %, ", known.extra);
+    let start = format!("microblade takes {} % longer", known.extra);
     assert!(known.text.starts_with(&start) && known.text.contains(" waiting for the network"), "{known:?}");
 
     let slower = claim(&findings, "slower");
@@ -133,6 +132,98 @@ fn the_subject_is_said_whatever_level_is_compared_there() {
     told.level = "a level that --set left out".into();
     let text = made.findings(&run).headline.text;
     assert!(text.contains(" on PageRank (1."), "{text}");
+}
+
+/// Own work that only very much external work slows down, and nothing in the study says which
+/// of its comparisons the sentence is about.
+const OPEN_FIRST: &str = r#"
+    schema = "crosstalk.study/1"
+    name = "beside"
+    title = "Own work beside others'"
+    looks = [12]
+    [experiment.owner]
+    work.own = { kind = "command", argv = ["job", "$external"], nodes = 1 }
+    conditions.fabric = "$fabric"
+    factors = { external = [0, 1, 50, 100], fabric = ["ethernet-1g", "ethernet-10g"] }
+    compare = { factor = "external", base = 0, metric = "run_time" }
+"#;
+
+#[test]
+fn an_open_first_comparison_gives_way_to_the_largest_decided_effect() {
+    let made = made(OPEN_FIRST);
+    let truth = |noise: f64, effects: [f64; 2]| {
+        let run = made.run(12, noise, 5, &|_, levels, _| match number(levels, "external") as i64 {
+            50 => effects[0],
+            100 if is(levels, "fabric", "ethernet-1g") => effects[1],
+            _ => 1.0,
+        });
+        made.findings(&run).headline
+    };
+    let told = truth(0.02, [0.6, 2.5]);
+    assert!(told.decided, "{}", told.text);
+    assert!(
+        told.text.starts_with("external 100: 2.4") || told.text.starts_with("external 100: 2.5"),
+        "{}",
+        told.text
+    );
+    assert!(told.text.contains(" × slower than external 0 at fabric ethernet-1g (2."), "{}", told.text);
+    assert!(told.text.ends_with("); 3 of 6 comparisons are not decided"), "{}", told.text);
+    let less = truth(0.02, [0.3, 2.5]);
+    assert!(
+        less.text.starts_with("external 50: 3.3"),
+        "3.3 × faster is more than 2.5 × slower: {}",
+        less.text
+    );
+    let none = truth(0.3, [1.0, 1.0]);
+    assert!(!none.decided && none.text.starts_with("external 1 against external 0: "), "{}", none.text);
+}
+
+#[test]
+fn what_the_study_names_is_told_though_it_is_open() {
+    let named = r#"
+    [headline]
+    experiment = "owner"
+    level = 1
+    at = { fabric = "ethernet-1g" }
+    "#;
+    let made = made(&format!("{OPEN_FIRST}{named}"));
+    let run = made.run(12, 0.02, 5, &|_, levels, _| if number(levels, "external") > 1.0 { 2.0 } else { 1.0 });
+    let told = made.findings(&run).headline;
+    assert!(
+        !told.decided && told.text.starts_with("external 1 against external 0: not decided"),
+        "{}",
+        told.text
+    );
+}
+
+#[test]
+fn the_study_may_say_what_its_base_is_called() {
+    let (mut made, run) = graph(12);
+    made.study.headline.as_mut().expect("tells what it is about").base = "on the old machine".into();
+    let text = made.findings(&run).headline.text;
+    assert!(text.contains(" × faster than on the old machine on PageRank (1."), "{text}");
+}
+
+#[test]
+fn remarks_are_told_of_what_is_part_of_the_run() {
+    let more = r#"
+    [quick]
+    looks = [6]
+    [quick.experiment.graph]
+    slaves = [1]
+    [experiment.left-out]
+    remark = ["Nobody asked."]
+    work.rank = { kind = "pagerank", slaves = "$slaves" }
+    conditions = { system = "microblade", boards = "many" }
+    factors = { slaves = [1, 2] }
+    "#;
+    let told = |quick: bool| {
+        let made = with_options(&format!("{GRAPH}{more}"), &PlanOptions { quick, ..PlanOptions::default() });
+        made.findings(&made.run(6, 0.01, 5, &|_, _, _| 1.0)).warnings
+    };
+    let remark = "left-out: Nobody asked.".to_string();
+    assert!(told(false).contains(&remark) && !told(true).contains(&remark));
+    assert!(told(true).contains(&"graph: Not as printed.".to_string()));
 }
 
 #[test]
@@ -251,8 +342,8 @@ fn sources_name_calibrations() {
 
 #[test]
 fn the_bundled_study_says_what_its_quick_run_left_out() {
-    let options = crosstalk_study::PlanOptions { quick: true, ..Default::default() };
-    let made = synthetic::with_options(bundled_study("kosmos").expect("is bundled"), &options);
+    let options = PlanOptions { quick: true, ..Default::default() };
+    let made = with_options(bundled_study("kosmos").expect("is bundled"), &options);
     let run = made.run(12, 0.01, 9, &|experiment, levels, metric| {
         let srio = is(levels, "system", "kosmos-srio");
         match (experiment, metric) {

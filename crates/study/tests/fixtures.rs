@@ -122,3 +122,27 @@ fn what_the_host_lacks_is_a_warning_with_its_remedy() {
         plan.warnings
     );
 }
+
+#[test]
+fn a_plan_says_which_levels_are_the_same_here() {
+    let study = |levels: &str| {
+        let text = format!(
+            r#"
+            schema = "crosstalk.study/1"
+            name = "threads"
+            title = "Threads"
+            looks = [12]
+            [experiment.owner]
+            work.own = {{ kind = "primes", threads = "$own", limit = "$limit" }}
+            factors = {{ own = {levels}, limit = [10, 20] }}
+            "#
+        );
+        let study = parse(&text, "threads.toml").expect("reads");
+        plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans")
+    };
+    let said = "experiment `owner`: `quarter` and `half` of `own` are the same on this machine";
+    let planned = study(r#"["quarter", "half", "all"]"#);
+    assert_eq!(planned.warnings, [said]);
+    assert_eq!(planned.experiments[0].cells.len(), 6, "they are run as the study says");
+    assert_eq!(study(r#"["half", "all"]"#).warnings, [""; 0]);
+}

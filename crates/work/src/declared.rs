@@ -29,7 +29,7 @@ pub struct Declared<C> {
     pub prepare: Prepare<C>,
 }
 
-impl<C> Workload for Declared<C> {
+impl<C: PartialEq> Workload for Declared<C> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -49,6 +49,11 @@ impl<C> Workload for Declared<C> {
 
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
         (self.read)(params).map(|config| (self.deploy)(&config))
+    }
+
+    fn same(&self, one: &Params, other: &Params) -> bool {
+        let read = |params| (self.read)(params).ok();
+        read(one) == read(other)
     }
 
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

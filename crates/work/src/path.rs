@@ -55,7 +55,7 @@ pub const PATH: Declared<Spec> = Declared {
 };
 
 /// What was added up.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     readings: Vec<Reading>,
 }

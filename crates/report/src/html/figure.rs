@@ -6,7 +6,7 @@ use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
 use crate::label;
-use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw, frontier};
+use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw, frontier, heat};
 
 /// The figure; `index` tells it from others on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
@@ -90,7 +90,27 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
         (true, false) => "<li>whiskers: 95 % intervals</li>",
         (true, true) => "<li>thin lines: each part's 95 % interval, about its end</li>",
     };
-    format!(r#"<div class="legend">{names}<ul class="origins">{origins}{whiskers}</ul></div>"#)
+    let scale = if figure.kind == FigureKind::Heat { scale(figure) } else { String::new() };
+    format!(r#"<div class="legend">{names}{scale}<ul class="origins">{origins}{whiskers}</ul></div>"#)
+}
+
+/// What the colours of a heat map of ratios mean.
+fn scale(figure: &Figure) -> String {
+    let [least, .., most] = heat::scale(&figure.y) else { return String::new() };
+    let step = |ratio: &f64| {
+        let (colour, shade) = heat::tint(*ratio);
+        let field = format!(
+            r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour}"><rect class="bar" x="1" y="1" width="14" height="10" fill-opacity="{shade:.2}"/></g></svg>"#
+        );
+        let beyond = match ratio {
+            ratio if ratio == least => " and less",
+            ratio if ratio == most => " and more",
+            _ => "",
+        };
+        format!("<li>{field}{}{beyond}</li>", Text(&label::tick(*ratio, "ratio")))
+    };
+    let steps: String = heat::scale(&figure.y).iter().map(step).collect();
+    format!(r#"<ul class="names">{steps}<li>no colour where the interval covers 1 ×</li></ul>"#)
 }
 
 /// What a legend shows of a series.

@@ -6,6 +6,7 @@ use crosstalk_study::findings::{Table, TableCell};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
+use crate::summary;
 
 /// Longest text kept on one line, in characters.
 const SHORT: usize = 20;
@@ -26,12 +27,7 @@ pub fn table(table: &Table) -> String {
 
 /// The origin of every number in a column, if it is one and the same.
 pub fn shared_origin(table: &Table, column: usize) -> Option<Origin> {
-    let mut origins = table.rows.iter().filter_map(|row| match row.get(column)? {
-        TableCell::Number { origin, .. } => Some(*origin),
-        TableCell::Text(_) => None,
-    });
-    let first = origins.next()?;
-    origins.all(|origin| origin == first).then_some(first)
+    summary::shared_origin(table.rows.iter().filter_map(|row| row.get(column)))
 }
 
 fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {

@@ -1,7 +1,10 @@
 //! A field for each place across and each series below one another, the darker the more,
 //! with its value where there is room.
+//!
+//! Ratios have one scale wherever they stand: 1 has no colour, more has one and less another, by
+//! the ratio's logarithm. What may be 1, by its interval, has none.
 
-use crosstalk_study::findings::{Figure, Point, Series};
+use crosstalk_study::findings::{Axis, Estimate, Figure, Point, Series};
 use crosstalk_study::number;
 
 use super::bars::categories;
@@ -17,11 +20,28 @@ const WIDEST: f64 = 96.0;
 /// How opaque the least and the most are: so that the words on them stay legible.
 const LIGHT: f64 = 0.12;
 const DARK: f64 = 0.55;
+/// From where on a ratio is drawn as dark as can be; below 1, from where on its inverse is.
+const MOST: f64 = 4.0;
+
+/// The ratios that explain the scale, where a figure has it.
+pub fn scale(axis: &Axis) -> &'static [f64] {
+    if is_ratio(axis) { &[1.0 / MOST, 0.5, 1.0, 2.0, MOST] } else { &[] }
+}
+
+fn is_ratio(axis: &Axis) -> bool {
+    axis.unit == "ratio"
+}
+
+/// How a ratio is drawn: its colour, and how opaque.
+pub fn tint(ratio: f64) -> (String, f64) {
+    let share = (ratio.max(f64::MIN_POSITIVE).ln() / MOST.ln()).clamp(-1.0, 1.0);
+    (Palette::heat(share < 0.0), DARK * share.abs())
+}
 
 /// Draws the figure; `None` when no field can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
     let field = Field::of(figure, palette, layout)?;
-    let inside = field.names() + &field.fields(palette);
+    let inside = field.names() + &field.fields();
     let size = (layout.width, field.bottom() + BOTTOM);
     let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
     let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
@@ -106,32 +126,37 @@ impl<'a> Field<'a> {
         out
     }
 
-    fn fields(&self, palette: &Palette) -> String {
+    fn fields(&self) -> String {
         let one = |(row, series, point): (usize, &Series, &Point)| {
             let place = across(point, &self.figure.x);
             let column = self.columns.iter().position(|name| *name == place).unwrap_or(0);
             let (x, y) = (self.left + column as f64 * self.width, TOP + row as f64 * self.height);
+            let (colour, shade) = self.look(&point.y);
             let shape = format!(
                 r#"<rect class="bar" x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.2}"/>"#,
                 svg::px(x),
                 svg::px(y),
                 svg::px(self.width - 1.0),
                 svg::px(self.height - 1.0),
-                self.shade(point.y.value),
+                shade,
             );
             let words = number::value(&point.y, &self.figure.y.unit);
             let fits = svg::width(&words) < self.width - 2.0 && self.height >= 16.0;
             let (middle, line) = (x + self.width / 2.0, y + self.height / 2.0 + 4.0);
             let words = if fits { text("field", "middle", middle, line, &words) } else { String::new() };
-            svg::mark(&palette.heat(), series.origin, &tip(self.figure, series, point), &shape) + &words
+            svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape) + &words
         };
         self.drawn().map(one).collect()
     }
 
-    /// How opaque a value is drawn: of one value alone as the most.
-    fn shade(&self, value: f64) -> f64 {
+    /// A value's colour, and how opaque it is: one value alone is the most.
+    fn look(&self, y: &Estimate) -> (String, f64) {
+        if is_ratio(&self.figure.y) {
+            let open = y.interval.is_some_and(|(low, high)| low <= 1.0 && high >= 1.0);
+            return tint(if open { 1.0 } else { y.value });
+        }
         let (least, most) = self.range;
-        let share = if most > least { (value - least) / (most - least) } else { 1.0 };
-        LIGHT + (DARK - LIGHT) * share
+        let share = if most > least { (y.value - least) / (most - least) } else { 1.0 };
+        (Palette::heat(false), LIGHT + (DARK - LIGHT) * share)
     }
 }

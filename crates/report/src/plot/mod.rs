@@ -6,7 +6,7 @@
 mod axes;
 mod bars;
 pub mod frontier;
-mod heat;
+pub mod heat;
 mod lines;
 mod names;
 mod palette;

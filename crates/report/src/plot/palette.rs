@@ -1,6 +1,6 @@
 //! One colour a name on the whole page: `kosmos-srio` looks the same in every
 //! figure. Parts of stacked bars have colours of their own. Fields of heat maps of the
-//! same quantity have one scale: what is darker is more, in whichever map.
+//! same quantity have one scale: what is darker is more, in whichever map. All ratios have one.
 //!
 //! The hues are Okabe and Ito's (2008), told apart by colour-blind readers;
 //! the style sheet holds them, darkened for white and lightened for black.
@@ -70,9 +70,9 @@ impl Palette {
         format!("s{}", self.index(name) % COLOURS)
     }
 
-    /// The class of the fields of a heat map.
-    pub fn heat(&self) -> String {
-        "s0".into()
+    /// The class of the fields of a heat map; of a ratio's, `below` 1 or above.
+    pub fn heat(below: bool) -> String {
+        if below { "s1".into() } else { "s0".into() }
     }
 
     /// Whether a series has this name.

@@ -194,17 +194,23 @@ impl Page {
             |i: usize| table.rows.iter().any(|r| matches!(r.get(i), Some(TableCell::Number { .. })));
         let heads: Vec<(&str, bool)> =
             (0..width).map(|i| (table.columns.get(i).map_or("", String::as_str), numeric(i))).collect();
+        let shown = &table.rows[..table.rows.len().min(MOST_ROWS)];
+        let shared = summary::shared_origin(shown.iter().flatten());
         let cell = |cell: Option<&TableCell>| match cell {
             None => String::new(),
             Some(TableCell::Text(words)) => words.clone(),
+            Some(TableCell::Number { estimate, unit, .. }) if shared.is_some() => {
+                number::estimate(estimate, unit)
+            }
             Some(TableCell::Number { estimate, unit, origin }) => {
                 format!("{} {}", number::estimate(estimate, unit), origin.word())
             }
         };
-        let shown = &table.rows[..table.rows.len().min(MOST_ROWS)];
         let rows: Vec<Vec<String>> =
             shown.iter().map(|row| (0..width).map(|i| cell(row.get(i))).collect()).collect();
         let mut lines = self.title(&table.title);
+        let said = shared.map(|origin| self.item("", &format!("all {}", origin.word()), Ink::Faint));
+        lines.extend(said.into_iter().flatten());
         lines.extend(self.grid(&heads, &rows, &|row, _| if row.is_none() { Ink::Faint } else { Ink::Plain }));
         lines.extend(self.more(table.rows.len() - shown.len(), "rows"));
         lines

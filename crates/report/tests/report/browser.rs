@@ -1,7 +1,8 @@
 //! The page in a real browser: everything drawn, legible, quiet, and nothing
 //! asked of the network. Skipped where there is no Chromium.
 
-use crosstalk_study::findings::Findings;
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Estimate, Findings, Table, TableCell};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -68,6 +69,47 @@ fn everything_is_drawn_and_legible_at_every_width_in_light_and_dark() {
         assert_eq!(look["figures"].as_array().map(Vec::len), Some(findings.figures.len()));
         quiet(&opened.browser, &at);
     }
+}
+
+#[test]
+fn a_table_of_nine_columns_is_whole_on_a_desk_and_said_to_go_on_where_it_is_not() {
+    let mut findings = fixture::example();
+    let cell = |value: f64, unit: &str| TableCell::Number {
+        estimate: Estimate { value, interval: Some((value / 2.0, value * 2.0)), n: 9 },
+        unit: unit.into(),
+        origin: Origin::Measured,
+    };
+    let heads = [
+        "own",
+        "external",
+        "faults",
+        "with reads",
+        "machine's reads",
+        "refaults, files",
+        "refaults, others",
+        "memory pressure",
+        "disk pressure",
+    ];
+    let numbers = heads[2..]
+        .iter()
+        .map(|head| if head.ends_with("pressure") { cell(0.12, "%") } else { cell(120.0, "pages") });
+    let row: Vec<TableCell> =
+        ["all", "100"].map(|name| TableCell::Text(name.into())).into_iter().chain(numbers).collect();
+    findings.tables = vec![Table {
+        name: "why".into(),
+        title: "Why".into(),
+        caption: String::new(),
+        columns: heads.map(String::from).to_vec(),
+        rows: vec![row],
+    }];
+    let Some(mut opened) = prepared(&findings) else { return };
+    let seen = "(() => { const s = document.querySelector('.table .scroll'); return [s.scrollWidth - s.clientWidth, getComputedStyle(s).backgroundAttachment]; })()";
+    opened.browser.open(&opened.file, 1200, "light");
+    assert_eq!(opened.browser.eval(seen)[0], 0, "nothing is cut off");
+    opened.browser.open(&opened.file, 375, "light");
+    let narrow = opened.browser.eval(seen);
+    // Shadows stay at the edges, and what covers them where the table ends scrolls along.
+    assert!(narrow[0].as_f64() > Some(0.0) && narrow[1] == "local, local, scroll, scroll", "{narrow}");
 }
 
 /// No complaint on the console, and nothing asked for but the file itself.

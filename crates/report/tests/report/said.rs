@@ -3,7 +3,7 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
-use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings};
+use crosstalk_study::findings::{ClaimVerdict, Estimate, FigureKind, Findings, TableCell};
 use roxmltree::Document;
 
 use crate::fixture;
@@ -45,7 +45,7 @@ fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once(
     findings.claims.iter_mut().for_each(|claim| claim.attribution = None);
     findings.comparisons.iter_mut().for_each(|c| c.attribution = None);
     for shown in [page(&findings), markdown(&findings), terminal(&findings, 400, false)] {
-        assert!(!shown.contains("'s extra ") && !shown.contains("hundredths"), "{shown}");
+        assert!(!shown.contains(" % longer: ") && !shown.contains("hundredths"), "{shown}");
     }
 }
 
@@ -95,4 +95,31 @@ fn a_bar_that_is_called_after_its_place_is_named_once() {
     let svg = page.descendants().find(|n| class(n) == "plot wide").expect("drawn");
     let named = svg.descendants().filter(|n| n.has_tag_name("text") && words(*n) == "ethernet-1g").count();
     assert_eq!(named, 1);
+}
+
+#[test]
+fn a_terminal_says_the_origin_once_a_table_and_beside_each_number_where_there_are_two() {
+    let cell = |value: f64, origin: Origin| TableCell::Number {
+        estimate: Estimate { value, interval: None, n: 9 },
+        unit: "s".into(),
+        origin,
+    };
+    let told = |second: Origin| {
+        let mut findings = fixture::example();
+        findings.figures.clear();
+        findings.claims.clear();
+        findings.comparisons.clear();
+        findings.tables.truncate(1);
+        let table = &mut findings.tables[0];
+        table.columns = ["own", "time"].map(String::from).to_vec();
+        let row = |value, origin| vec![TableCell::Text("all".into()), cell(value, origin)];
+        table.rows = vec![row(1.0, Origin::Measured), row(2.0, second)];
+        let shown = terminal(&findings, 80, false);
+        let at = shown.find(&findings.tables[0].title).expect("is shown");
+        shown[at..].to_string()
+    };
+    let same = told(Origin::Measured);
+    assert_eq!(same.matches("measured").count(), 1, "{same}");
+    let mixed = told(Origin::Published);
+    assert!(mixed.contains("1.00 s measured") && mixed.contains("2.00 s published"), "{mixed}");
 }

@@ -3,7 +3,7 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
-use crosstalk_study::findings::{FigureKind, Findings};
+use crosstalk_study::findings::{Estimate, FigureKind, Findings, Point};
 use roxmltree::{Document, Node};
 use unicode_width::UnicodeWidthStr;
 
@@ -124,6 +124,45 @@ fn heat_maps_of_the_same_quantity_have_one_scale() {
         .collect();
     assert_eq!(maps.len(), 2);
     assert!(maps[0] < 0.7 * maps[1], "what is darker is more: {maps:?}");
+}
+
+#[test]
+fn a_ratio_of_one_has_no_colour_and_equal_ratios_have_the_same_in_every_map() {
+    let mut findings = fixture::example();
+    findings.figures.retain(|figure| figure.kind == FigureKind::Heat);
+    let mut figure = findings.figures.remove(0);
+    figure.series.truncate(1);
+    figure.y.unit = "ratio".into();
+    let map = |label: &str, found: &[(f64, (f64, f64))]| {
+        let mut figure = figure.clone();
+        figure.y.label = label.into();
+        let point = |(place, (value, interval)): (usize, &(f64, (f64, f64)))| {
+            let y = Estimate { value: *value, interval: Some(*interval), n: 9 };
+            Point { label: place.to_string(), y, ..figure.series[0].points[0].clone() }
+        };
+        figure.series[0].points = found.iter().enumerate().map(point).collect();
+        figure
+    };
+    let alone = [(1.9, (1.7, 2.1)), (1.27, (0.91, 1.7)), (0.53, (0.5, 0.6)), (4.0, (3.0, 5.0))];
+    let guarded = [(0.98, (0.79, 1.1)), (1.9, (1.7, 2.1)), (30.0, (20.0, 40.0)), (0.25, (0.2, 0.3))];
+    findings.figures = vec![map("over that alone", &alone), map("over that unguarded", &guarded)];
+    let page = page(&findings);
+    let page = Document::parse(&page).expect("well-formed");
+    let looks = |svg: Node| -> Vec<(bool, f64)> {
+        let marks = svg.descendants().filter(|n| class(n).starts_with("mark "));
+        let shade = |mark: &Node| -> f64 {
+            let shades = mark.descendants().filter_map(|n| n.attribute("fill-opacity")?.parse::<f64>().ok());
+            shades.sum()
+        };
+        marks.map(|mark| (class(&mark).contains(" s0 "), shade(&mark))).collect()
+    };
+    let maps: Vec<_> = page.descendants().filter(|n| class(n) == "plot wide").map(looks).collect();
+    let [slower, open, faster, most] = maps[0][..] else { panic!("{maps:?}") };
+    assert_eq!(maps[1], [(true, 0.0), slower, most, (false, most.1)], "{maps:?}");
+    assert_eq!((open.1, slower.0, faster.0), (0.0, true, false), "{maps:?}");
+    assert!((slower.1 - faster.1).abs() < 0.02 && slower.1 < most.1, "half is as far off as twice: {maps:?}");
+    let legend = words(page.descendants().find(|n| class(n) == "legend").expect("has a legend"));
+    assert!(legend.contains("4 × and more") && legend.contains("0.25 × and less"), "{legend}");
 }
 
 #[test]

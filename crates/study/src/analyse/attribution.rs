@@ -58,28 +58,28 @@ fn apportioned(values: &[f64], whole: f64) -> Vec<f64> {
     rounded
 }
 
-/// `Of microblade's extra 26 %, 24 points are waiting for the network, 2 computing`.
+/// `microblade takes 26 % longer: 24 points waiting for the network, 2 computing`.
 fn sentence(slower: &Levels, extra: f64, points: &BTreeMap<String, f64>, network: bool) -> String {
     let mut shown: Vec<(&String, f64)> =
         points.iter().map(|(part, n)| (part, *n)).filter(|(_, n)| *n != 0.0).collect();
     shown.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let extra = format!("{} %", plain(extra));
+    let longer = format!("{} % longer", plain(extra));
     let head = match proper(slower) {
-        Some(name) => format!("Of {name}'s extra {extra}"),
-        None => format!("Of the extra {extra} at {}", name(slower)),
+        Some(name) => format!("{name} takes {longer}"),
+        None => format!("At {} it takes {longer}", name(slower)),
     };
     if let [(part, _)] = shown[..] {
-        return format!("{head}, all is {}", words(part, network));
+        return format!("{head}, all of it {}", words(part, network));
     }
     let each = shown.iter().enumerate().map(|(place, (part, n))| {
         let unit = match place {
-            0 if *n == 1.0 => " point is",
-            0 => " points are",
+            0 if *n == 1.0 => " point",
+            0 => " points",
             _ => "",
         };
         format!("{}{unit} {}", plain(*n), words(part, network))
     });
-    format!("{head}, {}", each.collect::<Vec<_>>().join(", "))
+    format!("{head}: {}", each.collect::<Vec<_>>().join(", "))
 }
 
 /// `microblade`, or `slaves 6, boards many` where levels say little by themselves.
@@ -87,11 +87,10 @@ fn name(levels: &Levels) -> String {
     proper(levels).map_or_else(|| level::describe(levels), ToString::to_string)
 }
 
-/// The one level that is a name of its own, as a system's is and a number's is not.
+/// The one level that is a name of its own.
 fn proper(levels: &Levels) -> Option<&Value> {
     let mut all = levels.values();
-    let only =
-        all.next().filter(|level| matches!(level, Value::Text(_)) && level::number(level).is_none())?;
+    let only = all.next().filter(|level| level::is_name(level))?;
     all.next().is_none().then_some(only)
 }
 
@@ -135,7 +134,7 @@ mod tests {
         assert_eq!((found.slower.as_str(), found.faster.as_str()), ("microblade", "kosmos-srio"));
         assert_eq!(found.extra, 26.0);
         assert_eq!(found.points, shares(&[("wait", 24.0), ("compute", 2.0), ("serialise", 0.0)]));
-        let text = "Of microblade's extra 26 %, 24 points are waiting for the network, 2 computing";
+        let text = "microblade takes 26 % longer: 24 points waiting for the network, 2 computing";
         assert_eq!(found.text, text);
     }
 
@@ -147,7 +146,7 @@ mod tests {
         assert_eq!((below.slower.as_str(), below.faster.as_str()), ("kosmos-srio", "microblade"));
         assert_eq!((below.extra, &below.points), (above.extra, &above.points));
         assert_eq!(above.points, shares(&[("wait", 12.0), ("compute", 13.0)]), "12.5 each would show as 26");
-        assert!(below.text.starts_with("Of kosmos-srio's extra 25 %, 13 points are computing, 12 "));
+        assert!(below.text.starts_with("kosmos-srio takes 25 % longer: 13 points computing, 12 "));
     }
 
     #[test]
@@ -161,7 +160,7 @@ mod tests {
     fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
         let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
         assert!(
-            found.text.ends_with("13 points are waiting for the network, −1 not accounted for, −2 computing")
+            found.text.ends_with("13 points waiting for the network, −1 not accounted for, −2 computing")
         );
     }
 
@@ -169,9 +168,12 @@ mod tests {
     fn waiting_is_for_the_network_only_where_nothing_else_differs() {
         let of = shares(&[("wait", 0.9), ("spill", 0.1)]);
         let found = super::of(&of, 0.5, [&slaves(6), &slaves(1)], false).expect("is known");
-        assert_eq!(found.text, "Of the extra 100 % at slaves 1, 90 points are waiting, 10 spilling");
+        assert_eq!(found.text, "At slaves 1 it takes 100 % longer: 90 points waiting, 10 spilling");
+        let unprotected = Levels::from([("protect".to_string(), "none".into())]);
+        let none = super::of(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
+        assert!(none.text.starts_with("At protect none it takes 100 % longer: 90 "), "{none:?}");
         let alone = super::of(&shares(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
-        assert_eq!(alone.expect("is known").text, "Of a's extra 26 %, all is waiting for the network");
+        assert_eq!(alone.expect("is known").text, "a takes 26 % longer, all of it waiting for the network");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crosstalk_core::record::Better;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::comparison::Pair;
@@ -18,7 +19,8 @@ use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
 use crate::number::{self, percent};
 use crate::part::{self, OTHER, WAIT};
 
-/// The deciding sentence: about the comparison the study names, else its first.
+/// The deciding sentence: about the comparison the study names, else its first, or where that
+/// one is open the largest effect that is decided.
 pub fn headline(
     study: &Study,
     catalogues: &Catalogues,
@@ -26,15 +28,42 @@ pub fn headline(
     comparisons: &[Option<Comparison>],
     data: &Data,
 ) -> Headline {
-    let chosen = family.pairs.iter().zip(comparisons).find(|((pair, _), _)| named(study, pair));
-    let (text, decided) = match chosen.or_else(|| family.pairs.iter().zip(comparisons).next()) {
+    let mut all = family.pairs.iter().zip(comparisons);
+    let named = all.clone().find(|((pair, _), _)| named(study, pair));
+    let first = all.clone().next().filter(|(_, found)| decided(found));
+    // All are judged together, and each verdict holds whichever is told: so may the largest.
+    let largest = || all.clone().filter(|(_, found)| decided(found)).max_by(larger);
+    let other = named.is_none() && first.is_none();
+    let (mut text, decided) = match named.or(first).or_else(largest).or_else(|| all.next()) {
         Some(((pair, conclusion), Some(found))) => {
             about(study, pair, conclusion, found, family, pair.network_alone(catalogues))
         }
-        Some(((pair, _), None)) => (nothing(pair), false),
+        Some(((pair, _), None)) => (nothing(study, pair), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
+    if other && decided {
+        text += &open(family);
+    }
     Headline { text, decided, command: data.run.command.clone() }
+}
+
+type Found<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);
+
+fn decided(found: &Option<Comparison>) -> bool {
+    found.as_ref().is_some_and(|found| found.verdict != ComparisonVerdict::Inconclusive)
+}
+
+/// Half as much is as large an effect as twice as much.
+fn larger((_, a): &Found, (_, b): &Found) -> Ordering {
+    let effect = |found: &Option<Comparison>| found.as_ref().map_or(0.0, |f| f.ratio.value.ln().abs());
+    effect(a).total_cmp(&effect(b))
+}
+
+/// `; 4 of 12 comparisons are not decided`.
+fn open(family: &Family) -> String {
+    let open = family.pairs.iter().filter(|(_, conclusion)| conclusion.answer.side.is_none()).count();
+    let are = if open == 1 { "is" } else { "are" };
+    format!("; {open} of {} {are} not decided", counted(family.pairs.len(), "comparison"))
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {
@@ -56,7 +85,7 @@ fn about(
     network: bool,
 ) -> (String, bool) {
     let subject = subject(study, pair);
-    let other = &found.other;
+    let other = level::called(&pair.factor, &pair.other);
     let than = than(study, pair);
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
@@ -68,7 +97,7 @@ fn about(
             (
                 format!(
                     "{other} and {}: no difference beyond {margin}{subject}{}",
-                    found.base,
+                    base(study, pair),
                     interval(found)
                 ),
                 true,
@@ -77,7 +106,7 @@ fn about(
         ComparisonVerdict::Inconclusive => (
             format!(
                 "{other} against {}: {}{subject}",
-                found.base,
+                base(study, pair),
                 undecided(pair, conclusion, found, family)
             ),
             false,
@@ -102,7 +131,15 @@ fn subject(study: &Study, pair: &Pair) -> String {
 fn than(study: &Study, pair: &Pair) -> String {
     let told = study.headline.as_ref().is_some_and(|h| !h.subject.is_empty());
     let levels = pair.view.levels_of(&pair.factor, &pair.at).len();
-    if told || levels > 2 { format!(" than {}", pair.base) } else { String::new() }
+    if told || levels > 2 { format!(" than {}", base(study, pair)) } else { String::new() }
+}
+
+/// What is compared with: as the study calls it, else its level.
+fn base(study: &Study, pair: &Pair) -> String {
+    match study.headline.as_ref().filter(|h| !h.base.is_empty() && stands(h, pair)) {
+        Some(headline) => headline.base.clone(),
+        None => level::called(&pair.factor, &pair.base),
+    }
 }
 
 /// `1.26 × faster than microblade`, `3.15 × the bandwidth of microblade`.
@@ -177,9 +214,10 @@ fn ratio(found: &Comparison) -> String {
     number::estimate(&found.ratio, "ratio")
 }
 
-fn nothing(pair: &Pair) -> String {
+fn nothing(study: &Study, pair: &Pair) -> String {
     let why = pair.datum.missing.first().cloned().unwrap_or_else(|| "no block has both".into());
-    format!("{} against {}: nothing to compare: {why}", pair.other, pair.base)
+    let other = level::called(&pair.factor, &pair.other);
+    format!("{other} against {}: nothing to compare: {why}", base(study, pair))
 }
 
 /// One cell of which nothing is asked: what was measured in it.

@@ -31,6 +31,21 @@ pub fn same(a: &Value, b: &Value) -> bool {
     a == b || matches!((number(a), number(b)), (Some(x), Some(y)) if x == y)
 }
 
+/// Whether a level is a name that stands by itself, as a system's is: a number is none, and
+/// `none` is none either.
+pub fn is_name(level: &Value) -> bool {
+    matches!(level, Value::Text(text) if text != "none") && number(level).is_none()
+}
+
+/// A level in a sentence: `microblade`, but `slaves 6` and `protect none`.
+pub fn called(factor: &str, level: &Value) -> String {
+    if is_name(level) {
+        level.to_string()
+    } else {
+        describe(&Levels::from([(factor.to_string(), level.clone())]))
+    }
+}
+
 /// Whether `levels` has all the levels of `at`.
 pub fn matches(levels: &Levels, at: &Levels) -> bool {
     at.iter().all(|(factor, level)| levels.get(factor).is_some_and(|l| same(l, level)))
@@ -53,6 +68,14 @@ mod tests {
         assert!(same(&"4 KiB".into(), &"4096 B".into()));
         assert!(!same(&"4 KiB".into(), &Value::Int(4096)), "a size is not a bare number");
         assert!(!same(&"one".into(), &"many".into()));
+    }
+
+    #[test]
+    fn what_is_no_name_is_called_with_its_factor() {
+        assert_eq!(called("system", &"microblade".into()), "microblade");
+        assert_eq!(called("slaves", &6.into()), "slaves 6");
+        assert_eq!(called("size", &"4 KiB".into()), "size 4 KiB");
+        assert_eq!(called("protect", &"none".into()), "protect none");
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub(crate) use data::counts;
 pub(crate) use family::ALPHA;
 pub(crate) use summary::{Asked, summary};
 pub use words::counted;
+pub(crate) use words::list;
 
 use data::Data;
 use family::judge;

@@ -80,12 +80,17 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     }
     all.extend(data.run.warnings.iter().cloned());
     all.extend(study.remark.iter().cloned());
-    let remarks =
-        study.experiment.iter().flat_map(|(name, one)| one.remark.iter().map(move |text| (name, text)));
-    all.extend(remarks.map(|(name, text)| format!("{name}: {text}")));
+    all.extend(remarks(study, data));
     all.extend(data.plan.warnings.iter().cloned());
     all.extend(caveats);
     all
+}
+
+/// What is remarked of the experiments that are part of the run: of others there is nothing to believe.
+fn remarks(study: &Study, data: &Data) -> Vec<String> {
+    let planned = |name: &String| data.plan.experiments.iter().any(|experiment| experiment.name == *name);
+    let part = study.experiment.iter().filter(|(name, _)| planned(name));
+    part.flat_map(|(name, one)| one.remark.iter().map(move |text| format!("{name}: {text}"))).collect()
 }
 
 /// Whether any of its work is external: that makes as much load as it is asked to.

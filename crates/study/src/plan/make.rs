@@ -1,8 +1,8 @@
 //! Study, catalogues, registry and options → plan.
 
 use super::scene::Maker;
-use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics};
-use crate::analyse::{ALPHA, counted};
+use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics, same};
+use crate::analyse::{ALPHA, counted, list};
 use crate::catalogue::Catalogues;
 use crate::check::check;
 use crate::factor::EQUAL;
@@ -129,7 +129,7 @@ fn experiment(
         planned.cells.clear();
         warnings.push(format!("experiment `{name}` has no cells yet: {why}"));
     }
-    warnings.extend(remarks(study, name, &planned));
+    warnings.extend(remarks(study, name, &planned, registry));
     Ok(planned)
 }
 
@@ -159,17 +159,24 @@ fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Res
 }
 
 /// What a reader of the plan should know about one experiment.
-fn remarks(study: &Study, name: &str, planned: &PlannedExperiment) -> Vec<String> {
+fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Registry) -> Vec<String> {
     let experiment = &study.experiment[name];
-    let mut remarks: Vec<String> = cells::idle_factors(experiment)
-        .into_iter()
-        .filter(|factor| *factor != EQUAL)
+    let idle = cells::idle_factors(experiment);
+    let mut remarks: Vec<String> = idle
+        .iter()
+        .filter(|factor| **factor != EQUAL)
         .map(|factor| {
             format!(
                 "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"
             )
         })
         .collect();
+    for factor in experiment.factors.keys().filter(|factor| !idle.contains(&factor.as_str())) {
+        remarks.extend(same::levels(planned, factor, registry).into_iter().map(|levels| {
+            let levels: Vec<String> = levels.iter().map(|level| format!("`{level}`")).collect();
+            format!("experiment `{name}`: {} of `{factor}` are the same on this machine", list(&levels))
+        }));
+    }
     if let Some(compare) = &experiment.compare {
         let runs = |cell: &super::Cell| cell.levels.get(&compare.factor) == Some(&compare.base);
         if planned.pending.is_none() && !planned.cells.iter().any(runs) {

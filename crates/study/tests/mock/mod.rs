@@ -65,6 +65,14 @@ impl Workload for Mock {
             effort: Effort::waiting(2.0),
         })
     }
+    /// As on a machine of two processors.
+    fn same(&self, one: &Params, other: &Params) -> bool {
+        let counted = |params: &Params| {
+            let half = |value: &Value| if *value == "quarter".into() { "half".into() } else { value.clone() };
+            params.0.iter().map(|(name, value)| (name.clone(), half(value))).collect::<Vec<_>>()
+        };
+        counted(one) == counted(other)
+    }
     fn lasts(&self) -> bool {
         self.name == "boinc"
     }

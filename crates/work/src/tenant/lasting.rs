@@ -12,7 +12,7 @@ use crate::Declared;
 /// The same as what it holds, but that it lasts.
 pub struct Lasting<C>(pub Declared<C>);
 
-impl<C> Workload for Lasting<C> {
+impl<C: PartialEq> Workload for Lasting<C> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -31,6 +31,10 @@ impl<C> Workload for Lasting<C> {
 
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
         self.0.deploy(params)
+    }
+
+    fn same(&self, one: &Params, other: &Params) -> bool {
+        self.0.same(one, other)
     }
 
     fn lasts(&self) -> bool {

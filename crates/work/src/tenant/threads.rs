@@ -37,6 +37,8 @@ fn of_part(word: &str, cores: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tenant::primes::PRIMES;
+    use crosstalk_core::scene::Workload;
 
     #[test]
     fn parts_are_rounded_up() {
@@ -46,6 +48,14 @@ mod tests {
         assert_eq!(of("all"), [1, 2, 4, 6].map(Some));
         assert_eq!(of("twice"), [2, 4, 8, 12].map(Some));
         assert_eq!(of("thirds"), [None; 4]);
+    }
+
+    #[test]
+    fn all_is_the_same_as_so_many_and_twice_is_not() {
+        let all = allowed().len() as i64;
+        let of = |threads: Value| Params::default().with("threads", threads);
+        assert!(PRIMES.same(&of("all".into()), &of(all.into())));
+        assert!(!PRIMES.same(&of("all".into()), &of("twice".into())));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Setting {
 }
 
 /// An ALS run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
     pub slaves: usize,

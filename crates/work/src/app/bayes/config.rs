@@ -56,7 +56,7 @@ const GENERATED: &[&str] =
 pub const MOST_PAGES: u64 = 1 << 24;
 
 /// A run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
     pub slaves: usize,

@@ -18,7 +18,7 @@ use crate::app::mapreduce::spool::Spool;
 use crate::app::spill::{Disk, Unmetered};
 
 /// A corpus.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated.
     Generated(Corpus),

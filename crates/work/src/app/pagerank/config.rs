@@ -42,7 +42,7 @@ pub enum Variant {
 }
 
 /// A PageRank run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
     pub slaves: usize,

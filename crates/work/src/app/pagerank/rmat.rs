@@ -22,7 +22,7 @@ const LEVELS: u32 = 5;
 const OUTCOMES: usize = 1 << (2 * LEVELS);
 
 /// An R-MAT graph: a list of edges that is never stored.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rmat {
     scale: u32,
     edges: u64,
@@ -103,7 +103,7 @@ fn joint_probabilities() -> Vec<f64> {
 }
 
 /// Draws from a discrete distribution with one look-up.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct AliasTable {
     /// Outcome → (it stands for itself below this threshold, else for that one).
     entries: Vec<(u32, u32)>,

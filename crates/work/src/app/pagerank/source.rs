@@ -14,7 +14,7 @@ use super::rmat::Rmat;
 const CHUNK: u64 = 1 << 16;
 
 /// A graph as its edges.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated.
     Rmat(Rmat),
