@@ -158,6 +158,19 @@ fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
 }
 
 #[test]
+fn tasks_of_a_client_are_external_however_short_they_are() {
+    let mut snapshot = packaged(DEBIAN);
+    snapshot.processes[1].nice = 0;
+    let task = Process { parent: 7, ticks: 3, idle_class: true, ..snapshot.processes[2].clone() };
+    snapshot.processes[2] = task;
+    let found = only(&snapshot);
+    assert_eq!(found.competing(), Some(&[7, 8][..]));
+    assert!(
+        matches!(found.standing, Standing::Competes { why, .. } if why.starts_with("it is in the idle class, but"))
+    );
+}
+
+#[test]
 fn where_v2_s_controller_is_not_enabled_nice_counts_among_groups() {
     let mut snapshot = packaged(DEBIAN);
     snapshot
