@@ -89,6 +89,18 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
     groups.into_iter().filter_map(|(group, members)| judge(snapshot, &meant, group, &members)).collect()
 }
 
+/// Of these processes, which share a group, the highest level of the tree, if the idle class is missing there; and
+/// the line that gives it that for good, where there is one.
+pub(crate) fn level_of(snapshot: &Snapshot, pids: &[u32]) -> Option<(String, Option<String>)> {
+    let there = snapshot.processes.iter().filter(|process| pids.contains(&process.pid));
+    let members: Vec<&Process> = there.collect();
+    let group = members.first()?.cpu_group()?;
+    let mut levels = snapshot::line(group).into_iter();
+    let (level, share) = levels.find_map(|level| Some((level, snapshot.shares.get(level)?)))?;
+    let line = || remedy::lasting(snapshot, group, level, &members);
+    (share.idle == Some(false)).then(|| (level.into(), line()))
+}
+
 /// The numbers of those that are meant to give way. A client's tasks are, however young: it starts each as a
 /// process of its own, and many are short.
 fn meant(processes: &[Process]) -> BTreeSet<u32> {

@@ -222,6 +222,24 @@ fn a_group_that_it_has_to_itself_is_made_idle() {
 }
 
 #[test]
+fn where_the_idle_class_is_missing_above_a_group_is_told_with_what_gives_it_that() {
+    let told = |snapshot: &Snapshot, pid: u32| level_of(snapshot, &[pid]).expect("stands in a group");
+    let nested = |others: &str| {
+        host(Manager::Other, vec![process(7, "render", 0, "/batch/a"), process(10, "bash", 0, others)])
+    };
+    let line = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
+    assert_eq!(told(&nested("/own"), 7), ("/batch".into(), Some(line)));
+    assert_eq!(told(&nested("/batch/own"), 7), ("/batch".into(), None), "own work would give way, too");
+    let (level, line) = told(&packaged(DEBIAN), 8);
+    assert!(level == "/system.slice" && line.is_some_and(|line| line.contains("boinc-client.service.d")));
+    assert_eq!(level_of(&host(DEBIAN, vec![process(7, "render", 0, "/")]), &[7]), None);
+    assert_eq!(level_of(&packaged(DEBIAN), &[99]), None, "it has ended");
+    let mut idle_already = nested("/own");
+    idle(&mut idle_already, "/batch");
+    assert_eq!(level_of(&idle_already, &[7]), None);
+}
+
+#[test]
 fn any_nice_work_in_a_group_with_others_can_be_guarded() {
     let mut snapshot = packaged(DEBIAN);
     snapshot.processes.drain(1..3);

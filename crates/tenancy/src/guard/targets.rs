@@ -10,6 +10,7 @@ use crosstalk_host::Ledger;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
+use crate::diagnose::{Snapshot, level_of};
 use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
@@ -324,9 +325,16 @@ impl Targets {
 
     /// Why a group's idle class does not protect everybody, and what would.
     pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
+        let (why, remedy) = match level_of(&Snapshot::take(), &tenant.group().processes()) {
+            Some((level, line)) => (
+                format!("{level}, in which it stands, would have to be in that class"),
+                line.map_or_else(String::new, |line| format!(" (for good: {line})")),
+            ),
+            None => ("its kernel or a group above it keeps it from that".into(), String::new()),
+        };
         format!(
-            "{} cannot give way by the idle class: its kernel or a group above it keeps it from that; own work is \
-             protected by fewer processors and by turns, which costs donated work (crosstalk doctor tells more)",
+            "{} cannot give way by the idle class: {why}; own work is protected by fewer processors and by turns, \
+             which costs donated work{remedy}",
             tenant.name
         )
     }
