@@ -182,7 +182,8 @@ impl Targets {
             Ok(tenant) => tenants.extend(tenant),
             Err(fault) => {
                 if !told.iter().any(|known| known == name) {
-                    notes.push(format!("{name} is not guarded: {}", fault.sentence()));
+                    let why = fault.sentence();
+                    notes.push(format!("{name} is not guarded, and counts as own work here: {why}"));
                 }
                 self.refused.push(name.into());
             }
@@ -470,6 +471,19 @@ mod tests {
         let targets = Targets::new(Vec::new(), rules);
         assert_eq!(targets.external_tree(7, &all), [7, 10]);
         assert_eq!(targets.external_tree(8, &all), [0_u32; 0]);
+    }
+
+    #[test]
+    fn what_is_not_guarded_counts_as_own_work_which_is_told_once() {
+        let (mut targets, mut notes) = (Targets::default(), Vec::new());
+        let refused = || Err(Fault::usage("another guard has the group of batch"));
+        targets.keep("batch", refused(), &mut Vec::new(), &[], &mut notes);
+        assert_eq!(
+            notes,
+            ["batch is not guarded, and counts as own work here: another guard has the group of batch"]
+        );
+        targets.keep("batch", refused(), &mut Vec::new(), &["batch".into()], &mut notes);
+        assert_eq!(notes.len(), 1);
     }
 
     #[test]
