@@ -21,6 +21,33 @@ fn every_verb_has_help_with_an_example() {
     }
 }
 
+/// Running text breaks where the next word does not fit, and nowhere else.
+#[test]
+fn help_is_broken_by_the_terminal_s_width_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let help = |verb: &str, width: usize| {
+        let mut help = command(dir.path(), &[verb, "--help"]);
+        stdout(&help.env("COLUMNS", width.to_string()).output().expect("runs"))
+    };
+    for verb in ["run", "path", "trace", "exec", "guard", "doctor", "boinc-project"] {
+        for width in [64, 80, 100] {
+            let text = help(verb, width);
+            let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                let word = next.split(' ').next().unwrap_or_default();
+                let fits = line.chars().count() + 1 + word.chars().count() <= width;
+                assert!(!(is_text(line) && is_text(next) && fits), "{verb} at {width}: {line}\n{next}");
+            }
+        }
+    }
+    for verb in ["exec", "guard", "doctor", "boinc-project"] {
+        let wide = help(verb, 100);
+        let (_, examples) = wide.split_once("Examples:\n").expect("has some");
+        let (examples, _) = examples.split_once("\n\n").expect("and more");
+        assert!(help(verb, 80).contains(examples), "{verb}'s examples fit a narrow terminal");
+    }
+}
+
 #[test]
 fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
