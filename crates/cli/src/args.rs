@@ -289,13 +289,19 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Vec<u16>,
     /// The process that listens; its threads and children count with it. In a container, too.
-    #[arg(long, group = "service", conflicts_with = "cgroup", value_name = "P")]
+    #[arg(
+        long,
+        group = "service",
+        conflicts_with = "cgroup",
+        value_name = "P",
+        allow_negative_numbers = true
+    )]
     pub pid: Option<u32>,
     /// The control group of the processes that listen, below /sys/fs/cgroup.
     #[arg(long, group = "service", value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
     /// How long.
-    #[arg(long = "for", value_name = "TIME", default_value = "10 s")]
+    #[arg(long = "for", value_name = "TIME", default_value = "10 s", allow_hyphen_values = true)]
     pub duration: String,
     /// Write a page with pictures to this file.
     #[arg(long, value_name = "FILE")]
@@ -359,17 +365,21 @@ pub struct ExecArgs {
     pub name: Option<String>,
     /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
     /// what needs more all the same is killed.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub memory: Option<String>,
     /// On how many processors it may run.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = processors, allow_negative_numbers = true)]
     pub cores: Option<usize>,
     /// Processors' time that it may use at most, such as `1.5`.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quota: Option<f64>,
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD", required = true)]
     pub command: Vec<OsString>,
+}
+
+fn processors(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a number of processors, such as 2".into())
 }
 
 #[derive(Args)]
@@ -382,7 +392,7 @@ pub struct DoctorArgs {
 #[derive(Args)]
 pub struct GuardArgs {
     /// By how much own work may be slower than alone; 1% where nobody says.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
     /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that that
@@ -390,7 +400,7 @@ pub struct GuardArgs {
     #[arg(long, value_name = "GROUP")]
     pub external: Vec<PathBuf>,
     /// A process that is external work, with all that it has started and will start.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub pid: Vec<u32>,
     /// `boinc`: BOINC's client with its tasks, which is found by itself.
     #[arg(value_parser = donating, value_name = "boinc")]
@@ -414,7 +424,7 @@ pub struct GuardArgs {
     #[arg(long, conflicts_with = "duration")]
     pub once: bool,
     /// How long; until interrupted where not given.
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Tell numbers as OpenMetrics text: in a file, or over HTTP at an address such as 127.0.0.1:9273.
     #[arg(long, value_name = "FILE | ADDRESS")]
