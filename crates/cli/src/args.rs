@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
   crosstalk run kosmos --quick
   crosstalk probe latency
 
-Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 the command line or a file is
+Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 the command line or a file is \
 wrong; 4 the environment failed; 130 interrupted.";
 
 #[derive(Subcommand)]
@@ -37,9 +37,9 @@ pub enum Verb {
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
 
-Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by
-commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends.
-What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt
+Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by \
+commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends. \
+What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt \
 in DIR/node-N.out and DIR/node-N.err.")]
     Run(RunArgs),
     /// Go on with a run that was cut short.
@@ -70,7 +70,7 @@ in DIR/node-N.out and DIR/node-N.err.")]
   crosstalk path qpi --with qpi-hop='92 ns'    a time of your own in a component's place
   crosstalk path cpu-to-memory cpu-to-pcie-device --measured runs/latency-001    what a run measured
 
-`crosstalk list components` tells which there are; files of your own go into components/ and
+`crosstalk list components` tells which there are; files of your own go into components/ and \
 interconnects/ of a --catalogue.")]
     Path(PathArgs),
     /// Say where the time of requests to a live service goes, without touching it; needs root.
@@ -79,30 +79,30 @@ interconnects/ of a --catalogue.")]
   crosstalk trace --pid $(pidof -s redis-server) --for '30 s' --html redis.html
   crosstalk trace --cgroup system.slice/nginx.service --perfetto nginx.json
 
-A request is what a client sends on a TCP connection until it is answered. Where the client is on this
-machine its part is told, too; of other clients the server's part. Open the file of --perfetto at
+A request is what a client sends on a TCP connection until it is answered. Where the client is on this \
+machine its part is told, too; of other clients the server's part. Open the file of --perfetto at \
 ui.perfetto.dev. docs/trace.md tells what each stage is.")]
     Trace(TraceArgs),
     /// Run a command in a control group of its own: as external work, which gives way to everything
     /// else, or as own work.
     #[command(after_help = "Examples:
-  crosstalk exec --external -- make -j8                  it runs on what others leave
-  crosstalk exec --external --cores 2 --memory '4 GiB' --name night -- ./simulate
-  crosstalk exec --own -- ./service                      to be told apart from its neighbours
+  crosstalk exec --external -- make -j8  it runs on what others leave
+  crosstalk exec --external --cores 2 --memory 4GiB --name night -- ./simulate
+  crosstalk exec --own -- ./service      to be told apart from its neighbours
 
-External work is put into the idle class where its group meets all others: a nice value would do
-nothing there. Signals go to the command, and its exit code comes back (128 and the signal's number
-where one ended it). What it has started ends with it, also where crosstalk is killed.
+External work is put into the idle class where its group meets all others: a nice value would do \
+nothing there. Signals go to the command, and its exit code comes back (128 and the signal's number \
+where one ended it). What it has started ends with it, also where crosstalk is killed. \
 docs/guard.md tells more.")]
     Exec(ExecArgs),
     /// Keep own work as fast as agreed, and let external work have the rest.
     #[command(after_help = "Examples:
-  crosstalk guard                                  guards against all that crosstalk exec --external runs
-  crosstalk guard --slowdown 1% boinc              and BOINC's client with its tasks
+  crosstalk guard                           what crosstalk exec --external runs
+  crosstalk guard --slowdown 1% boinc       and BOINC's client with its tasks
   crosstalk guard --external /batch --pid 4711 --for 60s --explain
-  crosstalk guard --metrics 127.0.0.1:9273         OpenMetrics at http://127.0.0.1:9273/metrics
+  crosstalk guard --metrics 127.0.0.1:9273  OpenMetrics, at /metrics there
 
-Everything that is not declared external is own work. All settings are put back at the end, however
+Everything that is not declared external is own work. All settings are put back at the end, however \
 that comes. docs/guard.md tells what it does, how it decides, and what it cannot see.")]
     Guard(GuardArgs),
     /// Analyse what a run has measured, again; never measures.
@@ -113,9 +113,9 @@ that comes. docs/guard.md tells what it does, how it decides, and what it cannot
   crosstalk doctor
   crosstalk doctor --no-load       on a machine that others are using
 
-It tries for a few seconds what links between virtual nodes hold. Where external work (BOINC's client,
-or what is nice) competes with own work and computes at the moment, it measures what that costs: a
-thread on each of the processors where that work runs, for little more than a second. Nothing else
+It tries for a few seconds what links between virtual nodes hold. Where external work (BOINC's client, \
+or what is nice) competes with own work and computes at the moment, it measures what that costs: a \
+thread on each of the processors where that work runs, for little more than a second. Nothing else \
 loads this machine, and no setting is changed.")]
     Doctor(DoctorArgs),
     /// Undo what earlier runs have left behind.
@@ -124,10 +124,10 @@ loads this machine, and no setting is changed.")]
     /// Be a BOINC project: give external work to BOINC clients, and check what they return.
     #[command(after_help = "Examples:
   crosstalk boinc-project ./project --units 100 --task '10 s'
-  boinccmd --project_attach http://127.0.0.1:8470/project/ KEY     in another terminal
+  boinccmd --project_attach http://127.0.0.1:8470/project/ KEY  elsewhere
 
-It prints its address and the account's key, and goes on until it is interrupted. The directory has all
-that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how
+It prints its address and the account's key, and goes on until it is interrupted. The directory has all \
+that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how \
 a client is set up for it.")]
     BoincProject(BoincProjectArgs),
     /// Serve a runner on this node, over stdin and stdout.
@@ -289,13 +289,19 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Vec<u16>,
     /// The process that listens; its threads and children count with it. In a container, too.
-    #[arg(long, group = "service", conflicts_with = "cgroup", value_name = "P")]
+    #[arg(
+        long,
+        group = "service",
+        conflicts_with = "cgroup",
+        value_name = "P",
+        allow_negative_numbers = true
+    )]
     pub pid: Option<u32>,
     /// The control group of the processes that listen, below /sys/fs/cgroup.
     #[arg(long, group = "service", value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
     /// How long.
-    #[arg(long = "for", value_name = "TIME", default_value = "10 s")]
+    #[arg(long = "for", value_name = "TIME", default_value = "10 s", allow_hyphen_values = true)]
     pub duration: String,
     /// Write a page with pictures to this file.
     #[arg(long, value_name = "FILE")]
@@ -359,17 +365,21 @@ pub struct ExecArgs {
     pub name: Option<String>,
     /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
     /// what needs more all the same is killed.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub memory: Option<String>,
     /// On how many processors it may run.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = processors, allow_negative_numbers = true)]
     pub cores: Option<usize>,
     /// Processors' time that it may use at most, such as `1.5`.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quota: Option<f64>,
     /// The command and its arguments.
     #[arg(last = true, value_name = "CMD", required = true)]
     pub command: Vec<OsString>,
+}
+
+fn processors(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a number of processors, such as 2".into())
 }
 
 #[derive(Args)]
@@ -382,7 +392,7 @@ pub struct DoctorArgs {
 #[derive(Args)]
 pub struct GuardArgs {
     /// By how much own work may be slower than alone; 1% where nobody says.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
     /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that that
@@ -390,7 +400,7 @@ pub struct GuardArgs {
     #[arg(long, value_name = "GROUP")]
     pub external: Vec<PathBuf>,
     /// A process that is external work, with all that it has started and will start.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub pid: Vec<u32>,
     /// `boinc`: BOINC's client with its tasks, which is found by itself.
     #[arg(value_parser = donating, value_name = "boinc")]
@@ -414,7 +424,7 @@ pub struct GuardArgs {
     #[arg(long, conflicts_with = "duration")]
     pub once: bool,
     /// How long; until interrupted where not given.
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Tell numbers as OpenMetrics text: in a file, or over HTTP at an address such as 127.0.0.1:9273.
     #[arg(long, value_name = "FILE | ADDRESS")]

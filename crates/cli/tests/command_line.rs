@@ -21,6 +21,33 @@ fn every_verb_has_help_with_an_example() {
     }
 }
 
+/// Running text breaks where the next word does not fit, and nowhere else.
+#[test]
+fn help_is_broken_by_the_terminal_s_width_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let help = |verb: &str, width: usize| {
+        let mut help = command(dir.path(), &[verb, "--help"]);
+        stdout(&help.env("COLUMNS", width.to_string()).output().expect("runs"))
+    };
+    for verb in ["run", "path", "trace", "exec", "guard", "doctor", "boinc-project"] {
+        for width in [64, 80, 100] {
+            let text = help(verb, width);
+            let is_text = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                let word = next.split(' ').next().unwrap_or_default();
+                let fits = line.chars().count() + 1 + word.chars().count() <= width;
+                assert!(!(is_text(line) && is_text(next) && fits), "{verb} at {width}: {line}\n{next}");
+            }
+        }
+    }
+    for verb in ["exec", "guard", "doctor", "boinc-project"] {
+        let wide = help(verb, 100);
+        let (_, examples) = wide.split_once("Examples:\n").expect("has some");
+        let (examples, _) = examples.split_once("\n\n").expect("and more");
+        assert!(help(verb, 80).contains(examples), "{verb}'s examples fit a narrow terminal");
+    }
+}
+
 #[test]
 fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -50,6 +77,19 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "--nodes", "-1", "--", "true"], &["'-1' for '--nodes"], 2),
         (&["run", "kosmos", "--seed", "-1"], &["'-1' for '--seed"], 2),
         (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
+        (&["guard", "--slowdown", "-1"], &["--slowdown", "0.1% to 100%", "--slowdown 1%"], 2),
+        (&["guard", "--slowdown", "-1%"], &["--slowdown", "0.1% to 100%", "--slowdown 1%"], 2),
+        (&["guard", "--for", "-1"], &["--for", "unit"], 2),
+        (&["guard", "--for", "-1 s"], &["--for", "expected a duration"], 2),
+        (&["guard", "--pid", "-1"], &["'-1' for '--pid", "not in 1.."], 2),
+        (&["exec", "--external", "--quota", "-1", "--", "true"], &["--quota", "0.01 to"], 2),
+        (&["exec", "--external", "--cores", "-1", "--", "true"], &["--cores", "a number of processors"], 2),
+        (&["exec", "--external", "--memory", "-1", "--", "true"], &["--memory", "unit"], 2),
+        (&["exec", "--external", "--memory", "-1 B", "--", "true"], &["--memory", "expected a size"], 2),
+        (&["trace", "--pid", "-1"], &["'-1' for '--pid"], 2),
+        (&["trace", "--port", "1", "--for", "-1 s"], &["--for", "expected a duration"], 2),
+        (&["guard", "--metrics", ""], &["--metrics", "127.0.0.1:9273"], 2),
+        (&["guard", "--metrics", "9273"], &["--metrics", "127.0.0.1:9273"], 2),
         (&["plan", "/dev/zero"], &["/dev/zero", "at most 16 MiB"], 2),
         (&["probe", "latency", "--to", "h:1", "--fabric", "srio"], &["--fabric"], 2),
         (&["probe", "pcie", "--set", "device=ffff:ff:1f.7"], &["there is no PCI device"], 2),

@@ -391,7 +391,8 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     });
     let second: Output = crosstalk(dir.path(), &["guard", "--external", "told", "--for", "1 s"]);
     assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));
-    assert!(stderr(&second).contains("another guard"), "{}", stderr(&second));
+    let who = format!("another guard (process {}) has the group of told", first.id());
+    assert!(stderr(&second).contains(&who), "{}", stderr(&second));
     assert!(fs::read_to_string(&file).is_ok_and(|text| text.ends_with("# EOF\n")));
     let output = finish(first);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

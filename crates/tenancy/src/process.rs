@@ -25,6 +25,8 @@ pub struct Process {
     pub idle_class: bool,
     /// CPU time so far, in clock ticks.
     pub ticks: u64,
+    /// The same of those that it has started and waited for, and of theirs.
+    pub ended: u64,
     /// The text of its `cgroup` file.
     pub groups: String,
 }
@@ -79,6 +81,7 @@ pub fn parse_stat(text: &str) -> Option<Process> {
         nice: field(19)?.parse().ok()?,
         idle_class: number(41).is_some_and(|policy| policy == SCHED_IDLE),
         ticks: number(14)?.saturating_add(number(15)?),
+        ended: number(16)?.saturating_add(number(17)?),
         groups: String::new(),
     })
 }
@@ -125,7 +128,8 @@ mod tests {
     fn a_process_is_read_whatever_its_name_holds() {
         let process = parse_stat(STAT).expect("reads");
         assert_eq!((process.pid, process.parent, process.session), (7, 1, 5));
-        assert_eq!((process.name.as_str(), process.nice, process.ticks), ("a) b (c)", 19, 56));
+        assert_eq!((process.name.as_str(), process.nice), ("a) b (c)", 19));
+        assert_eq!((process.ticks, process.ended), (56, 15));
         let steers = parse_stat(&STAT.replace("a) b", "a\x1b\n) b")).expect("reads");
         assert_eq!(steers.name, "a??) b (c)", "it is told to people");
         assert!(process.idle_class);

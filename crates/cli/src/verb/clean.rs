@@ -9,15 +9,18 @@ use serde_json::json;
 use crate::out::{Out, complain};
 
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
-    let Cleaned { undone, mut left } = clean();
+    let Cleaned { undone, gone, mut left } = clean();
     for what in &undone {
         out.say(&format!("undone: {what}"));
     }
-    if undone.is_empty() && left.is_empty() {
+    for what in &gone {
+        out.say(&format!("gone already, or somebody else's by now: {what}"));
+    }
+    if undone.is_empty() && gone.is_empty() && left.is_empty() {
         out.say("Nothing was left behind.");
     }
     let told: Vec<String> = left.iter().map(Fault::sentence).collect();
-    out.tell(&json!({ "result": "clean", "undone": undone, "left": told }));
+    out.tell(&json!({ "result": "clean", "undone": undone, "gone": gone, "left": told }));
     let last = left.pop();
     left.iter().for_each(|fault| complain(&fault.to_string()));
     last.map_or(Ok(ExitCode::SUCCESS), Err)

@@ -137,10 +137,11 @@ pub(super) fn read(path: &Path) -> Result<String, Fault> {
     Ok(told.trim_end_matches('\n').to_string())
 }
 
-/// Puts back what it said. A file that is gone, as its group or device is, says nothing more.
-pub(super) fn restore(path: &Path, was: &str, inode: Option<u64>) -> Result<(), Fault> {
+/// Puts back what it said. A file that is gone, as its group or device is, says nothing more: whether there
+/// was something to put back.
+pub(super) fn restore(path: &Path, was: &str, inode: Option<u64>) -> Result<bool, Fault> {
     let now = inode.map_or_else(|| Some(path.to_path_buf()), |inode| found(path, inode));
-    let Some(path) = now.as_deref() else { return is_mounted(path) };
+    let Some(path) = now.as_deref() else { return is_mounted(path).map(|()| false) };
     if let Some(group) = served(path) {
         // It stays written down, and goes when the next ledger is opened.
         return Err(Fault::environment(format!("{was:?} would take it from {}", group.display()))
@@ -148,12 +149,12 @@ pub(super) fn restore(path: &Path, was: &str, inode: Option<u64>) -> Result<(), 
             .remedy("wait until what runs in that group has ended, then: crosstalk clean"));
     }
     match write(path, was) {
-        Err(e) if is_gone(&e) => is_mounted(path),
-        Err(e) if is_taken_over(path, &e) => Ok(()),
+        Err(e) if is_gone(&e) => is_mounted(path).map(|()| false),
+        Err(e) if is_taken_over(path, &e) => Ok(false),
         Err(e) => Err(Fault::environment(format!("cannot put back {was:?}: {e}"))
             .at(path.display().to_string())
             .remedy(format!("echo '{was}' > {}", path.display()))),
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(true),
     }
 }
 
@@ -226,16 +227,19 @@ mod tests {
         assert!(inode.is_some() && group(&folder.path().join("knob")).is_none());
         fs::rename(&old, &new).expect("renames");
         make(&old);
-        restore(&path, "back", inode).expect("is there");
+        assert_eq!(restore(&path, "back", inode), Ok(true));
         assert_eq!(read(&new.join("knob")), Ok("back".to_string()));
         assert_eq!(read(&path), Ok("ours".to_string()), "that is another group");
+        fs::remove_dir_all(&new).expect("goes");
+        assert_eq!(restore(&path, "back", inode), Ok(false));
+        assert_eq!(read(&path), Ok("ours".to_string()));
     }
 
     #[test]
     fn what_is_gone_is_as_it_was() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("knob");
-        assert_eq!(restore(&path, "1", None), Ok(()));
+        assert_eq!(restore(&path, "1", None), Ok(false));
         assert!(!path.exists(), "nothing is made");
         assert!(read(&path).is_err());
     }

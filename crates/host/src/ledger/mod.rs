@@ -117,21 +117,23 @@ pub enum Change {
 }
 
 impl Change {
-    /// Makes it as if it had never been.
+    /// Makes it as if it had never been. No where a setting is gone by itself, or is somebody else's by now:
+    /// then nothing was touched.
     ///
     /// # Errors
     /// When it could not be undone in time.
-    fn undo(&self, deadline: Duration) -> Result<(), Fault> {
-        match self {
+    fn undo(&self, deadline: Duration) -> Result<bool, Fault> {
+        let done = match self {
+            Change::Knob { path, was, inode, .. } => return knob::restore(path, was, *inode),
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
             Change::Folder { path, .. } => scratch::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
-            Change::Knob { path, was, inode, .. } => knob::restore(path, was, *inode),
             Change::Program { words, .. } => program::run(words, deadline),
             Change::Driver { address, was, told, .. } => {
                 driver::give(address, was.as_deref(), told.as_deref(), deadline)
             }
-        }
+        };
+        done.map(|()| true)
     }
 
     /// Whether it may be undone soon though it could not be now: another program may have been busy.

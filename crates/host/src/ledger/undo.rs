@@ -29,17 +29,21 @@ pub(super) enum Patience {
 pub struct Cleaned {
     /// What was undone, for people.
     pub undone: Vec<String>,
+    /// Settings of which nothing was to be undone: they are gone with their group or device, or somebody else's
+    /// by now.
+    pub gone: Vec<String>,
     /// Why the rest was not: it stays written down.
     pub left: Vec<Fault>,
 }
 
 impl Cleaned {
     fn nothing(why: Fault) -> Self {
-        Cleaned { undone: Vec::new(), left: vec![why] }
+        Cleaned { left: vec![why], ..Cleaned::default() }
     }
 
     fn add(&mut self, other: Cleaned) {
         self.undone.extend(other.undone);
+        self.gone.extend(other.gone);
         self.left.extend(other.left);
     }
 }
@@ -166,7 +170,7 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
         // One that resists keeps no other from being undone: nothing stays frozen for it.
         let brief = patience == Patience::Brief && contents.resisted.contains(number);
         match change.undo(if brief { BRIEFLY } else { DEADLINE }) {
-            Ok(()) => undone.push((*number, change)),
+            Ok(touched) => undone.push((*number, change, touched)),
             Err(why) => resisting.push((*number, change, why)),
         }
     }
@@ -178,8 +182,8 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
                 return true;
             }
             let again = change.undo(time());
-            if again.is_ok() {
-                undone.push((*number, *change));
+            if let Ok(touched) = &again {
+                undone.push((*number, *change, *touched));
             }
             again.map_err(|again| *why = again).is_err()
         });
@@ -194,12 +198,16 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
         left.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
     } else {
         let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
-        let undone: Vec<u64> = undone.iter().map(|one| one.0).collect();
+        let closed: Vec<u64> = undone.iter().map(|one| one.0).collect();
         // Whoever comes next must not undo them again: by then they may say what somebody else wants.
         // Where this cannot be written, they are.
-        let _ = file::note(path, &undone, &resisted);
+        let _ = file::note(path, &closed, &resisted);
     }
-    Cleaned { undone: undone.into_iter().map(|(_, change)| change.what().to_string()).collect(), left }
+    let told = |meant: bool| {
+        let those = undone.iter().filter(|(_, _, touched)| *touched == meant);
+        those.map(|(_, change, _)| change.what().to_string()).collect()
+    };
+    Cleaned { undone: told(true), gone: told(false), left }
 }
 
 #[cfg(test)]
@@ -314,6 +322,26 @@ mod tests {
         fs::remove_file(&path).expect("was kept");
         fs::create_dir(&path).expect("makes");
         assert!(clean_in(folder.path(), Patience::Full).is_err(), "a folder says nothing");
+    }
+
+    #[test]
+    fn a_setting_of_a_group_that_is_gone_was_not_undone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let own = Identity::own().expect("has a stat file");
+        let knob = folder.path().join("knob");
+        let path = knob.display();
+        let ledger = format!(
+            "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n\
+             {{\"line\":\"open\",\"number\":0,\"change\":\"knob\",\"path\":\"{path}\",\"was\":\"before\",\"inode\":1,\"what\":\"a knob\"}}\n",
+            own.pid,
+            own.start + 1
+        );
+        fs::write(folder.path().join("x.ndjson"), ledger).expect("writes");
+        fs::write(&knob, "another's").expect("writes");
+        let cleaned = super::clean_in(folder.path(), Patience::Full);
+        assert_eq!((cleaned.undone.len(), cleaned.left.len()), (0, 0), "{cleaned:?}");
+        assert_eq!(cleaned.gone, ["a knob"]);
+        assert_eq!(fs::read_to_string(&knob).expect("reads"), "another's");
     }
 
     #[test]

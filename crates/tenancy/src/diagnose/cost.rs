@@ -15,7 +15,7 @@ use crosstalk_host::clock::{thread_cpu_ns, thread_schedstat};
 use crosstalk_host::cpu::{allowed, listed, pin};
 use serde::Serialize;
 
-use crate::process::{Process, TICK, all, descendants, one};
+use crate::process::{Process, TICK, all, descendants};
 
 /// How long is looked whether it computes at all.
 const LOOK: Duration = Duration::from_millis(400);
@@ -104,7 +104,8 @@ pub fn costs(external: &[Vec<u32>]) -> Vec<Cost> {
     let everybody = all();
     let mut each: Vec<Watched> = external.iter().map(|pids| Watched::new(pids, &everybody)).collect();
     thread::sleep(LOOK);
-    each.iter_mut().for_each(Watched::look);
+    let everybody = all();
+    each.iter_mut().for_each(|watched| watched.look(&everybody));
     let own = allowed();
     let wanted: BTreeSet<usize> = each
         .iter()
@@ -126,16 +127,13 @@ struct Watched {
 
 impl Watched {
     fn new(pids: &[u32], everybody: &[Process]) -> Self {
-        let mut pids: Vec<u32> = pids.iter().flat_map(|pid| descendants(*pid, everybody)).collect();
-        pids.sort_unstable();
-        pids.dedup();
-        let processors = pids.iter().flat_map(|pid| may_run_on(*pid)).collect();
-        Watched { used: ticks(&pids), pids, computes: false, processors }
+        let processors = family(pids, everybody).into_iter().flat_map(may_run_on).collect();
+        Watched { used: ticks(pids, everybody), pids: pids.into(), computes: false, processors }
     }
 
     /// Notes whether it has computed since it was looked at first.
-    fn look(&mut self) {
-        let used = ticks(&self.pids);
+    fn look(&mut self, everybody: &[Process]) {
+        let used = ticks(&self.pids, everybody);
         self.computes = used.saturating_sub(self.used) >= COMPUTES;
         self.used = used;
     }
@@ -160,9 +158,16 @@ impl Watched {
     }
 }
 
-/// CPU time of these processes, as far as they are still there.
-fn ticks(pids: &[u32]) -> u64 {
-    pids.iter().filter_map(|pid| Some(one(*pid)?.ticks)).sum()
+/// These processes, with those that they have started, each once.
+fn family(pids: &[u32], everybody: &[Process]) -> BTreeSet<u32> {
+    pids.iter().flat_map(|pid| descendants(*pid, everybody)).collect()
+}
+
+/// CPU time of these processes and of all that they have started, also of what has ended: tasks come and go.
+fn ticks(pids: &[u32], everybody: &[Process]) -> u64 {
+    let family = family(pids, everybody);
+    let there = everybody.iter().filter(|process| family.contains(&process.pid));
+    there.map(|process| process.ticks.saturating_add(process.ended)).sum()
 }
 
 /// The processors on which a process may run: `Cpus_allowed_list` of proc_pid_status(5).
@@ -185,7 +190,10 @@ fn beside(processors: &BTreeSet<usize>, external: &[Watched]) -> (Vec<Got>, Vec<
     if processors.is_empty() {
         return (Vec::new(), vec![0; external.len()], SPAN.as_secs_f64());
     }
-    let used = || external.iter().map(|watched| ticks(&watched.pids)).collect::<Vec<u64>>();
+    let used = || {
+        let everybody = all();
+        external.iter().map(|watched| ticks(&watched.pids, &everybody)).collect::<Vec<u64>>()
+    };
     let began = Instant::now();
     thread::scope(|scope| {
         let threads: Vec<_> =
@@ -277,6 +285,18 @@ mod tests {
         assert_eq!(costs(&[]), []);
         sleeper.kill().expect("is ours");
         sleeper.wait().expect("is ours");
+    }
+
+    #[test]
+    fn work_that_comes_and_goes_is_counted_whole() {
+        let short = "while :; do timeout 0.2 sh -c 'while :; do :; done'; done";
+        let mut work = std::process::Command::new("sh").args(["-c", short]).spawn().expect("sh starts");
+        let found = costs(&[vec![work.id()]]);
+        work.kill().expect("is ours");
+        work.wait().expect("is ours");
+        let [Cost::Measured { external, processors, .. }] = found[..] else { panic!("{found:?}") };
+        // Others may be busy here; of any one process it would be less than a fifth.
+        assert!(external > 0.25 && external < processors as f64 + 0.1, "{found:?}");
     }
 
     #[test]

@@ -14,13 +14,13 @@ mod snapshot;
 pub use cost::{Cost, costs};
 pub use snapshot::{Manager, Share, Snapshot};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crosstalk_core::need::Need;
 
 use crate::boinc::is_client;
-use crate::process::Process;
+use crate::process::{Process, descendants};
 
 /// A nice value from which work is meant to give way.
 const NICE: i32 = 10;
@@ -78,33 +78,51 @@ impl Diagnosis {
 /// What is wrong, and the line that mends it; what is right, where there is external work; nothing
 /// where there is none.
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
+    let meant = meant(&snapshot.processes);
     // By group: what stands in one is in the same position.
     let mut groups: BTreeMap<&str, Vec<&Process>> = BTreeMap::new();
-    for process in snapshot.processes.iter().filter(|process| is_meant(process)) {
+    for process in snapshot.processes.iter().filter(|process| meant.contains(&process.pid)) {
         if let Some(group) = process.cpu_group() {
             groups.entry(group).or_default().push(process);
         }
     }
-    groups.into_iter().filter_map(|(group, members)| judge(snapshot, group, &members)).collect()
+    groups.into_iter().filter_map(|(group, members)| judge(snapshot, &meant, group, &members)).collect()
 }
 
-/// Whether it is meant to give way.
-fn is_meant(process: &Process) -> bool {
-    is_client(process) || (process.ticks >= HEAVY && (process.nice >= NICE || process.idle_class))
+/// Of these processes, which share a group, the highest level of the tree, if the idle class is missing there; and
+/// the line that gives it that for good, where there is one.
+pub(crate) fn level_of(snapshot: &Snapshot, pids: &[u32]) -> Option<(String, Option<String>)> {
+    let there = snapshot.processes.iter().filter(|process| pids.contains(&process.pid));
+    let members: Vec<&Process> = there.collect();
+    let group = members.first()?.cpu_group()?;
+    let mut levels = snapshot::line(group).into_iter();
+    let (level, share) = levels.find_map(|level| Some((level, snapshot.shares.get(level)?)))?;
+    let line = || remedy::lasting(snapshot, group, level, &members);
+    (share.idle == Some(false)).then(|| (level.into(), line()))
 }
 
-fn judge(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Option<Diagnosis> {
+/// The numbers of those that are meant to give way. A client's tasks are, however young: it starts each as a
+/// process of its own, and many are short.
+fn meant(processes: &[Process]) -> BTreeSet<u32> {
+    let is_nice = |process: &Process| process.nice >= NICE || process.idle_class;
+    let nice = processes.iter().filter(|process| process.ticks >= HEAVY && is_nice(process));
+    let clients = processes.iter().filter(|process| is_client(process));
+    let donated = clients.flat_map(|client| descendants(client.pid, processes));
+    nice.map(|process| process.pid).chain(donated).collect()
+}
+
+fn judge(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Option<Diagnosis> {
     let boinc = members.iter().find(|process| is_client(process));
     let first = boinc.or_else(|| members.iter().max_by_key(|process| process.ticks))?;
     let name =
         if boinc.is_some() { "BOINC".to_string() } else { format!("{} (process {})", first.name, first.pid) };
-    let standing = standing(snapshot, group, members);
+    let standing = standing(snapshot, meant, group, members);
     Some(Diagnosis { what: format!("external work {name}"), group: group.into(), standing })
 }
 
 /// From the top down: at the first level where own work stands beside it, its group gives way there
 /// or competes. What stands beside it further down, in a group that gives way, does so, too.
-fn standing(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Standing {
+fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Standing {
     let mut above = "/";
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
@@ -113,7 +131,7 @@ fn standing(snapshot: &Snapshot, group: &str, members: &[&Process]) -> Standing 
                 "gives way: its group {level} is idle, or of the least weight"
             ));
         }
-        if stands_beside(snapshot, above, level) {
+        if stands_beside(snapshot, meant, above, level) {
             let why = format!(
                 "{}. It stands in {group}, and {level} has as \
                  much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
@@ -145,8 +163,8 @@ fn nice(members: &[&Process]) -> String {
 }
 
 /// Whether own work stands in a group or below it, but outside of `level`.
-fn stands_beside(snapshot: &Snapshot, group: &str, level: &str) -> bool {
-    snapshot.processes.iter().filter(|process| !is_meant(process)).any(|process| {
+fn stands_beside(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, level: &str) -> bool {
+    snapshot.processes.iter().filter(|process| !meant.contains(&process.pid)).any(|process| {
         process.cpu_group().map(Path::new).is_some_and(|of| of.starts_with(group) && !of.starts_with(level))
     })
 }

@@ -13,14 +13,18 @@ const IDLE_WEIGHT: u32 = 252;
 /// The line for what these processes do in `group`, which competes at `level`: at that group or one
 /// above it.
 pub(super) fn remedy(snapshot: &Snapshot, group: &str, level: &str, members: &[&Process]) -> String {
+    lasting(snapshot, group, level, members).unwrap_or_else(|| by_guard(members))
+}
+
+/// The same without the guard, where there is such a line.
+pub(super) fn lasting(snapshot: &Snapshot, group: &str, level: &str, members: &[&Process]) -> Option<String> {
     let alone = only(snapshot, level, members);
-    let mended = match snapshot.manager {
+    match snapshot.manager {
         Manager::Systemd(version) if is_unit(level) => {
             (snapshot.v2 && version >= IDLE_WEIGHT).then(|| by_systemd(group, level, alone)).flatten()
         }
         _ => alone.then(|| by_file(snapshot, level)).flatten(),
-    };
-    mended.unwrap_or_else(|| by_guard(members))
+    }
 }
 
 /// Whether systemd makes groups of this name, and would put back what others set there.

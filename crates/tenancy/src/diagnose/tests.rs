@@ -158,6 +158,19 @@ fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
 }
 
 #[test]
+fn tasks_of_a_client_are_external_however_short_they_are() {
+    let mut snapshot = packaged(DEBIAN);
+    snapshot.processes[1].nice = 0;
+    let task = Process { parent: 7, ticks: 3, idle_class: true, ..snapshot.processes[2].clone() };
+    snapshot.processes[2] = task;
+    let found = only(&snapshot);
+    assert_eq!(found.competing(), Some(&[7, 8][..]));
+    assert!(
+        matches!(found.standing, Standing::Competes { why, .. } if why.starts_with("it is in the idle class, but"))
+    );
+}
+
+#[test]
 fn where_v2_s_controller_is_not_enabled_nice_counts_among_groups() {
     let mut snapshot = packaged(DEBIAN);
     snapshot
@@ -206,6 +219,24 @@ fn a_group_that_it_has_to_itself_is_made_idle() {
     // Before Linux 5.15 there is the least weight.
     assert_eq!(with(true, None, Manager::Other), "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.weight");
     assert_eq!(with(false, None, Manager::Other), "echo 2 | sudo tee /sys/fs/cgroup/batch/cpu.shares");
+}
+
+#[test]
+fn where_the_idle_class_is_missing_above_a_group_is_told_with_what_gives_it_that() {
+    let told = |snapshot: &Snapshot, pid: u32| level_of(snapshot, &[pid]).expect("stands in a group");
+    let nested = |others: &str| {
+        host(Manager::Other, vec![process(7, "render", 0, "/batch/a"), process(10, "bash", 0, others)])
+    };
+    let line = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
+    assert_eq!(told(&nested("/own"), 7), ("/batch".into(), Some(line)));
+    assert_eq!(told(&nested("/batch/own"), 7), ("/batch".into(), None), "own work would give way, too");
+    let (level, line) = told(&packaged(DEBIAN), 8);
+    assert!(level == "/system.slice" && line.is_some_and(|line| line.contains("boinc-client.service.d")));
+    assert_eq!(level_of(&host(DEBIAN, vec![process(7, "render", 0, "/")]), &[7]), None);
+    assert_eq!(level_of(&packaged(DEBIAN), &[99]), None, "it has ended");
+    let mut idle_already = nested("/own");
+    idle(&mut idle_already, "/batch");
+    assert_eq!(level_of(&idle_already, &[7]), None);
 }
 
 #[test]

@@ -28,11 +28,11 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes it; `None` for a group that is nowhere.
+    /// Takes it; `None` for a group that is nowhere. People know the group by `name`.
     ///
     /// # Errors
     /// Where another guard has it.
-    pub(super) fn take(group: &Group) -> Result<Option<Self>, Fault> {
+    pub(super) fn take(name: &str, group: &Group) -> Result<Option<Self>, Fault> {
         let Some(path) = group.paths().into_iter().next() else { return Ok(None) };
         let unusable = |e: std::io::Error| Fault::environment(e.to_string()).at(path.display().to_string());
         let dir = File::open(&path).map_err(unusable)?;
@@ -40,7 +40,9 @@ impl Lock {
         // Inodes of control groups are small; devices tell their trees apart.
         let number = found.dev().rotate_right(16) ^ found.ino();
         let guard = |holders: &[u32]| holders.iter().copied().find(|pid| may_be_guard(*pid, found.uid()));
-        let Some(hold) = Hold::take(number)? else { return Err(another(&path, guard(&lockers(&found)))) };
+        let Some(hold) = Hold::take(number)? else {
+            return Err(another(name, &path, guard(&lockers(&found))));
+        };
         for _ in 0..TRIES {
             // Where there are no locks, nobody else has one.
             let Err(TryLockError::WouldBlock) = dir.try_lock() else {
@@ -48,7 +50,7 @@ impl Lock {
             };
             let holders = lockers(&found);
             if let Some(pid) = guard(&holders) {
-                return Err(another(&path, Some(pid)));
+                return Err(another(name, &path, Some(pid)));
             }
             if !holders.is_empty() {
                 return Ok(Some(Lock { dir, _hold: hold }));
@@ -56,7 +58,7 @@ impl Lock {
             // It is not told, or was let go of just now.
             thread::sleep(GLANCE);
         }
-        Err(another(&path, None))
+        Err(another(name, &path, None))
     }
 
     /// The inode of the directory that was found.
@@ -71,12 +73,14 @@ fn may_be_guard(pid: u32, owner: u32) -> bool {
     pid == 0 || process.map_or_else(|_| is_there(pid), |process| [0, owner].contains(&process.uid()))
 }
 
-fn another(path: &Path, pid: Option<u32>) -> Fault {
+fn another(name: &str, path: &Path, pid: Option<u32>) -> Fault {
     let (who, remedy) = match pid.filter(|pid| *pid > 0) {
         Some(pid) => {
             (format!(" (process {pid})"), format!("end that one first, or see what it is: ps {pid}"))
         }
         None => (String::new(), "end that one first: pgrep -a crosstalk".into()),
     };
-    Fault::usage(format!("another guard{who} has this group")).at(path.display().to_string()).remedy(remedy)
+    Fault::usage(format!("another guard{who} has the group of {name}"))
+        .at(path.display().to_string())
+        .remedy(remedy)
 }

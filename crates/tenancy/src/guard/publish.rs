@@ -31,8 +31,8 @@ pub enum Publisher {
 }
 
 impl Publisher {
-    /// `HOST:PORT` is an address, where the port is a number; an address without one is refused, and
-    /// everything else is a file.
+    /// `HOST:PORT` is an address, where the port is a number. What is half of one is refused, as is nothing at
+    /// all; everything else is a file.
     ///
     /// # Errors
     /// Where nobody can listen there, or the file cannot be written.
@@ -40,10 +40,21 @@ impl Publisher {
         let digits = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let is_address =
             place.rsplit_once(':').is_some_and(|(host, port)| !host.contains('/') && digits(port));
+        let refused = |why: &str, remedy: String| {
+            Err(Fault::usage(why).at(format!("--metrics {place}")).remedy(remedy))
+        };
+        if place.trim().is_empty() {
+            let remedy = "--metrics 127.0.0.1:9273, or a file's path";
+            return refused("expected an address or a file, found nothing", remedy.into());
+        }
+        if digits(place) {
+            let remedy =
+                format!("--metrics 127.0.0.1:{place}, or a file's path with a `/`: --metrics ./{place}");
+            return refused("a port needs its address", remedy);
+        }
         if !is_address && place.parse::<IpAddr>().is_ok() {
-            return Err(Fault::usage("an address needs its port").at(format!("--metrics {place}")).remedy(
-                format!("--metrics {place}:9273, or a file's path with a `/`: --metrics ./{place}"),
-            ));
+            let remedy = format!("--metrics {place}:9273, or a file's path with a `/`: --metrics ./{place}");
+            return refused("an address needs its port", remedy);
         }
         if !is_address {
             may_be_replaced(Path::new(place))?;
@@ -57,13 +68,13 @@ impl Publisher {
                 .at(format!("--metrics {place}"))
                 .remedy("write it in numbers, as in 127.0.0.1:9273, or a file's path with a `/`")
         })?;
-        let refused = |e: std::io::Error| {
+        let taken = |e: std::io::Error| {
             Fault::environment(format!("cannot listen there: {e}"))
                 .at(format!("--metrics {place}"))
                 .remedy("choose another port, or 0 for any")
         };
-        let listener = TcpListener::bind(address).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        let listener = TcpListener::bind(address).map_err(taken)?;
+        let address = listener.local_addr().map_err(taken)?;
         let text = Arc::new(Mutex::new("# EOF\n".to_string()));
         let told = Arc::clone(&text);
         thread::spawn(move || {
@@ -94,7 +105,9 @@ impl Publisher {
             Publisher::Address(_, told) => *told.lock().unwrap_or_else(PoisonError::into_inner) = text.into(),
             Publisher::File(path) => {
                 replace(path, text).map_err(|e| {
-                    Fault::environment(format!("cannot write metrics: {e}")).at(path.display().to_string())
+                    Fault::environment(format!("cannot write metrics: {e}"))
+                        .at(path.display().to_string())
+                        .remedy("name a file in a folder that is there, can be written to and has room")
                 })?;
             }
         }
@@ -224,7 +237,11 @@ mod tests {
         fs::write(&path, "a 1\n# EOF\n").expect("writes");
         drop(Publisher::new(&path.display().to_string()).expect("a guard that was killed has left it"));
         let fault = Publisher::new("/no/such/folder/x.prom").expect_err("no such folder");
-        assert!(fault.to_string().contains("/no/such/folder/x.prom"));
+        assert!(fault.to_string().contains("/no/such/folder/x.prom") && fault.remedy.is_some(), "{fault}");
+        for half in ["", " ", "9273", "127.0.0.1", "::1"] {
+            let fault = Publisher::new(half).expect_err("is half of a place");
+            assert!(fault.remedy.is_some_and(|remedy| remedy.contains(":9273")), "{half}");
+        }
         let fault = Publisher::new("no-such-host.invalid:9273").expect_err("no such host");
         assert!(fault.to_string().contains("no such address"), "{fault}");
         let fault = Publisher::new("127.0.0.1:99999").expect_err("no such port");

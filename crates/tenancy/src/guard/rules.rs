@@ -113,7 +113,7 @@ impl Rules {
     /// # Errors
     /// As [`Rules::read`].
     pub fn parse(text: &str, users: &str) -> Result<Self, Fault> {
-        let mut rules: Rules = toml::from_str(text).map_err(|e| Fault::usage(e.to_string().trim_end()))?;
+        let mut rules: Rules = toml::from_str(text).map_err(|e| unreadable(&e, text))?;
         if rules.schema.as_deref() != Some(SCHEMA) {
             let found = rules.schema.map_or("nothing".into(), |schema| format!("`{schema}`"));
             return Err(Fault::usage(format!("expected the schema `{SCHEMA}`, found {found}"))
@@ -268,6 +268,14 @@ impl Rule {
     }
 }
 
+/// What is wrong, and on which line; not the line itself, which may be as long as the file.
+fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
+    let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
+    let line = before.map_or(1, |before| 1 + before.iter().filter(|byte| **byte == b'\n').count());
+    Fault::usage(format!("line {line}: {}", error.message()))
+        .remedy("write rules as docs/guard.md has them, or as docs/schema/guard.json says")
+}
+
 fn contradiction(external: &Rule, own: &Rule, process: Option<&Process>) -> Fault {
     let about = process.map_or(String::new(), |p| format!(" about {} (process {})", p.name, p.pid));
     Fault::usage(format!(
@@ -381,6 +389,14 @@ mod tests {
             let fault = Rules::parse(text, USERS).expect_err("refused");
             assert!(fault.remedy.is_some_and(|said| said.contains("crosstalk.guard/1")), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_toml_is_told_by_its_line_and_in_short() {
+        let fault = parse(&format!("\n[[own]]\n{}", "x".repeat(100_000))).expect_err("refused");
+        assert!(fault.message.starts_with("line 4: ") && fault.message.len() < 200, "{fault}");
+        let fault = parse("[[own]]\nsession = \"x\"").expect_err("refused");
+        assert!(fault.message.starts_with("line 3: ") && fault.remedy.is_some(), "{fault}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crosstalk_host::Ledger;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
+use crate::diagnose::{Snapshot, level_of};
 use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
@@ -181,7 +182,8 @@ impl Targets {
             Ok(tenant) => tenants.extend(tenant),
             Err(fault) => {
                 if !told.iter().any(|known| known == name) {
-                    notes.push(format!("{name} is not guarded: {}", fault.sentence()));
+                    let why = fault.sentence();
+                    notes.push(format!("{name} is not guarded, and counts as own work here: {why}"));
                 }
                 self.refused.push(name.into());
             }
@@ -324,9 +326,16 @@ impl Targets {
 
     /// Why a group's idle class does not protect everybody, and what would.
     pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
+        let (why, remedy) = match level_of(&Snapshot::take(), &tenant.group().processes()) {
+            Some((level, line)) => (
+                format!("{level}, in which it stands, would have to be in that class"),
+                line.map_or_else(String::new, |line| format!(" (for good: {line})")),
+            ),
+            None => ("its kernel or a group above it keeps it from that".into(), String::new()),
+        };
         format!(
-            "{} cannot give way by the idle class: its kernel or a group above it keeps it from that; own work is \
-             protected by fewer processors and by turns, which costs donated work (crosstalk doctor tells more)",
+            "{} cannot give way by the idle class: {why}; own work is protected by fewer processors and by turns, \
+             which costs donated work{remedy}",
             tenant.name
         )
     }
@@ -462,6 +471,19 @@ mod tests {
         let targets = Targets::new(Vec::new(), rules);
         assert_eq!(targets.external_tree(7, &all), [7, 10]);
         assert_eq!(targets.external_tree(8, &all), [0_u32; 0]);
+    }
+
+    #[test]
+    fn what_is_not_guarded_counts_as_own_work_which_is_told_once() {
+        let (mut targets, mut notes) = (Targets::default(), Vec::new());
+        let refused = || Err(Fault::usage("another guard has the group of batch"));
+        targets.keep("batch", refused(), &mut Vec::new(), &[], &mut notes);
+        assert_eq!(
+            notes,
+            ["batch is not guarded, and counts as own work here: another guard has the group of batch"]
+        );
+        targets.keep("batch", refused(), &mut Vec::new(), &["batch".into()], &mut notes);
+        assert_eq!(notes.len(), 1);
     }
 
     #[test]

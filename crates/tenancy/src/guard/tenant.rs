@@ -150,7 +150,7 @@ impl Tenant {
         hierarchy: &Hierarchy,
         ledger: &Ledger,
     ) -> Result<Tenant, Fault> {
-        let lock = Lock::take(&group)?;
+        let lock = Lock::take(name, &group)?;
         may_be_set(&group)?;
         // A guard that was killed is no longer in the way, and what it set may still be there.
         ledger.undo_left();
@@ -218,7 +218,7 @@ impl Tenant {
     /// # Errors
     /// Where another guard has it.
     pub(super) fn watched(name: &str, group: Group) -> Result<Tenant, Fault> {
-        let lock = Lock::take(&group)?;
+        let lock = Lock::take(name, &group)?;
         Ok(Tenant {
             name: name.into(),
             idle_reaches: false,

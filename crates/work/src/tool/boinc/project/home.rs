@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -179,15 +179,26 @@ impl Home {
     /// # Errors
     /// When it cannot be read, or there is no room for it.
     pub fn take_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
-        let beside = self.folder.join("download").join("new");
-        let reader = File::open(program).map_err(|e| fault(program, "cannot read this program", &e))?;
-        let io = |e: io::Error| {
-            fault(&beside, "cannot keep a copy of the program for hosts", &e).remedy("free some room there")
-        };
-        let (md5, bytes) = copy(reader, &beside).map_err(io)?;
+        let kept = |file: &str| self.folder.join("download").join(file);
+        let named = |md5: &str| kept(&format!("crosstalk_{md5}"));
+        let (mut md5, mut bytes) =
+            digest(program).map_err(|e| fault(program, "cannot read this program", &e))?;
+        // What is there takes no room again: a project goes on where a disk is nearly full.
+        if !digest(&named(&md5)).is_ok_and(|there| there == (md5.clone(), bytes)) {
+            let beside = kept("new");
+            let copied = File::create(&beside).and_then(|mut file| {
+                let copied = copy(File::open(program)?, &mut file)?;
+                file.sync_all()?;
+                fs::rename(&beside, named(&copied.0))?;
+                sync_folder(&beside)?;
+                Ok(copied)
+            });
+            (md5, bytes) = copied.map_err(|e| {
+                fault(&beside, "cannot keep a copy of the program for hosts", &e)
+                    .remedy("free some room there")
+            })?;
+        }
         let file = format!("crosstalk_{md5}");
-        let path = self.folder.join("download").join(&file);
-        fs::rename(&beside, &path).and_then(|()| sync_folder(&path)).map_err(io)?;
         if latest.is_some_and(|latest| latest.md5 == md5) {
             return Ok(None);
         }
@@ -226,22 +237,24 @@ pub fn now() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Copies a file, so that it lasts; its MD5 and size.
-fn copy(from: File, to: &Path) -> io::Result<(String, u64)> {
-    let mut reader = BufReader::new(from);
-    let mut writer = File::create(to)?;
+/// A file's MD5 and size.
+fn digest(path: &Path) -> io::Result<(String, u64)> {
+    copy(File::open(path)?, &mut io::sink())
+}
+
+/// Copies a file; its MD5 and size.
+fn copy(mut from: File, to: &mut impl Write) -> io::Result<(String, u64)> {
     let (mut md5, mut bytes) = (Md5::new(), 0);
     let mut chunk = vec![0; 1 << 20];
     loop {
-        let read = reader.read(&mut chunk)?;
+        let read = from.read(&mut chunk)?;
         if read == 0 {
             break;
         }
         md5.update(&chunk[..read]);
-        writer.write_all(&chunk[..read])?;
+        to.write_all(&chunk[..read])?;
         bytes += read as u64;
     }
-    writer.sync_all()?;
     Ok((md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
 }
 
@@ -344,5 +357,27 @@ mod tests {
         let second = home.take_program(&program, Some(&first)).expect("is taken").expect("is new");
         assert_eq!(second.number, 2);
         assert!(home.program(&first).is_file() && home.program(&second).is_file());
+    }
+
+    #[test]
+    fn a_program_that_is_there_takes_no_room_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = Home::open(folder.path(), || Ok(Settings::default())).expect("is made").home;
+        let program = folder.path().join("program");
+        fs::write(&program, "abc").expect("writes");
+        let first = home.take_program(&program, None).expect("is taken").expect("is new");
+        fs::write(home.program(&first), "ab").expect("writes");
+        assert_eq!(home.take_program(&program, Some(&first)).expect("is taken"), None);
+        assert_eq!(
+            fs::read(home.program(&first)).expect("reads"),
+            b"abc",
+            "a copy that is damaged is made anew"
+        );
+        // Nobody can write here any more.
+        fs::create_dir(folder.path().join("download/new")).expect("makes");
+        assert_eq!(home.take_program(&program, Some(&first)).expect("is there"), None);
+        fs::write(&program, "abcd").expect("writes");
+        let fault = home.take_program(&program, Some(&first)).expect_err("is another");
+        assert!(fault.remedy.is_some(), "{fault}");
     }
 }
