@@ -73,7 +73,9 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
 fn duration(text: &str) -> Result<Duration, Fault> {
     let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--for"))?.0;
     if !(0.1..=1e9).contains(&seconds) {
-        return Err(Fault::usage(format!("expected 0.1 s or more, found {text}")).at("--for"));
+        return Err(Fault::usage(format!("expected 0.1 s to 1e9 s, found {text}"))
+            .at("--for")
+            .remedy("leave --for out to guard until interrupted"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
