@@ -17,6 +17,7 @@ use crosstalk_work::app::{self, Answer, Role};
 use scene::value;
 
 /// Slave `p` has the number `p + 1`, and the master expects a certain sum.
+#[derive(PartialEq)]
 struct Sum {
     slaves: u64,
     expected: u64,
