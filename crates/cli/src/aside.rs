@@ -10,17 +10,10 @@ use std::time::Duration;
 /// So many texts wait for their reader, and no more.
 const MOST: usize = 64;
 
-/// Where a text goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    Output,
-    Error,
-}
-
 /// What waits to be written.
 #[derive(Default)]
 struct Waiting {
-    texts: VecDeque<(Stream, String)>,
+    texts: VecDeque<String>,
     /// Whether one is being written.
     writes: bool,
 }
@@ -33,17 +26,17 @@ impl Aside {
     ///
     /// # Errors
     /// Where no thread can be had.
-    pub fn new(write: impl Fn(Stream, &str) + Send + 'static) -> io::Result<Self> {
+    pub fn new(write: impl Fn(&str) + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new((Mutex::new(Waiting::default()), Condvar::new()));
         let its = Arc::clone(&shared);
         let work = move || {
             let (waiting, changed) = &*its;
             let mut now = lock(waiting);
             loop {
-                if let Some((stream, text)) = now.texts.pop_front() {
+                if let Some(text) = now.texts.pop_front() {
                     now.writes = true;
                     drop(now);
-                    write(stream, &text);
+                    write(&text);
                     now = lock(waiting);
                     now.writes = false;
                     changed.notify_all();
@@ -57,20 +50,20 @@ impl Aside {
     }
 
     /// Has it written; `false` where too much waits already.
-    pub fn put(&self, stream: Stream, text: String) -> bool {
-        self.put_behind(MOST, stream, text)
+    pub fn put(&self, text: String) -> bool {
+        self.put_behind(MOST, text)
     }
 
     /// Has it written at once, or not at all.
-    pub fn put_now(&self, stream: Stream, text: String) -> bool {
-        self.put_behind(1, stream, text)
+    pub fn put_now(&self, text: String) -> bool {
+        self.put_behind(1, text)
     }
 
-    fn put_behind(&self, most: usize, stream: Stream, text: String) -> bool {
+    fn put_behind(&self, most: usize, text: String) -> bool {
         let mut now = lock(&self.0.0);
         let has_room = now.texts.len() + usize::from(now.writes) < most;
         if has_room {
-            now.texts.push_back((stream, text));
+            now.texts.push_back(text);
             self.0.1.notify_all();
         }
         has_room
@@ -99,22 +92,21 @@ mod tests {
     fn who_does_not_read_holds_nobody_up_and_hears_what_there_was_room_for() {
         let (reads, read) = mpsc::channel();
         let (written, gone) = mpsc::channel();
-        let aside = Aside::new(move |stream, text| {
+        let aside = Aside::new(move |text| {
             read.recv().expect("the test goes on");
-            written.send((stream, text.to_string())).expect("the test goes on");
+            written.send(text.to_string()).expect("the test goes on");
         });
         let aside = aside.expect("a thread can be had");
-        assert!(aside.put_now(Stream::Output, "0".into()), "nothing waits");
-        assert!(!aside.put_now(Stream::Output, "never".into()), "one does");
+        assert!(aside.put_now("0".into()), "nothing waits");
+        assert!(!aside.put_now("never".into()), "one does");
         for n in 1..MOST {
-            assert!(aside.put(Stream::Error, n.to_string()), "{n}");
+            assert!(aside.put(n.to_string()), "{n}");
         }
-        assert!(!aside.put(Stream::Output, "never".into()));
+        assert!(!aside.put("never".into()));
         assert!(!aside.is_done(Duration::from_millis(1)));
         (0..MOST).for_each(|_| reads.send(()).expect("it goes on"));
         assert!(aside.is_done(LONG));
-        let all: Vec<(Stream, String)> = gone.try_iter().collect();
-        let stream = |n| if n == 0 { Stream::Output } else { Stream::Error };
-        assert_eq!(all, (0..MOST).map(|n| (stream(n), n.to_string())).collect::<Vec<_>>());
+        let all: Vec<String> = gone.try_iter().collect();
+        assert_eq!(all, (0..MOST).map(|n| n.to_string()).collect::<Vec<_>>());
     }
 }

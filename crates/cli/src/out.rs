@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::aside::{Aside, Stream};
+use crate::aside::Aside;
 
 /// How to speak.
 pub struct Out {
@@ -37,7 +37,7 @@ impl Out {
 
     /// Steers the terminal, on which people read.
     pub fn steer(&self, code: &str) {
-        put(Stream::Output, code.into());
+        put(code.into());
     }
 
     /// The same with a text that soon gives way to another: where it cannot be shown now it never is. Whether
@@ -45,10 +45,10 @@ impl Out {
     pub fn flash(&self, code: &str, text: &str) -> bool {
         let text = format!("{code}{}\n", told(text));
         let Some(aside) = ASIDE.get() else {
-            write(Stream::Output, &text);
+            write(&text);
             return true;
         };
-        aside.put_now(Stream::Output, text)
+        aside.output.put_now(text)
     }
 
     /// One JSON line; silent otherwise.
@@ -97,7 +97,12 @@ impl Out {
 
 /// A line on stderr, beside what is said.
 pub fn complain(text: &str) {
-    put(Stream::Error, format!("crosstalk: {}\n", told(text)));
+    let text = format!("crosstalk: {}\n", told(text));
+    match ASIDE.get() {
+        // There is nobody to tell that it cannot be told.
+        Some(aside) => drop(aside.error.put(text)),
+        None => write_error(&text),
+    }
 }
 
 /// A text in which control characters are written out, but for the ends of lines and tabs.
@@ -111,13 +116,18 @@ fn told(text: &str) -> Cow<'_, str> {
 }
 
 fn line(text: &str) {
-    put(Stream::Output, format!("{text}\n"));
+    put(format!("{text}\n"));
 }
 
-/// Who writes, where nobody else may wait for readers.
-static ASIDE: OnceLock<Aside> = OnceLock::new();
-/// Why something could not be written: the first such reason.
-static LOST: OnceLock<String> = OnceLock::new();
+/// Who writes, where nobody else may wait for readers: of each stream, since one may be read and the other not.
+struct Asides {
+    output: Aside,
+    error: Aside,
+}
+
+static ASIDE: OnceLock<Asides> = OnceLock::new();
+/// That something could not be written: the first such fault.
+static LOST: OnceLock<Fault> = OnceLock::new();
 /// Whether standard output was a terminal at first: one that has gone away is none any more.
 static TERMINAL: LazyLock<bool> = LazyLock::new(|| std::io::stdout().is_terminal());
 /// How long a reader is waited for at the end.
@@ -129,56 +139,65 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Where no thread can be had.
 pub fn wait_for_nobody() -> Result<(), Fault> {
     LazyLock::force(&TERMINAL);
-    let aside = Aside::new(write);
-    let aside = aside.map_err(|e| Fault::environment(format!("cannot begin a thread: {e}")))?;
+    let failed = |e| Fault::environment(format!("cannot begin a thread: {e}"));
+    let asides = Asides {
+        output: Aside::new(write).map_err(failed)?,
+        error: Aside::new(write_error).map_err(failed)?,
+    };
     // Who was there first is as good.
-    let _ = ASIDE.set(aside);
+    let _ = ASIDE.set(asides);
     Ok(())
 }
 
-fn put(stream: Stream, text: String) {
-    let Some(aside) = ASIDE.get() else { return write(stream, &text) };
-    if !aside.put(stream, text) {
+fn put(text: String) {
+    let Some(aside) = ASIDE.get() else { return write(&text) };
+    if !aside.output.put(text) {
         nobody_reads();
     }
 }
 
 /// A reader that has gone away (`| head`, a terminal that was closed) is no fault; a full disk is, but no
 /// reason to give a run up.
-fn write(stream: Stream, text: &str) {
-    let written = match stream {
-        Stream::Output => {
-            LazyLock::force(&TERMINAL);
-            let mut out = std::io::stdout().lock();
-            out.write_all(text.as_bytes()).and_then(|()| out.flush())
-        }
-        // There is nobody to tell that it cannot be.
-        Stream::Error => std::io::stderr().write_all(text.as_bytes()).or(Ok(())),
-    };
+fn write(text: &str) {
+    LazyLock::force(&TERMINAL);
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     let has_gone = |e: &Error| e.kind() == ErrorKind::BrokenPipe || *TERMINAL;
     if let Some(error) = written.err().filter(|e| !has_gone(e)) {
-        let _ = LOST.set(error.to_string());
+        lose(
+            &error.to_string(),
+            "free some room where it is sent, and repeat the command (crosstalk report for a run)",
+        );
     }
 }
 
+fn write_error(text: &str) {
+    // There is nobody else to tell.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 fn nobody_reads() {
-    let _ = LOST.set("its reader does not take it".into());
+    lose("its reader did not take it in time", "read it as it comes, or send it to a file");
+}
+
+fn lose(why: &str, remedy: &str) {
+    let fault = Fault::environment(format!("not everything could be written: {why}"));
+    let _ = LOST.set(fault.at("standard output").remedy(remedy));
 }
 
 /// The fault that not everything said has reached standard output, once that has been written which can be.
 pub fn lost() -> Option<Fault> {
-    finish();
-    LOST.get().map(|why| {
-        Fault::environment(format!("not everything could be written: {why}"))
-            .at("standard output")
-            .remedy("free some room where it is sent, and repeat the command (crosstalk report for a run)")
-    })
+    if ASIDE.get().is_some_and(|aside| !aside.output.is_done(PATIENCE)) {
+        nobody_reads();
+    }
+    LOST.get().cloned()
 }
 
 /// Waits for readers, as long as one may.
 pub fn finish() {
-    if ASIDE.get().is_some_and(|aside| !aside.is_done(PATIENCE)) {
-        nobody_reads();
+    if let Some(aside) = ASIDE.get() {
+        aside.error.is_done(PATIENCE);
+        aside.output.is_done(PATIENCE);
     }
 }
 

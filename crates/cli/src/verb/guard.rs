@@ -10,7 +10,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::boinc::Way;
 use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Report, Rules, Sense, Still, Sums, Target, Targets, World, explain,
+    Contract, Grade, Machine, Publisher, Report, Rules, Sense, Still, Target, Targets, World, explain,
     metrics, summary, view, watch,
 };
 use serde_json::json;
@@ -104,19 +104,25 @@ const OTHER: (f64, f64) = (0.5, 0.25);
 /// too short to tell people.
 #[derive(Default)]
 struct Used {
-    since: Sums,
-    own: f64,
-    external: f64,
+    /// Seconds so far, and what was used in them.
+    so_far: [f64; 3],
+    /// Of the last quarter.
+    told: Option<(f64, f64)>,
 }
 
 impl Used {
-    fn see(&mut self, sums: &Sums) {
-        let seconds = sums.seconds - self.since.seconds;
+    /// What is to be told instead of what one look has seen.
+    fn see(&mut self, sense: &Sense) -> Sense {
+        let looked = [sense.covers, sense.used.own, sense.used.external];
+        self.so_far.iter_mut().zip(looked).for_each(|(sum, one)| *sum += one);
+        let [seconds, own, external] = self.so_far;
         if seconds >= PICTURE.as_secs_f64() {
-            self.own = (sums.own - self.since.own) / seconds;
-            self.external = (sums.donated - self.since.donated) / seconds;
-            self.since = *sums;
+            let cores = sense.cores as f64;
+            self.told = Some(((own / seconds).min(cores), (external / seconds).min(cores)));
+            self.so_far = [0.0; 3];
         }
+        let (own_cpu, external_cpu) = self.told.unwrap_or((sense.own_cpu, sense.external_cpu));
+        Sense { own_cpu, external_cpu, ..*sense }
     }
 }
 
@@ -165,8 +171,7 @@ impl<'a> Teller<'a> {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
-        self.used.see(report.sums);
-        let sense = Sense { own_cpu: self.used.own, external_cpu: self.used.external, ..*report.sense };
+        let sense = self.used.see(report.sense);
         let report = &Report { sense: &sense, ..*report };
         // The first look sees nothing yet.
         self.seen |= report.sense.covers > 0.0 || !report.sense.external_there;

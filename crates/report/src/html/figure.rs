@@ -110,7 +110,10 @@ fn scale(figure: &Figure) -> String {
         format!("<li>{field}{}{beyond}</li>", Text(&label::tick(*ratio, "ratio")))
     };
     let steps: String = heat::scale(&figure.y).iter().map(step).collect();
-    format!(r#"<ul class="names">{steps}<li>no colour where the interval covers 1 ×</li></ul>"#)
+    let open = r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark"><rect class="bar open" x="1" y="1" width="14" height="10" fill-opacity="0"/></g></svg>"#;
+    format!(
+        r#"<ul class="names">{steps}<li>{open}may be 1 ×: its own 95 % interval covers that, or there is none</li></ul>"#
+    )
 }
 
 /// What a legend shows of a series.

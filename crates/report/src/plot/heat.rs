@@ -1,10 +1,11 @@
 //! A field for each place across and each series below one another, the darker the more,
 //! with its value where there is room.
 //!
-//! Ratios have one scale wherever they stand: 1 has no colour, more has one and less another, by
-//! the ratio's logarithm. What may be 1, by its interval, has none.
+//! What is relative to something has one scale wherever it stands: 1 has no colour, more has one and
+//! less another, by the ratio's logarithm. What may be 1, by its interval, has none but a dashed edge.
 
-use crosstalk_study::findings::{Axis, Estimate, Figure, Point, Series};
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Axis, Estimate, Figure, Point, Scale, Series};
 use crosstalk_study::number;
 
 use super::bars::categories;
@@ -28,8 +29,16 @@ pub fn scale(axis: &Axis) -> &'static [f64] {
     if is_ratio(axis) { &[1.0 / MOST, 0.5, 1.0, 2.0, MOST] } else { &[] }
 }
 
+/// A ratio to something else; a share of a whole has no logarithmic scale.
 fn is_ratio(axis: &Axis) -> bool {
-    axis.unit == "ratio"
+    axis.unit == "ratio" && axis.scale == Scale::Log
+}
+
+/// Whether nothing says on which side of 1 it is. What is computed or printed has no interval and needs none.
+fn is_open(y: &Estimate, origin: Origin) -> bool {
+    y.interval.map_or(!matches!(origin, Origin::Computed | Origin::Published), |(low, high)| {
+        low <= 1.0 && high >= 1.0
+    })
 }
 
 /// How a ratio is drawn: its colour, and how opaque.
@@ -131,9 +140,11 @@ impl<'a> Field<'a> {
             let place = across(point, &self.figure.x);
             let column = self.columns.iter().position(|name| *name == place).unwrap_or(0);
             let (x, y) = (self.left + column as f64 * self.width, TOP + row as f64 * self.height);
-            let (colour, shade) = self.look(&point.y);
+            let open = is_ratio(&self.figure.y) && is_open(&point.y, series.origin);
+            let (colour, shade) = if open { tint(1.0) } else { self.look(&point.y) };
+            let class = if open { "bar open" } else { "bar" };
             let shape = format!(
-                r#"<rect class="bar" x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.2}"/>"#,
+                r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.2}"/>"#,
                 svg::px(x),
                 svg::px(y),
                 svg::px(self.width - 1.0),
@@ -152,8 +163,7 @@ impl<'a> Field<'a> {
     /// A value's colour, and how opaque it is: one value alone is the most.
     fn look(&self, y: &Estimate) -> (String, f64) {
         if is_ratio(&self.figure.y) {
-            let open = y.interval.is_some_and(|(low, high)| low <= 1.0 && high >= 1.0);
-            return tint(if open { 1.0 } else { y.value });
+            return tint(y.value);
         }
         let (least, most) = self.range;
         let share = if most > least { (y.value - least) / (most - least) } else { 1.0 };

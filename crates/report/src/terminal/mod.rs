@@ -195,7 +195,7 @@ impl Page {
         let heads: Vec<(&str, bool)> =
             (0..width).map(|i| (table.columns.get(i).map_or("", String::as_str), numeric(i))).collect();
         let shown = &table.rows[..table.rows.len().min(MOST_ROWS)];
-        let shared = summary::shared_origin(shown.iter().flatten());
+        let shared = summary::shared_origin(table.rows.iter().flatten());
         let cell = |cell: Option<&TableCell>| match cell {
             None => String::new(),
             Some(TableCell::Text(words)) => words.clone(),

@@ -3,7 +3,7 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
-use crosstalk_study::findings::{Estimate, FigureKind, Findings, Point};
+use crosstalk_study::findings::{Estimate, FigureKind, Findings, Point, Scale};
 use roxmltree::{Document, Node};
 use unicode_width::UnicodeWidthStr;
 
@@ -132,7 +132,7 @@ fn a_ratio_of_one_has_no_colour_and_equal_ratios_have_the_same_in_every_map() {
     findings.figures.retain(|figure| figure.kind == FigureKind::Heat);
     let mut figure = findings.figures.remove(0);
     figure.series.truncate(1);
-    figure.y.unit = "ratio".into();
+    (figure.y.unit, figure.y.scale) = ("ratio".into(), Scale::Log);
     let map = |label: &str, found: &[(f64, (f64, f64))]| {
         let mut figure = figure.clone();
         figure.y.label = label.into();
@@ -163,6 +163,32 @@ fn a_ratio_of_one_has_no_colour_and_equal_ratios_have_the_same_in_every_map() {
     assert!((slower.1 - faster.1).abs() < 0.02 && slower.1 < most.1, "half is as far off as twice: {maps:?}");
     let legend = words(page.descendants().find(|n| class(n) == "legend").expect("has a legend"));
     assert!(legend.contains("4 × and more") && legend.contains("0.25 × and less"), "{legend}");
+    let edges = page
+        .descendants()
+        .filter(|n| class(n) == "plot wide")
+        .map(|svg| svg.descendants().filter(|n| class(n) == "bar open").count());
+    assert_eq!(edges.collect::<Vec<_>>(), [1, 1], "what may be 1 is not drawn as what is");
+}
+
+#[test]
+fn a_share_is_no_ratio_to_something_and_what_has_no_interval_is_open() {
+    let mut findings = fixture::example();
+    findings.figures.retain(|figure| figure.kind == FigureKind::Heat);
+    findings.figures.truncate(1);
+    let mut page = |scale, origin| {
+        let figure = &mut findings.figures[0];
+        (figure.y.unit, figure.y.scale) = ("ratio".into(), scale);
+        figure.series.truncate(1);
+        figure.series[0].origin = origin;
+        figure.series[0].points.iter_mut().for_each(|point| point.y.interval = None);
+        let page = page(&findings);
+        let page = Document::parse(&page).expect("well-formed");
+        let open = page.descendants().filter(|n| n.ancestors().any(|a| class(&a) == "plot wide"));
+        (open.filter(|n| class(n) == "bar open").count() > 0, words(page.root_element()).contains("and more"))
+    };
+    assert_eq!(page(Scale::Linear, Origin::Measured), (false, false));
+    assert_eq!(page(Scale::Log, Origin::Measured), (true, true));
+    assert_eq!(page(Scale::Log, Origin::Computed), (false, true));
 }
 
 #[test]

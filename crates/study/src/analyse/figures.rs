@@ -201,7 +201,9 @@ impl Drawing<'_> {
             ),
             (None, _) => (self.quantity(), metric.unit),
         };
-        let scale = if self.logarithmic("y") { Scale::Log } else { Scale::Linear };
+        // The fields of a map are as dark as they are far from what they are relative to, either way.
+        let relative = self.spec.kind == DrawAs::Heat && self.spec.relative_to.is_some();
+        let scale = if self.logarithmic("y") || relative { Scale::Log } else { Scale::Linear };
         Axis { label, unit, scale }
     }
 }

@@ -31,9 +31,10 @@ pub fn headline(
     let mut all = family.pairs.iter().zip(comparisons);
     let named = all.clone().find(|((pair, _), _)| named(study, pair));
     let first = all.clone().next().filter(|(_, found)| decided(found));
-    // All are judged together, and each verdict holds whichever is told: so may the largest.
-    let largest = || all.clone().filter(|(_, found)| decided(found)).max_by(larger);
-    let other = named.is_none() && first.is_none();
+    // All are judged together, and each verdict holds whichever is told. That it is the largest is said: of many,
+    // the largest is by chance a little larger than it is.
+    let other = study.headline.is_none() && first.is_none();
+    let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(larger);
     let (mut text, decided) = match named.or(first).or_else(largest).or_else(|| all.next()) {
         Some(((pair, conclusion), Some(found))) => {
             about(study, pair, conclusion, found, family, pair.network_alone(catalogues))
@@ -42,7 +43,7 @@ pub fn headline(
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
     if other && decided {
-        text += &open(family);
+        text += &beside(comparisons);
     }
     Headline { text, decided, command: data.run.command.clone() }
 }
@@ -53,17 +54,22 @@ fn decided(found: &Option<Comparison>) -> bool {
     found.as_ref().is_some_and(|found| found.verdict != ComparisonVerdict::Inconclusive)
 }
 
-/// Half as much is as large an effect as twice as much.
+/// Half as much is as large an effect as twice as much; that there is none is no effect.
 fn larger((_, a): &Found, (_, b): &Found) -> Ordering {
-    let effect = |found: &Option<Comparison>| found.as_ref().map_or(0.0, |f| f.ratio.value.ln().abs());
+    let differs = |found: &&Comparison| found.verdict != ComparisonVerdict::Equivalent;
+    let effect = |found: &Option<Comparison>| {
+        found.as_ref().filter(differs).map_or(0.0, |found| found.ratio.value.ln().abs())
+    };
     effect(a).total_cmp(&effect(b))
 }
 
-/// `; 4 of 12 comparisons are not decided`.
-fn open(family: &Family) -> String {
-    let open = family.pairs.iter().filter(|(_, conclusion)| conclusion.answer.side.is_none()).count();
-    let are = if open == 1 { "is" } else { "are" };
-    format!("; {open} of {} {are} not decided", counted(family.pairs.len(), "comparison"))
+/// `; the largest of 3 that are decided, of 12 comparisons`.
+fn beside(comparisons: &[Option<Comparison>]) -> String {
+    let all = counted(comparisons.len(), "comparison");
+    match comparisons.iter().filter(|found| decided(found)).count() {
+        1 => format!("; the only one that is decided, of {all}"),
+        sure => format!("; the largest of {sure} that are decided, of {all}"),
+    }
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Error, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use x11rb_protocol::connect::Connect;
 use x11rb_protocol::parse_display::{ConnectAddress, ParsedDisplay, parse_display};
@@ -15,7 +15,7 @@ use x11rb_protocol::protocol::xproto::Setup;
 use x11rb_protocol::x11_utils::Request;
 use x11rb_protocol::xauth::Family;
 
-/// How long it is waited for each time.
+/// How long it is waited for, a question.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of an answer, of which any that is asked for here has some fifty.
 const LONGEST: usize = 4096;
@@ -27,12 +27,66 @@ const LAST: u16 = u16::MAX - 6000;
 const COOKIES: u64 = 1 << 20;
 
 /// How a server is reached.
-pub(super) trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
+trait Socket: Read + Write + Send {
+    /// It is waited for so long from now on, whenever it is read or written.
+    fn wait_for(&self, time: Duration) -> io::Result<()>;
+}
+
+impl Socket for UnixStream {
+    fn wait_for(&self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time)).and_then(|()| self.set_write_timeout(Some(time)))
+    }
+}
+
+impl Socket for TcpStream {
+    fn wait_for(&self, time: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(time)).and_then(|()| self.set_write_timeout(Some(time)))
+    }
+}
+
+/// A socket that is listened to until then.
+struct Timed {
+    socket: Box<dyn Socket>,
+    until: Instant,
+}
+
+impl Timed {
+    fn over(socket: Box<dyn Socket>) -> Self {
+        Timed { socket, until: Instant::now() }
+    }
+
+    /// A new question begins.
+    fn begin(&mut self) {
+        self.until = Instant::now() + PATIENCE;
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { self.socket.wait_for(left) }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.wait()?;
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.wait()?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
 
 /// The connection.
 pub(super) struct Server {
-    stream: BufReader<Box<dyn Stream>>,
+    stream: BufReader<Timed>,
     /// Of the last question.
     sequence: u16,
 }
@@ -71,10 +125,11 @@ impl Server {
     }
 
     fn begin(
-        stream: Box<dyn Stream>,
+        stream: Box<dyn Socket>,
         (mut connect, request): (Connect, Vec<u8>),
     ) -> io::Result<(Self, Setup)> {
-        let mut stream = BufReader::new(stream);
+        let mut stream = BufReader::new(Timed::over(stream));
+        stream.get_mut().begin();
         stream.get_mut().write_all(&request)?;
         // No answer to this is longer than 256 KiB: its length has two bytes.
         loop {
@@ -95,6 +150,7 @@ impl Server {
     /// # Errors
     /// Where it has gone, or does not keep to the protocol.
     pub(super) fn ask(&mut self, question: impl Request, opcode: u8) -> io::Result<Option<Answer>> {
+        self.stream.get_mut().begin();
         self.stream.get_mut().write_all(&question.serialize(opcode).0)?;
         self.sequence = self.sequence.wrapping_add(1);
         for _ in 0..EVENTS {
@@ -118,7 +174,7 @@ impl Server {
 }
 
 /// Connects; what a cookie for that is kept for, too.
-fn reach(display: &ParsedDisplay) -> io::Result<(Box<dyn Stream>, Family, Vec<u8>)> {
+fn reach(display: &ParsedDisplay) -> io::Result<(Box<dyn Socket>, Family, Vec<u8>)> {
     let mut last = Error::from(ErrorKind::NotFound);
     for address in display.connect_instruction() {
         match reach_at(&address) {
@@ -129,20 +185,16 @@ fn reach(display: &ParsedDisplay) -> io::Result<(Box<dyn Stream>, Family, Vec<u8
     Err(last)
 }
 
-fn reach_at(address: &ConnectAddress<'_>) -> io::Result<(Box<dyn Stream>, Family, Vec<u8>)> {
+fn reach_at(address: &ConnectAddress<'_>) -> io::Result<(Box<dyn Socket>, Family, Vec<u8>)> {
     match address {
         ConnectAddress::Socket(path) => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            Ok((Box::new(stream), Family::LOCAL, this_host()))
+            Ok((Box::new(UnixStream::connect(path)?), Family::LOCAL, this_host()))
         }
         ConnectAddress::Hostname(name, port) => {
-            let address = (*name, *port).to_socket_addrs()?.next().ok_or(ErrorKind::NotFound)?;
-            let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
-            let (family, host) = match address.ip() {
+            let all = (*name, *port).to_socket_addrs()?;
+            let mut reached = all.map(|address| TcpStream::connect_timeout(&address, PATIENCE));
+            let stream = reached.find_map(Result::ok).ok_or(ErrorKind::NotFound)?;
+            let (family, host) = match stream.peer_addr()?.ip() {
                 ip if ip.is_loopback() => (Family::LOCAL, this_host()),
                 std::net::IpAddr::V4(ip) => (Family::INTERNET, ip.octets().to_vec()),
                 std::net::IpAddr::V6(ip) => (Family::INTERNET6, ip.octets().to_vec()),
@@ -190,10 +242,16 @@ mod tests {
         }
     }
 
+    impl Socket for Says {
+        fn wait_for(&self, _: Duration) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     /// What the first question is answered with by one that says these parts.
     fn asked(says: &[&[u8]]) -> io::Result<Option<Answer>> {
-        let stream: Box<dyn Stream> = Box::new(Says(io::Cursor::new(says.concat())));
-        Server { stream: BufReader::new(stream), sequence: 0 }.ask(GetInputFocusRequest, 0)
+        let says = Box::new(Says(io::Cursor::new(says.concat())));
+        Server { stream: BufReader::new(Timed::over(says)), sequence: 0 }.ask(GetInputFocusRequest, 0)
     }
 
     /// 32 bytes that begin so, behind which so many words are said to follow.
@@ -223,6 +281,15 @@ mod tests {
         assert!(asked(&[&head(1, 1, 2), &[5; 7]]).is_err(), "it goes in the midst");
     }
 
+    #[test]
+    fn a_server_that_answers_byte_by_byte_is_not_waited_for_longer() {
+        let says = Box::new(Says(io::Cursor::new(vec![0; 9])));
+        let mut late = Timed::over(says);
+        assert!(late.read(&mut [0; 9]).is_err_and(|late| late.kind() == ErrorKind::TimedOut));
+        late.begin();
+        assert_eq!(late.read(&mut [0; 9]).expect("there is time"), 9);
+    }
+
     proptest! {
         #[test]
         fn whatever_a_server_says_is_an_answer_or_a_fault(says in prop::collection::vec(any::<u8>(), 0..400)) {
@@ -230,7 +297,7 @@ mod tests {
             if let Ok(Some(answer)) = answer {
                 prop_assert!(answer.0.len() <= says.len());
             }
-            let stream: Box<dyn Stream> = Box::new(Says(io::Cursor::new(says)));
+            let stream = Box::new(Says(io::Cursor::new(says)));
             // That is another protocol, or ends before it has told what it must.
             prop_assert!(Server::begin(stream, Connect::with_authorization(Vec::new(), Vec::new())).is_err());
         }

@@ -48,7 +48,10 @@ fn done(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) ->
             processors(sense.own_cpu, sense)
         );
     }
-    let mostly = if largest.is_empty() { String::new() } else { format!(" (mostly {})", names(largest)) };
+    // Who ends soon is not among them.
+    let known: f64 = largest.iter().map(|program| program.cpu).sum();
+    let word = if 2.0 * known >= sense.own_cpu { "mostly" } else { "among it" };
+    let mostly = if largest.is_empty() { String::new() } else { format!(" ({word} {})", names(largest)) };
     let own = format!("Own work uses {}{mostly}.", processors(sense.own_cpu, sense));
     match decision.grade {
         Grade::Base if ratio > 1.0 => format!(
@@ -226,6 +229,11 @@ mod tests {
         let largest = [program("sysbench", 4711), program("sh", 12)];
         let named = explain(&decision(Grade::Still), &sense, &largest, 0.01);
         assert!(named.contains("all processors (mostly sysbench 4711, sh 12):"), "{named}");
+        let more = Sense { own_cpu: 2.1, ..sense };
+        assert!(
+            explain(&decision(Grade::Still), &more, &largest, 0.01)
+                .contains("(among it sysbench 4711, sh 12)")
+        );
         assert!(told(Grade::Still).contains("all processors"));
         assert!(told(Grade::Base).contains("keeps within"));
         let mut used = decision(Grade::Base);

@@ -15,6 +15,8 @@ use crate::group::{Dial, Setting};
 
 /// So many bytes are taken in a step: a tenth of a second where they are swapped out.
 const STEP: u64 = 16 << 20;
+/// The kernel rounds a limit down to a page, which is smaller than this everywhere.
+const ROUNDED: u64 = 1 << 20;
 /// What was refused is tried again after so long, and what its owner has set is heeded.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -146,7 +148,12 @@ impl Taker {
             if soft { Setting::MemoryHigh(bytes) } else { Setting::MemoryMax(bytes) }
         };
         let done = self.control.set(to, limit);
-        self.says = self.control.says();
+        if done.is_ok() && self.control.at() == to {
+            // Taking the pages takes time, in which its owner may have set it.
+            let wanted = to.unwrap_or_else(|| bytes(self.control.was()));
+            let says = self.control.says().filter(|says| is_that(wanted, says));
+            self.says = says.or(Some(wanted.to_string()));
+        }
         done
     }
 
@@ -168,6 +175,12 @@ impl Taker {
         let has = self.usage.as_mut().and_then(|file| file.told(number)).unwrap_or(bytes);
         bytes.max(has.saturating_sub(STEP))
     }
+}
+
+/// Whether this is what a limit says that was set to so many bytes.
+fn is_that(wanted: u64, says: &str) -> bool {
+    let says = bytes(says);
+    says <= wanted && wanted - says < ROUNDED
 }
 
 /// What a limit says; all there is where it is none.
@@ -209,6 +222,17 @@ mod tests {
             assert!(Instant::now() < until, "it never settles");
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn what_was_written_is_known_again_and_anything_else_is_not() {
+        let wanted = 450 * MIB + 5000;
+        for (says, that) in
+            [(wanted, true), (450 * MIB + 4096, true), (wanted + 1, false), (150 * MIB, false)]
+        {
+            assert_eq!(is_that(wanted, &says.to_string()), that, "{says}");
+        }
+        assert!(is_that(u64::MAX, "max") && !is_that(wanted, "max"));
     }
 
     #[test]

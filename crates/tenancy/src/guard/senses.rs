@@ -266,9 +266,10 @@ impl Senses {
         self.waiting.read(now, self.waits.read());
     }
 
-    /// The programs of own work that use most.
+    /// The programs of own work that use most, as far as that was looked at lately.
     pub(super) fn largest(&self) -> &[Program] {
-        self.waits.largest()
+        let lately = self.looked.saturating_sub(self.choice.at) <= 2 * CHOOSE;
+        if lately { self.waits.largest() } else { &[] }
     }
 
     /// Begins to count processors' time anew.

@@ -18,8 +18,9 @@ const RARELY: u32 = 500;
 pub(super) enum Swaps {
     /// v1's kills.
     Killed(Survey),
-    /// v2's slows down. How much it may have swapped out, and whether this host does that at all.
-    Slowed { most: Option<Steady>, swappiness: Option<Steady> },
+    /// v2's slows down. How much it, and each group that it stands in, may have swapped out and has; and whether
+    /// this host does that at all.
+    Slowed { above: Vec<(Steady, Steady)>, swappiness: Option<Steady> },
 }
 
 impl Swaps {
@@ -28,34 +29,37 @@ impl Swaps {
     }
 
     pub(super) fn slowed(group: &Group) -> Self {
-        let most = group.file(&[("", "memory.swap.max")]);
-        Swaps::Slowed {
-            most: most.and_then(|path| Steady::open(&path)),
-            swappiness: Steady::open(Path::new(SWAPPINESS)),
-        }
+        let both = |dir: &Path| {
+            let open = |file: &str| Steady::open(&dir.join(file));
+            Some((open("memory.swap.max")?, open("memory.swap.current")?))
+        };
+        let above = group.dir("").into_iter().flat_map(Path::ancestors).map_while(both).collect();
+        Swaps::Slowed { above, swappiness: Steady::open(Path::new(SWAPPINESS)) }
     }
 
     /// Of one that is only looked at.
     pub(super) fn unknown() -> Self {
-        Swaps::Slowed { most: None, swappiness: None }
+        Swaps::Slowed { above: Vec::new(), swappiness: None }
     }
 
     pub(super) fn kills(&self) -> bool {
         matches!(self, Swaps::Killed(_))
     }
 
-    /// Of `free` bytes of swap those that it can use beside the `out` that it has there; and its threads, where
-    /// they may be killed.
-    pub(super) fn look(&mut self, free: u64, out: u64) -> (u64, Option<u64>) {
+    /// Of `free` bytes of swap those that it can use; and its threads, where they may be killed.
+    pub(super) fn look(&mut self, free: u64) -> (u64, Option<u64>) {
         match self {
             Swaps::Killed(survey) => {
                 let found = survey.look();
                 (if found.swaps { free } else { 0 }, Some(found.threads))
             }
-            Swaps::Slowed { most, swappiness } => {
-                let told = |file: &mut Option<Steady>| file.as_mut().and_then(|file| file.told(number));
-                let left = told(most).map_or(free, |most| most.saturating_sub(out).min(free));
-                (if told(swappiness) == Some(0) { 0 } else { left }, None)
+            Swaps::Slowed { above, swappiness } => {
+                let left = above
+                    .iter_mut()
+                    .filter_map(|(most, out)| Some(most.told(number)?.saturating_sub(out.told(number)?)));
+                let left = left.fold(free, u64::min);
+                let never = swappiness.as_mut().and_then(|file| file.told(number)) == Some(0);
+                (if never { 0 } else { left }, None)
             }
         }
     }
@@ -143,21 +147,27 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("memory.swappiness"), "0\n").expect("writes");
         let mut never = Swaps::killed(&Group::new([("memory".into(), folder.path().into())].into()));
-        assert_eq!(never.look(1 << 30, 0), (0, Some(0)));
-        let file = |name: &str, text: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, text).expect("writes");
-            Steady::open(&path)
+        assert_eq!(never.look(1 << 30), (0, Some(0)));
+        let below = folder.path().join("slice/service");
+        fs::create_dir_all(&below).expect("makes");
+        let left = |slice: [&str; 2], service: [&str; 2], swappiness: &str| {
+            for (dir, [most, out]) in [(below.parent().expect("has one"), slice), (&below, service)] {
+                fs::write(dir.join("memory.swap.max"), most).expect("writes");
+                fs::write(dir.join("memory.swap.current"), out).expect("writes");
+            }
+            fs::write(folder.path().join("swappiness"), swappiness).expect("writes");
+            let mut slowed = Swaps::slowed(&Group::new([(String::new(), below.clone())].into()));
+            if let Swaps::Slowed { swappiness, .. } = &mut slowed {
+                *swappiness = Steady::open(&folder.path().join("swappiness"));
+            }
+            slowed.look(1000)
         };
-        let left = |most: &str, swappiness: &str, out| {
-            let (most, swappiness) = (file("most", most), file("swappiness", swappiness));
-            Swaps::Slowed { most, swappiness }.look(1000, out)
-        };
-        assert_eq!(left("max\n", "60\n", 7), (1000, None));
-        assert_eq!(left("300\n", "60\n", 7), (293, None), "what it has there it has");
-        assert_eq!(left("300\n", "60\n", 400), (0, None));
-        assert_eq!(left("max\n", "0\n", 0), (0, None));
-        assert_eq!(Swaps::unknown().look(1000, 0), (1000, None));
+        assert_eq!(left(["max\n", "9\n"], ["max\n", "7\n"], "60\n"), (1000, None));
+        assert_eq!(left(["max\n", "9\n"], ["300\n", "7\n"], "60\n"), (293, None), "what it has there it has");
+        assert_eq!(left(["200\n", "9\n"], ["300\n", "7\n"], "60\n"), (191, None), "so has what it stands in");
+        assert_eq!(left(["0\n", "9\n"], ["max\n", "7\n"], "60\n"), (0, None));
+        assert_eq!(left(["max\n", "9\n"], ["max\n", "7\n"], "0\n"), (0, None));
+        assert_eq!(Swaps::unknown().look(1000), (1000, None));
     }
 
     #[test]

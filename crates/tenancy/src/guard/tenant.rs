@@ -367,7 +367,7 @@ impl Tenant {
         counted.swap = out;
         (counted.refaults, counted.swapped_in) =
             told.map_or((counted.refaults, counted.swapped_in), |pages| (pages.refaults, pages.swapped_in));
-        let (swap, threads) = self.swaps.look(swap, v2.unwrap_or(0));
+        let (swap, threads) = self.swaps.look(swap);
         let killed = threads.map(|threads| Readers { threads, each: self.on_its_way });
         let floor = floor(has, &told.unwrap_or_default(), swap, killed);
         (counted.memory, counted.floor, counted.swap_left) = (has, Some(floor), swap);
