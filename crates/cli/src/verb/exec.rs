@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::{has_to_hear, in_foreground, send};
+use crosstalk_host::process::{in_foreground, send};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::exec::{Asked, Running, begin};
 use crosstalk_tenancy::group::{Group, Setting};
@@ -69,28 +69,27 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
 struct Passing {
     pid: u32,
     group: Group,
-    /// Signals by which it is to end and that it has not heard yet, and until when that is waited for.
-    unheard: Vec<i32>,
-    until: Instant,
+    /// Until when it runs whoever has it stand still, since it was told to end.
+    until: Option<Instant>,
 }
 
 impl Passing {
     fn of(running: &Running) -> Self {
         let group = running.made().group().clone();
-        Passing { pid: running.pid(), group, unheard: Vec::new(), until: Instant::now() }
+        Passing { pid: running.pid(), group, until: None }
     }
 
     /// Passes what comes until nobody watches for signals any more.
     fn pass_all(mut self, mut signals: Signals) {
         while !signals.is_closed() {
-            let come: Vec<i32> = if self.unheard.is_empty() {
+            let come: Vec<i32> = if self.until.is_none() {
                 signals.wait().collect()
             } else {
                 thread::sleep(GLANCE);
                 signals.pending().collect()
             };
             come.into_iter().for_each(|signal| self.pass(signal));
-            self.have_heard();
+            self.let_run();
         }
     }
 
@@ -100,20 +99,18 @@ impl Passing {
             send(self.pid, signal);
         }
         if ENDING.contains(&signal) {
-            self.unheard.push(signal);
-            self.until = Instant::now() + HEARS;
+            self.until = Some(Instant::now() + HEARS);
         }
     }
 
     /// Who stands still hears nothing: a guard may have frozen it, and may do so again before it has had a
-    /// processor; whoever is to end does not wait for own work.
-    fn have_heard(&mut self) {
-        if self.unheard.is_empty() {
-            return;
+    /// processor, or between what the kernel takes for hearing and what the program does then. Whoever is to end
+    /// does not wait for own work.
+    fn let_run(&mut self) {
+        self.until = self.until.filter(|until| Instant::now() < *until);
+        if self.until.is_some() {
+            // Where that is not offered nothing is frozen.
+            let _ = self.group.set(&Setting::Frozen(false));
         }
-        // Where that is not offered nothing is frozen.
-        let _ = self.group.set(&Setting::Frozen(false));
-        let waits = Instant::now() < self.until;
-        self.unheard.retain(|signal| waits && has_to_hear(self.pid, *signal));
     }
 }

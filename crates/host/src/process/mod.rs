@@ -15,5 +15,5 @@ pub(crate) use mark::own_mark;
 pub use mark::{MARK, fresh_mark, kill_marked, marked};
 pub use own::{ignore_signals, leave_session, rename};
 pub(crate) use place::kill_now;
-pub use place::{has_to_hear, in_foreground, is_there, is_to_end, place, send};
+pub use place::{in_foreground, is_there, is_to_end, place, send};
 pub use wait::wait_readable;

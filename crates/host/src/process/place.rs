@@ -38,14 +38,8 @@ pub fn is_there(pid: u32) -> bool {
     asked == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
-/// Whether a signal that was sent to a process waits there to be heard, be it because the process blocks it
-/// (proc_pid_status(5)).
-pub fn has_to_hear(pid: u32, signal: i32) -> bool {
-    (1..=64).contains(&signal) && waiting(pid).is_some_and(|waiting| waiting & bit(signal) != 0)
-}
-
 /// Whether a signal waits at a process by which it is to end, be it because the process blocks it, as those do
-/// that read their signals.
+/// that read their signals (proc_pid_status(5)).
 pub fn is_to_end(pid: u32) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGKILL];
     let ends = ends.into_iter().map(bit).fold(0, |all, one| all | one);
@@ -111,7 +105,7 @@ mod tests {
     #[test]
     fn a_signal_waits_where_its_process_stands_still() {
         let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
-        assert!(!has_to_hear(child.id(), libc::SIGTERM));
+        assert!(!is_to_end(child.id()));
         send(child.id(), libc::SIGSTOP);
         let until = Instant::now() + Duration::from_secs(10);
         let stopped = || {
@@ -122,11 +116,12 @@ mod tests {
             assert!(Instant::now() < until, "it does not stop");
             std::thread::sleep(Duration::from_millis(1));
         }
+        send(child.id(), libc::SIGWINCH);
+        assert!(!is_to_end(child.id()), "that ends nobody");
         send(child.id(), libc::SIGTERM);
-        assert!(has_to_hear(child.id(), libc::SIGTERM) && !has_to_hear(child.id(), libc::SIGHUP));
+        assert!(is_to_end(child.id()));
         send(child.id(), libc::SIGCONT);
         assert_eq!(child.wait().expect("was ours").signal(), Some(libc::SIGTERM));
-        assert!(!has_to_hear(child.id(), libc::SIGTERM), "who is gone hears nothing");
-        assert!(!has_to_hear(std::process::id(), 0) && !has_to_hear(std::process::id(), 65));
+        assert!(!is_to_end(child.id()), "who is gone hears nothing");
     }
 }
