@@ -184,7 +184,10 @@ fn a_share_is_no_ratio_to_something_and_what_has_no_interval_is_open() {
         let page = page(&findings);
         let page = Document::parse(&page).expect("well-formed");
         let open = page.descendants().filter(|n| n.ancestors().any(|a| class(&a) == "plot wide"));
-        (open.filter(|n| class(n) == "bar open").count() > 0, words(page.root_element()).contains("and more"))
+        (
+            open.filter(|n| class(n) == "bar open").count() > 0,
+            words(page.root_element()).contains("0.25 × and less"),
+        )
     };
     assert_eq!(page(Scale::Linear, Origin::Measured), (false, false));
     assert_eq!(page(Scale::Log, Origin::Measured), (true, true));
