@@ -10,7 +10,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::boinc::Way;
 use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Report, Rules, Sense, Still, Target, Targets, World, explain,
+    Contract, Grade, Machine, Publisher, Recent, Report, Rules, Still, Target, Targets, World, explain,
     metrics, summary, view, watch,
 };
 use serde_json::json;
@@ -100,32 +100,6 @@ type Told = (Grade, Option<Still>, bool, bool);
 /// The same where own work comes to use so many processors more or fewer, and this share of what it used.
 const OTHER: (f64, f64) = (0.5, 0.25);
 
-/// Processors that own and external work used, on average over a quarter of a second and more: a single look is
-/// too short to tell people.
-#[derive(Default)]
-struct Used {
-    /// Seconds so far, and what was used in them.
-    so_far: [f64; 3],
-    /// Of the last quarter.
-    told: Option<(f64, f64)>,
-}
-
-impl Used {
-    /// What is to be told instead of what one look has seen.
-    fn see(&mut self, sense: &Sense) -> Sense {
-        let looked = [sense.covers, sense.used.own, sense.used.external];
-        self.so_far.iter_mut().zip(looked).for_each(|(sum, one)| *sum += one);
-        let [seconds, own, external] = self.so_far;
-        if seconds >= PICTURE.as_secs_f64() {
-            let cores = sense.cores as f64;
-            self.told = Some(((own / seconds).min(cores), (external / seconds).min(cores)));
-            self.so_far = [0.0; 3];
-        }
-        let (own_cpu, external_cpu) = self.told.unwrap_or((sense.own_cpu, sense.external_cpu));
-        Sense { own_cpu, external_cpu, ..*sense }
-    }
-}
-
 /// Tells people, programs and whoever reads metrics.
 struct Teller<'a> {
     out: &'a Out,
@@ -133,7 +107,7 @@ struct Teller<'a> {
     budget: f64,
     publisher: Option<Publisher>,
     said: Option<(Told, f64, Duration)>,
-    used: Used,
+    recent: Recent,
     /// What was said last.
     words: String,
     /// Whether own work has been looked at for long enough to tell.
@@ -154,7 +128,7 @@ impl<'a> Teller<'a> {
             budget,
             publisher,
             said: None,
-            used: Used::default(),
+            recent: Recent::default(),
             words: String::new(),
             seen: false,
             published: None,
@@ -171,7 +145,7 @@ impl<'a> Teller<'a> {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
-        let sense = self.used.see(report.sense);
+        let sense = self.recent.see(report.sense);
         let report = &Report { sense: &sense, ..*report };
         // The first look sees nothing yet.
         self.seen |= report.sense.covers > 0.0 || !report.sense.external_there;
