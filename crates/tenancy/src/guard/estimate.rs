@@ -16,7 +16,7 @@ const WINDOWS: [usize; 2] = [32, 128];
 const KEPT: usize = WINDOWS[1];
 /// The last pairs, of which a large contention is believed at once: where all of them say so. One probe that
 /// was disturbed is in two, and pairs that follow each other agree more often than not.
-const LAST: usize = 4;
+const LAST: usize = 8;
 /// A contention that large: beyond what probes differ by themselves.
 const LARGE: f64 = 0.08;
 /// So many of the last pairs must all say that it is over: fewer do so by chance where it is no
@@ -175,7 +175,9 @@ mod tests {
         assert_eq!(of(&[1.0; 20]).ratio(), 1.0);
         assert!((of(&[1.03; 20]).ratio() - 1.03).abs() < 1e-12);
         assert_eq!(of(&[1.03; 7]).ratio(), 1.0, "too few for a small one");
-        assert!((of(&[1.5; 4]).ratio() - 1.5).abs() < 1e-12, "enough for a large one");
+        assert_eq!(of(&[1.5; 7]).ratio(), 1.0, "too few for a large one");
+        let begun: Vec<f64> = [[1.0; 40].as_slice(), &[1.5; 8]].concat();
+        assert!((of(&begun).ratio() - 1.5).abs() < 1e-12, "enough for a large one that begins");
         assert_eq!(of(&[0.9; 20]).ratio(), 1.0, "faster is not slower");
     }
 
@@ -184,8 +186,9 @@ mod tests {
         assert!(!of(&[1.0; 20]).is_doubted() && of(&[1.0, 1.0, 1.2]).is_doubted());
         assert!(!of(&[1.0, 1.0, 1.2, 1.0]).is_doubted(), "it was by chance");
         assert!(of(&[1.0, 1.0, 1.2, 1.21]).is_doubted(), "it may be one probe, in two pairs");
-        assert!(of(&[1.0, 1.0, 1.2, 1.21, 1.2]).is_doubted(), "three are not enough");
-        assert!(!of(&[1.0, 1.0, 1.2, 1.21, 1.2, 1.2]).is_doubted(), "it was not");
+        let begun = |pairs: usize| [vec![1.0; 40], vec![1.2; pairs]].concat();
+        assert!(of(&begun(7)).is_doubted(), "seven are not enough");
+        assert!(!of(&begun(8)).is_doubted(), "it was not");
     }
 
     #[test]

@@ -50,6 +50,18 @@ impl Menu {
         &self.items[self.at()].1
     }
 
+    /// The ratios of each kind that are to be reckoned with. A number that is tried is taken for as bad as the
+    /// chosen one until its own pairs tell: to find out must not cost own work more than was agreed on.
+    pub fn ratios(&self) -> [f64; 3] {
+        let (own, chosen) = (self.contention(), self.items[self.chosen].1.ratios());
+        let known = own.pairs() >= TRY;
+        let mut ratios = own.ratios();
+        for (ratio, chosen) in ratios.iter_mut().zip(chosen) {
+            *ratio = if known { *ratio } else { ratio.max(chosen) };
+        }
+        ratios
+    }
+
     /// Takes a pair in, of the number in use. `extra` is a ratio that is not the probes', `room`
     /// what own work leaves, `budget` the slowdown agreed on.
     pub fn add(&mut self, running: &Probe, still: &Probe, extra: f64, room: f64, budget: f64) {
@@ -141,6 +153,18 @@ mod tests {
     fn where_it_is_the_same_all_are_kept() {
         assert_eq!(after(600, 8, |_| 1.5).chosen, 0);
         assert_eq!(after(600, 8, |_| 1.0).chosen, 0);
+    }
+
+    #[test]
+    fn a_number_that_is_tried_is_no_better_than_the_chosen_one_until_it_is_known() {
+        let mut menu = after(USE, 8, |_| 1.5);
+        assert_eq!((menu.cores(), menu.contention().pairs()), (4, 0), "half of them are tried");
+        for _ in 1..TRY {
+            menu.add(&still(), &still(), 1.0, 7.0, 0.05);
+            assert!((menu.ratios()[1] - 1.5).abs() < 1e-12, "{:?}", menu.ratios());
+        }
+        menu.add(&still(), &still(), 1.0, 7.0, 0.05);
+        assert_eq!((menu.cores(), menu.ratios()), (4, [1.0; 3]), "it costs nothing, and is taken");
     }
 
     #[test]

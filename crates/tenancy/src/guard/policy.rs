@@ -281,9 +281,8 @@ impl Policy {
 
     /// The ratio of each kind: beside own work once that is known, before that the worse one.
     fn ratios(&self) -> [f64; 3] {
-        let (own, guess) = (self.menu.contention(), self.guess.contention().ratios());
-        let known = own.pairs() >= KNOWN;
-        let mut ratios = own.ratios();
+        let (mut ratios, guess) = (self.menu.ratios(), self.guess.ratios());
+        let known = self.menu.contention().pairs() >= KNOWN;
         for (ratio, guess) in ratios.iter_mut().zip(guess) {
             *ratio = if known { *ratio } else { ratio.max(guess) };
         }
