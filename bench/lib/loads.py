@@ -177,8 +177,17 @@ class Guard:
         self.said.close()
 
     def __exit__(self, *_):
+        status = used = None
+
+        def has_ended():
+            nonlocal status, used
+            number, status, used = os.wait4(self.process.pid, os.WNOHANG)
+            return number
+
         self.process.terminate()
-        _, status, used = os.wait4(self.process.pid, 0)
+        if until(has_ended, 30) is None:
+            self.process.kill()
+            sys.exit("the guard does not end")
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.said.seek(0)
         lines = self.said.read().splitlines()
