@@ -10,9 +10,10 @@ use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 
 use super::leash::Leash;
+use super::place::there;
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
-use super::sense::Sense;
+use super::sense::{Probe, Sense};
 use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
@@ -196,6 +197,16 @@ impl Machine {
         self.processors.iter().filter(|one| chosen.binary_search(one).is_err()).copied().collect()
     }
 
+    /// Takes a probe, if one is asked for; whether that is, or would be, where own work runs.
+    fn probe(&mut self, asked: bool) -> (Option<Probe>, bool) {
+        let Some(prober) = self.prober.as_mut().filter(|_| asked) else {
+            return (None, self.senses.place().is_known());
+        };
+        let place = self.senses.place().processor();
+        let probe = place.and_then(|place| there(place, &self.processors, || prober.take()));
+        (Some(probe.unwrap_or_else(|| prober.take())), probe.is_some())
+    }
+
     fn tell_complaints(&mut self) {
         for tenant in &mut self.tenants {
             let complaints = tenant.complaints().into_iter();
@@ -262,7 +273,7 @@ impl World for Machine {
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
         let lateness = self.now().saturating_sub(self.slept_until);
-        let probe = self.prober.as_mut().filter(|_| probe).map(Prober::take);
+        let (probe, placed) = self.probe(probe);
         let now = self.now();
         self.senses.look(now, self.by_turns && probe.is_some(), &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
@@ -278,7 +289,7 @@ impl World for Machine {
             self.senses.choose(self.now(), &own);
         }
         let (lateness, held, let_run) = (lateness.as_secs_f64(), self.held, self.let_run);
-        Ok(Sense { lateness, probe, held, let_run, ..self.senses.sense() })
+        Ok(Sense { lateness, probe, placed, held, let_run, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {

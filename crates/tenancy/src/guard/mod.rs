@@ -81,6 +81,7 @@ mod menu;
 pub mod metrics;
 mod own;
 mod pages;
+mod place;
 mod policy;
 mod probe;
 mod publish;

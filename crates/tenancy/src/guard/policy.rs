@@ -149,9 +149,9 @@ pub struct Policy {
     contract: Contract,
     offers: Offers,
     own: Activity,
-    /// Contention while own work is quiet: a first guess for when it begins.
+    /// Contention while own work is quiet, or where it is not known on which processors it runs: a first guess.
     guess: Menu,
-    /// Contention beside own work.
+    /// Contention in own work's place.
     menu: Menu,
     rhythm: Rhythm,
     /// A probe was asked for, since the rhythm turns at the next look: it does, although what that
@@ -163,7 +163,10 @@ pub struct Policy {
     devices: Devices,
     pages: Share,
     waiting: f64,
-    last: Option<(bool, Probe, Duration)>,
+    /// The probe before: whether external work ran, whether it was taken in own work's place, and when.
+    last: Option<(bool, bool, Probe, Duration)>,
+    /// Probes are taken in own work's place.
+    placed: bool,
     there: bool,
     cost: f64,
     pace: f64,
@@ -186,6 +189,7 @@ impl Policy {
             pages: Share::default(),
             waiting: 0.0,
             last: None,
+            placed: false,
             there: false,
             cost: 0.0,
             pace: 1.0,
@@ -209,6 +213,7 @@ impl Policy {
             self.menu.rewind();
             self.demand.rewind();
         }
+        self.placed = self.own.busy() && sense.placed;
         let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
         self.wait(sense, runs);
         self.pair(now, sense);
@@ -253,14 +258,17 @@ impl Policy {
             self.last = None;
             return;
         }
-        let before = self.last.replace((running, probe, now));
-        let Some((before_running, before, at)) = before else { return };
-        if before_running == running || now.saturating_sub(at) > APART.mul_f64(self.pace) {
+        let before = self.last.replace((running, self.placed, probe, now));
+        let Some((before_running, before_placed, before, at)) = before else { return };
+        if before_running == running
+            || before_placed != self.placed
+            || now.saturating_sub(at) > APART.mul_f64(self.pace)
+        {
             return;
         }
         let (running, still) = if running { (probe, before) } else { (before, probe) };
         let (extra, budget) = (self.extra(), self.contract.slowdown * PLANNED);
-        let menu = if self.own.busy() { &mut self.menu } else { &mut self.guess };
+        let menu = if self.placed { &mut self.menu } else { &mut self.guess };
         menu.add(&running, &still, extra, self.own.room(), budget);
     }
 
@@ -279,7 +287,7 @@ impl Policy {
         }
     }
 
-    /// The ratio of each kind: beside own work once that is known, before that the worse one.
+    /// The ratio of each kind: in own work's place once that is known, before that the worse one.
     fn ratios(&self) -> [f64; 3] {
         let (mut ratios, guess) = (self.menu.ratios(), self.guess.ratios());
         let known = self.menu.contention().pairs() >= KNOWN;
@@ -378,7 +386,7 @@ impl Policy {
     }
 
     fn survey(&self) -> Duration {
-        let menu = if self.own.busy() { &self.menu } else { &self.guess };
+        let menu = if self.placed { &self.menu } else { &self.guess };
         let contention = menu.contention();
         let open = self.own.busy() && contention.is_open(self.contract.slowdown * PLANNED);
         match (contention.pairs() < KNOWN || contention.is_doubted(), self.own.busy()) {

@@ -121,6 +121,37 @@ fn contention_no_larger_than_what_probes_differ_by_is_held_back_on_average() {
 }
 
 #[test]
+fn a_probe_that_is_not_in_own_works_place_says_nothing_against_those_that_were() {
+    let mut machine = machine(2, 1.0, 2.0);
+    (machine.noise, machine.placed) = (0.02, Box::new(|time| time < 20.0 || time > 25.0));
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    run(&mut policy, &mut machine, 10.0, |_, _| {});
+    run(&mut policy, &mut machine, 20.0, |at, decision| {
+        assert!(decision.grant.share < 0.05, "{at}: {:?}", decision.why);
+    });
+}
+
+#[test]
+fn own_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say() {
+    // Where many processors are, one more or less of external work's is no difference.
+    for own in [0.0, 1.0] {
+        let mut machine = machine(8, own, 2.0);
+        machine.noise = 0.02;
+        let mut policy = Policy::new(CONTRACT, ALL, 8);
+        let (mut pairs, mut probe) = (0, false);
+        while machine.time < 20.0 {
+            let sense = Sense { placed: false, ..machine.look(probe).expect("is there") };
+            let decision = policy.step(machine.now(), &sense);
+            machine.apply(&decision.grant, decision.run);
+            machine.sleep(decision.wake);
+            (pairs, probe) = (decision.why.pairs, decision.probe);
+            assert!(own == 0.0 || machine.time < 10.0 || decision.grant.share < 0.05, "{:?}", decision.why);
+        }
+        assert!(pairs >= 8, "{pairs}");
+    }
+}
+
+#[test]
 fn fewer_processors_are_chosen_where_that_donates_more() {
     let mut machine = machine(8, 1.0, 1.0);
     machine.ratio = Box::new(|_, cores| 1.0 + 0.0156 * (cores * cores) as f64);

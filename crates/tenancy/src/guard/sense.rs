@@ -67,6 +67,8 @@ pub struct Sense {
     pub used: Used,
     /// What the probe took at the end of it, if it was asked for.
     pub probe: Option<Probe>,
+    /// Whether it was taken in own work's place, or would have been: where that runs is known.
+    pub placed: bool,
 }
 
 impl Sense {
@@ -103,6 +105,7 @@ impl Sense {
             looking: 0.0,
             used: Used::default(),
             probe: None,
+            placed: true,
         }
     }
 

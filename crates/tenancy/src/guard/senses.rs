@@ -10,6 +10,7 @@ use super::activity::{BUSY, MORE};
 use super::domain::Domain;
 use super::in_use::InUse;
 use super::own::AllCpu;
+use super::place::Place;
 use super::sense::{Sense, Served, Used};
 use super::serving::{Serving, Turned};
 use super::steady::Steady;
@@ -270,6 +271,11 @@ impl Senses {
     pub(super) fn largest(&self) -> &[Program] {
         let lately = self.looked.saturating_sub(self.choice.at) <= 2 * CHOOSE;
         if lately { self.waits.largest() } else { &[] }
+    }
+
+    /// Where own work runs.
+    pub(super) fn place(&mut self) -> &mut Place {
+        self.waits.place()
     }
 
     /// Begins to count processors' time anew.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crosstalk_host::clock::parse_schedstat;
 use serde::Serialize;
 
+use super::place::Place;
 use super::steady::Steady;
 use crate::process::{Process, TICK};
 
@@ -36,6 +37,8 @@ pub(super) struct OwnWaits {
     largest: Vec<Program>,
     /// What the threads that may be watched have run, in nanoseconds.
     ran: BTreeMap<u32, u64>,
+    /// Where those run that use most, if that was seen over a short time.
+    place: Place,
     waited: Duration,
 }
 
@@ -44,6 +47,8 @@ pub(super) struct OwnWaits {
 const PROGRAMS: usize = 6;
 const THREADS: usize = 64;
 const WATCHED: usize = 24;
+/// Who used most over a longer time, in seconds, is not who does so now.
+const LATELY: f64 = 6.0;
 
 impl OwnWaits {
     /// Chooses whom to watch: of the own programs' threads those that use most.
@@ -71,8 +76,9 @@ impl OwnWaits {
             let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).take(THREADS)
             {
-                let path = PathBuf::from(format!("/proc/{pid}/task/{thread}/schedstat"));
-                let Some(now) = fs::read_to_string(&path).ok().and_then(|text| parse_schedstat(&text)) else {
+                let path = PathBuf::from(format!("/proc/{pid}/task/{thread}"));
+                let told = fs::read_to_string(path.join("schedstat")).ok();
+                let Some(now) = told.and_then(|text| parse_schedstat(&text)) else {
                     continue;
                 };
                 let before = self.ran.get(&thread).copied().unwrap_or(0);
@@ -82,10 +88,12 @@ impl OwnWaits {
         }
         self.ran = ran;
         busiest.sort_unstable_by(|a, b| b.cmp(a));
+        let lately = busiest.iter().filter(|_| seconds <= LATELY);
+        self.place = Place::of(lately.map(|(_, _, path)| path.as_path()));
         let mut chosen = BTreeMap::new();
         for (_, thread, path) in busiest.into_iter().take(WATCHED) {
             let known = self.threads.remove(&thread).or_else(|| {
-                let mut file = Steady::open(&path)?;
+                let mut file = Steady::open(&path.join("schedstat"))?;
                 let waited = waited(&mut file)?;
                 Some((file, waited))
             });
@@ -97,6 +105,11 @@ impl OwnWaits {
     /// The programs that used most when those were chosen.
     pub(super) fn largest(&self) -> &[Program] {
         &self.largest
+    }
+
+    /// Where own work runs.
+    pub(super) fn place(&mut self) -> &mut Place {
+        &mut self.place
     }
 
     /// How long they have waited so far; `None` where nobody is watched.

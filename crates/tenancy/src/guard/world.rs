@@ -49,6 +49,9 @@ pub(super) mod mock {
         pub(crate) own: Box<dyn Fn(f64) -> f64>,
         /// How many times as long own work takes beside external work on so many processors.
         pub(crate) ratio: Box<dyn Fn(f64, usize) -> f64>,
+        /// Whether it is known where own work runs, so that probes are taken there; elsewhere they see nothing
+        /// of what external work does to it.
+        pub(crate) placed: Box<dyn Fn(f64) -> bool>,
         /// How much probes differ by themselves.
         pub(crate) noise: f64,
         /// Processors' worth of time that own work waits for one beside external work, where that takes them.
@@ -75,6 +78,7 @@ pub(super) mod mock {
                 offers,
                 own: Box::new(|_| 0.0),
                 ratio: Box::new(|_, _| 1.0),
+                placed: Box::new(|_| true),
                 noise: 0.0,
                 waits: 0.0,
                 tolerates: u64::MAX,
@@ -119,7 +123,8 @@ pub(super) mod mock {
             let (grant, run) = self.granted;
             let interval = (self.time - self.since).max(1e-6);
             self.since = self.time;
-            let ratio = if run { (self.ratio)(self.time, grant.cores) } else { 1.0 };
+            let placed = (self.placed)(self.time);
+            let ratio = if run && placed { (self.ratio)(self.time, grant.cores) } else { 1.0 };
             let noise = self.noise;
             let mut timed = |true_time: f64| true_time * (1.0 + noise * self.random());
             let probe =
@@ -137,6 +142,7 @@ pub(super) mod mock {
                 external_memory: has,
                 free_memory: if has > self.tolerates { 0 } else { u64::MAX },
                 probe,
+                placed,
                 ..Sense::quiet(self.cores, interval)
             })
         }

@@ -1,0 +1,125 @@
+//! Where own work runs, so that a probe is taken there.
+//!
+//! The kernel wakes the guard up where external work alone runs, since that gives way at once. A probe there
+//! would stand in external work's place: on two processors it would meet own work only, and see nothing of
+//! what external work does. In own work's place it meets what own work meets.
+
+use std::path::Path;
+
+use crosstalk_host::cpu::{Pinned, restrict};
+
+use super::steady::Steady;
+
+/// So many threads are kept: one that sleeps does not say where the others run.
+const KEPT: usize = 4;
+
+/// The threads of own work that run most.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    threads: Vec<Steady>,
+}
+
+impl Place {
+    /// Of these threads' folders, those that run most first.
+    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>) -> Self {
+        Place {
+            threads: folders.take(KEPT).filter_map(|folder| Steady::open(&folder.join("stat"))).collect(),
+        }
+    }
+
+    /// Whether there are any.
+    pub(super) fn is_known(&self) -> bool {
+        !self.threads.is_empty()
+    }
+
+    /// The processor of the first of them that runs now, or else where the first ran last. Those that have ended
+    /// are forgotten.
+    pub(super) fn processor(&mut self) -> Option<usize> {
+        let mut last = None;
+        let mut running = None;
+        self.threads.retain_mut(|thread| {
+            if running.is_some() {
+                return true;
+            }
+            let told = thread.told(state);
+            if let Some((runs, processor)) = told {
+                last = last.or(Some(processor));
+                running = runs.then_some(processor);
+            }
+            told.is_some()
+        });
+        running.or(last)
+    }
+}
+
+/// Whether a thread runs or wants to, and on which processor: the fields 3 and 39 of proc_pid_stat(5). `None`
+/// where it has ended.
+fn state(text: &str) -> Option<(bool, usize)> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let processor = fields.nth(39 - 4)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some((state == "R", processor))
+}
+
+/// What `act` says on that processor, of `all` on which the guard may run, and goes off it again: what the guard
+/// does next would keep own work from it. `None` where it cannot go there.
+pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<T> {
+    if !all.contains(&processor) {
+        return None;
+    }
+    let pinned = Pinned::begin(processor).ok()?;
+    let told = act();
+    let others: Vec<usize> = all.iter().copied().filter(|one| *one != processor).collect();
+    if !others.is_empty() {
+        // Where that is refused it goes when it sleeps.
+        restrict(&others).ok();
+    }
+    drop(pinned);
+    Some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_host::cpu::allowed;
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// A thread's `stat`, whose program has a name that is hard to read.
+    fn stat(state: &str, processor: usize) -> String {
+        let zeros = vec!["0"; 39 - 4].join(" ");
+        format!("7 (a) R 1 2) {state} {zeros} {processor} 0 0 0\n")
+    }
+
+    #[test]
+    fn it_is_where_the_first_runs_that_runs() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let thread = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(&path).expect("makes");
+            fs::write(path.join("stat"), text).expect("writes");
+            path
+        };
+        let place = |threads: &[PathBuf]| Place::of(threads.iter().map(PathBuf::as_path)).processor();
+        let (sleeps, runs) = (thread("1", &stat("S", 4)), thread("2", &stat("R", 1)));
+        assert_eq!(place(&[sleeps.clone(), runs.clone()]), Some(1));
+        assert_eq!(place(std::slice::from_ref(&sleeps)), Some(4), "where it ran last");
+        let ended = thread("3", &stat("Z", 5));
+        let mut some = Place::of([ended.as_path(), runs.as_path()].into_iter());
+        assert_eq!((some.processor(), some.threads.len()), (Some(1), 1));
+        assert_eq!(place(&[ended, folder.path().join("none")]), None);
+        assert!(!Place::default().is_known());
+    }
+
+    #[test]
+    fn this_thread_is_found_and_goes_there_and_back() {
+        let all = allowed();
+        for processor in &all {
+            let mut place = Place::of([Path::new("/proc/thread-self")].into_iter());
+            assert_eq!(there(*processor, &all, || place.processor()), Some(Some(*processor)));
+            assert_eq!(allowed(), all);
+        }
+        assert_eq!(there(usize::MAX, &all, || ()), None);
+    }
+}
