@@ -17,6 +17,11 @@ const KEPT: usize = WINDOWS[1];
 /// The last pairs, of which a large contention is believed at once: where all of them say so. One probe that
 /// was disturbed is in two, and pairs that follow each other agree more often than not.
 const LAST: usize = 8;
+/// The same where contention was over not many pairs ago: it may come back, as where a virtual machine's
+/// processors are moved about by its host.
+const AGAIN: usize = 4;
+/// For so many pairs that may be.
+const WARY: usize = 128;
 /// A contention that large: beyond what probes differ by themselves.
 const LARGE: f64 = 0.08;
 /// So many of the last pairs must all say that it is over: fewer do so by chance where it is no
@@ -31,6 +36,8 @@ pub struct Pairs {
     shown: f64,
     /// The median of all.
     middle: f64,
+    /// For so many pairs it may come back.
+    wary: usize,
 }
 
 impl Pairs {
@@ -47,10 +54,13 @@ impl Pairs {
         // It has become less: what was before says nothing any more.
         let before = self.logs.len().saturating_sub(OVER);
         let half = 0.5 * median(self.logs.iter().take(before));
-        if before > 0 && self.logs.iter().skip(before).all(|log| *log < half) {
+        let over = before > 0 && self.logs.iter().skip(before).all(|log| *log < half);
+        if over {
             self.logs.drain(..before);
         }
+        let was = self.shown;
         self.show();
+        self.wary = if over && was > LARGE { WARY } else { self.wary.saturating_sub(1) };
     }
 
     /// How many times as long it takes while external work runs: 1 where nothing is shown.
@@ -67,8 +77,9 @@ impl Pairs {
                 self.shown = self.shown.max(self.middle);
             }
         }
-        let last = sorted(self.logs.iter().rev().take(LAST));
-        if last.len() == LAST && last[0] > LARGE {
+        let enough = if self.wary > 0 { AGAIN } else { LAST };
+        let last = sorted(self.logs.iter().rev().take(enough));
+        if last.len() == enough && last[0] > LARGE {
             self.shown = self.shown.max(middle(&last));
         }
     }
@@ -78,9 +89,9 @@ impl Pairs {
         self.logs.back().is_some_and(|last| *last > self.shown + LARGE)
     }
 
-    /// Whether there may be more than `matters`, and nothing is shown yet.
+    /// Whether there may be more than `matters`, or soon be again, and nothing is shown yet.
     fn is_open(&self, matters: f64) -> bool {
-        self.shown == 0.0 && self.middle > matters
+        self.shown == 0.0 && (self.middle > matters || self.wary > 0)
     }
 
     /// How many pairs there are.
@@ -152,8 +163,8 @@ impl Contention {
         self.kinds.iter().any(Pairs::is_doubted)
     }
 
-    /// Whether more of them would tell what matters: there may be so much contention, of which nothing is
-    /// shown.
+    /// Whether more of them would tell what matters: there may be so much contention, or soon be again, of which
+    /// nothing is shown.
     pub fn is_open(&self, matters: f64) -> bool {
         self.kinds.iter().any(|kind| kind.is_open(matters))
     }
@@ -229,6 +240,21 @@ mod tests {
         (0..OVER).for_each(|_| pairs.add(1.0, 1.0));
         assert_eq!(pairs.ratio(), 1.0);
         assert!(pairs.len() <= OVER + 1);
+    }
+
+    #[test]
+    fn what_comes_back_soon_is_believed_sooner() {
+        let mut pairs = of(&[1.5; 32]);
+        let mut add = |ratio: f64, count: usize| {
+            (0..count).for_each(|_| pairs.add(ratio, 1.0));
+            (pairs.ratio(), pairs.is_open(0.01))
+        };
+        assert_eq!(add(1.0, OVER), (1.0, true), "it is over, and is looked at");
+        assert_eq!(add(1.4, AGAIN - 1), (1.0, true));
+        assert!((add(1.4, 1).0 - 1.4).abs() < 1e-12);
+        assert_eq!(add(1.0, OVER + AGAIN), (1.0, true), "it is over again");
+        assert_eq!(add(1.0, WARY), (1.0, false));
+        assert_eq!(add(1.4, AGAIN), (1.0, false), "that is long ago");
     }
 
     #[test]

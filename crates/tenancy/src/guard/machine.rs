@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
-use crosstalk_host::cpu::allowed;
+use crosstalk_host::cpu::{allowed, prompt};
 
 use super::leash::Leash;
-use super::place::there;
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
 use super::sense::{Probe, Sense};
@@ -105,6 +104,9 @@ impl Machine {
             );
         }
         machine.prober = Some(Prober::new()?);
+        // Where own work is, a probe would else wait for the end of its slice while external work runs on. A kernel
+        // that refuses that has it wait.
+        prompt().ok();
         machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
         Ok(machine)
     }
@@ -202,8 +204,7 @@ impl Machine {
         let Some(prober) = self.prober.as_mut().filter(|_| asked) else {
             return (None, self.senses.place().is_known());
         };
-        let place = self.senses.place().processor();
-        let probe = place.and_then(|place| there(place, &self.processors, || prober.take()));
+        let probe = self.senses.place().with(&self.processors, || prober.take());
         (Some(probe.unwrap_or_else(|| prober.take())), probe.is_some())
     }
 

@@ -22,10 +22,11 @@
 //! # The controller of turns
 //! Caches, memory bandwidth and a core's second thread are shared whatever the scheduler does, and
 //! neither pressure nor run-queue delay shows it. So the guard measures it: with a probe of its own,
-//! a fixed piece of computing, of loads that depend on each other and of reading in order, tens of
+//! a fixed piece of computing, of loads that depend on each other and of copying, tens of
 //! microseconds long ([`Probe`]). It is taken while external work runs and, milliseconds later or
 //! earlier, while it stands still (frozen): the ratio `r` of the two is what external work does to
-//! work of that kind, whatever else goes on, since that goes on in both. Turns make these pairs by
+//! work of that kind, whatever else goes on, since that goes on in both. It is taken in own work's
+//! place (`place.rs`): elsewhere it would push external work aside. Turns make these pairs by
 //! themselves; where external work always runs, it is frozen for 4 ms a second.
 //!
 //! The model: own work takes `r` times as long while external work runs, and as long as alone while

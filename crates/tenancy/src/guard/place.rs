@@ -17,24 +17,41 @@ const KEPT: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Place {
     threads: Vec<Steady>,
+    /// Nobody could go there.
+    barred: bool,
 }
 
 impl Place {
     /// Of these threads' folders, those that run most first.
     pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>) -> Self {
-        Place {
-            threads: folders.take(KEPT).filter_map(|folder| Steady::open(&folder.join("stat"))).collect(),
-        }
+        let threads = folders.take(KEPT).filter_map(|folder| Steady::open(&folder.join("stat")));
+        Place { threads: threads.collect(), barred: false }
     }
 
-    /// Whether there are any.
+    /// Whether it is known, and was open to the guard as far as that was tried.
     pub(super) fn is_known(&self) -> bool {
-        !self.threads.is_empty()
+        !self.threads.is_empty() && !self.barred
+    }
+
+    /// What `act` says there, of `all` processors on which the guard may run; then it goes elsewhere, since what
+    /// it does next would keep own work from its place. `None` where it cannot go there.
+    pub(super) fn with<T>(&mut self, all: &[usize], act: impl FnOnce() -> T) -> Option<T> {
+        let pinned = self.processor().filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok());
+        self.barred = pinned.is_none();
+        let pinned = pinned?;
+        let told = act();
+        let others: Vec<usize> = all.iter().copied().filter(|one| *one != pinned.cpu()).collect();
+        if !others.is_empty() {
+            // Where that is refused it goes when it sleeps.
+            restrict(&others).ok();
+        }
+        drop(pinned);
+        Some(told)
     }
 
     /// The processor of the first of them that runs now, or else where the first ran last. Those that have ended
     /// are forgotten.
-    pub(super) fn processor(&mut self) -> Option<usize> {
+    fn processor(&mut self) -> Option<usize> {
         let mut last = None;
         let mut running = None;
         self.threads.retain_mut(|thread| {
@@ -60,23 +77,6 @@ fn state(text: &str) -> Option<(bool, usize)> {
     let state = fields.next()?;
     let processor = fields.nth(39 - 4)?.parse().ok()?;
     (!matches!(state, "Z" | "X")).then_some((state == "R", processor))
-}
-
-/// What `act` says on that processor, of `all` on which the guard may run, and goes off it again: what the guard
-/// does next would keep own work from it. `None` where it cannot go there.
-pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<T> {
-    if !all.contains(&processor) {
-        return None;
-    }
-    let pinned = Pinned::begin(processor).ok()?;
-    let told = act();
-    let others: Vec<usize> = all.iter().copied().filter(|one| *one != processor).collect();
-    if !others.is_empty() {
-        // Where that is refused it goes when it sleeps.
-        restrict(&others).ok();
-    }
-    drop(pinned);
-    Some(told)
 }
 
 #[cfg(test)]
@@ -113,13 +113,27 @@ mod tests {
     }
 
     #[test]
-    fn this_thread_is_found_and_goes_there_and_back() {
+    fn this_thread_goes_there_and_back() {
         let all = allowed();
         for processor in &all {
-            let mut place = Place::of([Path::new("/proc/thread-self")].into_iter());
-            assert_eq!(there(*processor, &all, || place.processor()), Some(Some(*processor)));
-            assert_eq!(allowed(), all);
+            let text = stat("R", *processor);
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            fs::write(folder.path().join("stat"), text).expect("writes");
+            let mut place = Place::of([folder.path()].into_iter());
+            assert_eq!(place.with(&all, allowed), Some(vec![*processor]));
+            assert_eq!((allowed(), place.is_known()), (all.clone(), true));
+            assert_eq!(place.with(&[], || ()), None);
+            assert!(!place.is_known(), "it is closed");
         }
-        assert_eq!(there(usize::MAX, &all, || ()), None);
+    }
+
+    #[test]
+    fn where_a_thread_is_the_kernel_says() {
+        let all = allowed();
+        let mut place = Place::of([Path::new("/proc/thread-self")].into_iter());
+        for processor in &all {
+            let _pinned = Pinned::begin(*processor).expect("is allowed");
+            assert_eq!(place.processor(), Some(*processor));
+        }
     }
 }

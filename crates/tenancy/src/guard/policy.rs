@@ -388,7 +388,9 @@ impl Policy {
     fn survey(&self) -> Duration {
         let menu = if self.placed { &self.menu } else { &self.guess };
         let contention = menu.contention();
-        let open = self.own.busy() && contention.is_open(self.contract.slowdown * PLANNED);
+        let matters = self.contract.slowdown * PLANNED;
+        let guessed = self.guess.contention().worst() > 1.0 + matters;
+        let open = self.own.busy() && (contention.is_open(matters) || guessed);
         match (contention.pairs() < KNOWN || contention.is_doubted(), self.own.busy()) {
             (true, _) => SURVEY[0],
             (false, true) if open => SURVEY[1],

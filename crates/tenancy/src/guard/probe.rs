@@ -1,9 +1,13 @@
 //! The guard's own probe: a fixed piece of work, about a hundred microseconds long, whose time tells
-//! what a neighbour does to computing, to loads from memory, and to reading it in order.
+//! what a neighbour does to computing, to loads from memory, and to copying it.
 //!
-//! Loads go through more memory than most caches have (the last-level cache twice, up to 64 MiB), each probe
-//! through the next mebibyte of it, along a ring in an order that cannot be foreseen, which goes on where it
-//! ended there. Of several batches the two in the middle count.
+//! It works on more memory than most caches have (the last-level cache twice, up to 64 MiB). Loads go through
+//! the first half of it, each probe through the next mebibyte, along a ring in an order that cannot be foreseen,
+//! which goes on where it ended there; that is copied, in order, into the second half. Of several batches the
+//! two in the middle count.
+//!
+//! Copying, and not reading: whoever writes takes more of what a memory can do, and is slowed by more where others
+//! copy (decision 34).
 //!
 //! The pages of a probe are found before time begins: how dear that is depends on how long ago the probe
 //! before was taken, and that on whether external work ran (decision 31).
@@ -29,7 +33,7 @@ const PAGE: usize = 64;
 const BATCHES: usize = 4;
 /// Loads in a batch: 10 to 20 µs.
 const LOADS: usize = 128;
-/// Lines that are read in order in a batch: 64 KiB, about 6 µs.
+/// Lines that are copied in a batch: 64 KiB, 2 to 6 µs; fewer are done before a neighbour is felt.
 const RUN: usize = 1024;
 /// Steps of computing in a batch: about 4 µs.
 const STEPS: u64 = 2048;
@@ -42,7 +46,7 @@ pub(super) struct Prober {
     rings: Vec<u32>,
     /// The window that is next.
     window: usize,
-    /// Which line of it is read in order next.
+    /// Which line of it is copied next.
     from: usize,
 }
 
@@ -58,11 +62,13 @@ impl Prober {
 
     fn with(lines: usize) -> Result<Self, Fault> {
         let mut memory = Fresh::new(lines * PLACES)?;
-        for line in 0..lines {
+        // The rest is there to be copied into, and must be there as much.
+        memory[lines / 2 * PLACES..].fill(1);
+        for line in 0..lines / 2 {
             let first = line / WINDOW * WINDOW;
             memory[line * PLACES] = ((first + next(line - first, WINDOW)) * PLACES) as u32;
         }
-        let rings = (0..lines / WINDOW).map(|window| (window * WINDOW * PLACES) as u32).collect();
+        let rings = (0..lines / 2 / WINDOW).map(|window| (window * WINDOW * PLACES) as u32).collect();
         Ok(Prober { memory, rings, window: 0, from: 0 })
     }
 
@@ -78,9 +84,12 @@ impl Prober {
         Probe { compute, latency, bandwidth }
     }
 
-    /// Every page of the window, by one of its lines.
+    /// Every page of the window, and of where it is copied to, by one of its lines.
     fn find(&self) {
-        black_box(pages(self.window).fold(0_u32, |sum, line| sum.wrapping_add(self.memory[line * PLACES])));
+        let half = self.memory.len() / PLACES / 2;
+        let to = (0..BATCHES * RUN / PAGE).map(|page| half + self.window * WINDOW + self.from + page * PAGE);
+        let all = pages(self.window).chain(to);
+        black_box(all.fold(0_u32, |sum, line| sum.wrapping_add(self.memory[line * PLACES])));
     }
 
     fn chase(&mut self) {
@@ -93,14 +102,13 @@ impl Prober {
 
     fn stream(&mut self) {
         let from = (self.window * WINDOW + self.from) * PLACES;
-        let sum = self.memory[from..from + RUN * PLACES]
-            .iter()
-            .fold(0_u32, |sum, number| sum.wrapping_add(*number));
-        black_box(sum);
+        let to = self.memory.len() / 2 + from;
+        self.memory.copy_within(from..from + RUN * PLACES, to);
+        black_box(&self.memory);
         self.from = (self.from + RUN) % WINDOW;
     }
 
-    /// To the next window: the lines read in order are the same ones of each, until all have been there.
+    /// To the next window: the lines that are copied are the same ones of each, until all have been there.
     fn turn(&mut self) {
         self.window = (self.window + 1) % self.rings.len();
         if self.window > 0 {
@@ -168,13 +176,13 @@ mod tests {
     #[test]
     fn all_memory_is_gone_through_a_window_at_a_time() {
         let mut prober = Prober::with(LINES[0]).expect("fits");
-        let windows = LINES[0] / WINDOW;
-        let mut streamed = vec![false; LINES[0]];
+        let windows = LINES[0] / 2 / WINDOW;
+        let mut streamed = vec![false; LINES[0] / 2];
         for probe in 0..windows * WINDOW / (BATCHES * RUN) {
             let window = probe % windows;
             assert_eq!(prober.window, window);
             let (before, first) = (prober.rings.clone(), window * WINDOW + prober.from);
-            assert!(!std::mem::replace(&mut streamed[first], true), "line {first} is read again");
+            assert!(!std::mem::replace(&mut streamed[first], true), "line {first} is copied again");
             prober.take();
             for (at, (before, after)) in before.iter().zip(&prober.rings).enumerate() {
                 assert_eq!(before != after, at == window);
@@ -182,6 +190,8 @@ mod tests {
             }
         }
         assert_eq!((prober.window, prober.from), (0, 0));
+        let (rings, copy) = prober.memory.split_at(LINES[0] / 2 * PLACES);
+        assert!(rings.chunks(PLACES).zip(copy.chunks(PLACES)).all(|(line, copy)| line[0] == copy[0]));
     }
 
     #[test]

@@ -208,7 +208,7 @@ pub struct Probe {
     pub compute: f64,
     /// Loads from memory that depend on each other: whoever uses memory slows them.
     pub latency: f64,
-    /// Reading memory in order.
+    /// Copying memory, in order.
     pub bandwidth: f64,
 }
 
