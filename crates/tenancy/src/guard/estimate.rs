@@ -24,8 +24,8 @@ const AGAIN: usize = 4;
 const WARY: usize = 128;
 /// A contention that large: beyond what probes differ by themselves.
 const LARGE: f64 = 0.08;
-/// So many of the last pairs must all say that it is over: fewer do so by chance where it is no
-/// larger than what probes differ by themselves, and they alone must be able to show what is left.
+/// So many of the last pairs must all say that it is over, and twice as many where it was no larger than what
+/// probes differ by themselves: fewer do so by chance now and then. They alone must be able to show what is left.
 const OVER: usize = 8;
 
 /// Pairs of one kind of probe.
@@ -52,15 +52,23 @@ impl Pairs {
         }
         self.logs.push_back(log);
         // It has become less: what was before says nothing any more.
-        let before = self.logs.len().saturating_sub(OVER);
-        let half = 0.5 * median(self.logs.iter().take(before));
-        let over = before > 0 && self.logs.iter().skip(before).all(|log| *log < half);
-        if over {
-            self.logs.drain(..before);
+        let over = [OVER, 2 * OVER].into_iter().find(|last| self.is_over(*last));
+        if let Some(last) = over {
+            self.logs.drain(..self.logs.len() - last);
         }
         let was = self.shown;
         self.show();
-        self.wary = if over && was > LARGE { WARY } else { self.wary.saturating_sub(1) };
+        self.wary = if over.is_some() && was > LARGE { WARY } else { self.wary.saturating_sub(1) };
+    }
+
+    /// Whether the last ones, so many, all say that it has become less than half.
+    fn is_over(&self, last: usize) -> bool {
+        let Some(before) = self.logs.len().checked_sub(last).filter(|before| *before > 0) else {
+            return false;
+        };
+        let middle = median(self.logs.iter().take(before));
+        let enough = if middle > LARGE { OVER } else { 2 * OVER };
+        last >= enough && self.logs.iter().skip(before).all(|log| *log < 0.5 * middle)
     }
 
     /// How many times as long it takes while external work runs: 1 where nothing is shown.

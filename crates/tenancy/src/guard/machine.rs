@@ -199,13 +199,16 @@ impl Machine {
         self.processors.iter().filter(|one| chosen.binary_search(one).is_err()).copied().collect()
     }
 
-    /// Takes a probe, if one is asked for; whether that is, or would be, where own work runs.
-    fn probe(&mut self, asked: bool) -> (Option<Probe>, bool) {
+    /// Takes a probe, if one is asked for; whether that is, or would be, where own work runs, and for how many
+    /// seconds it was.
+    fn probe(&mut self, asked: bool) -> (Option<Probe>, bool, f64) {
         let Some(prober) = self.prober.as_mut().filter(|_| asked) else {
-            return (None, self.senses.place().is_known());
+            return (None, self.senses.place().is_known(), 0.0);
         };
-        let probe = self.senses.place().with(&self.processors, || prober.take());
-        (Some(probe.unwrap_or_else(|| prober.take())), probe.is_some())
+        match self.senses.place().with(&self.processors, || prober.take()) {
+            Some((probe, time)) => (Some(probe), true, time.as_secs_f64()),
+            None => (Some(prober.take()), false, 0.0),
+        }
     }
 
     fn tell_complaints(&mut self) {
@@ -274,7 +277,7 @@ impl World for Machine {
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
         let lateness = self.now().saturating_sub(self.slept_until);
-        let (probe, placed) = self.probe(probe);
+        let (probe, placed, in_place) = self.probe(probe);
         let now = self.now();
         self.senses.look(now, self.by_turns && probe.is_some(), &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
@@ -290,7 +293,7 @@ impl World for Machine {
             self.senses.choose(self.now(), &own);
         }
         let (lateness, held, let_run) = (lateness.as_secs_f64(), self.held, self.let_run);
-        Ok(Sense { lateness, probe, placed, held, let_run, ..self.senses.sense() })
+        Ok(Sense { lateness, probe, placed, in_place, held, let_run, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {

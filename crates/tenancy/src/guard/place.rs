@@ -5,6 +5,7 @@
 //! what external work does. In own work's place it meets what own work meets.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crosstalk_host::cpu::{Pinned, restrict};
 
@@ -34,19 +35,21 @@ impl Place {
     }
 
     /// What `act` says there, of `all` processors on which the guard may run; then it goes elsewhere, since what
-    /// it does next would keep own work from its place. `None` where it cannot go there.
-    pub(super) fn with<T>(&mut self, all: &[usize], act: impl FnOnce() -> T) -> Option<T> {
+    /// it does next would keep own work from its place. And for how long it was there. `None` where it cannot go.
+    pub(super) fn with<T>(&mut self, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
         let pinned = self.processor().filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok());
         self.barred = pinned.is_none();
         let pinned = pinned?;
+        let came = Instant::now();
         let told = act();
         let others: Vec<usize> = all.iter().copied().filter(|one| *one != pinned.cpu()).collect();
         if !others.is_empty() {
             // Where that is refused it goes when it sleeps.
             restrict(&others).ok();
         }
+        let time = came.elapsed();
         drop(pinned);
-        Some(told)
+        Some((told, time))
     }
 
     /// The processor of the first of them that runs now, or else where the first ran last. Those that have ended
@@ -120,7 +123,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a temporary folder");
             fs::write(folder.path().join("stat"), text).expect("writes");
             let mut place = Place::of([folder.path()].into_iter());
-            assert_eq!(place.with(&all, allowed), Some(vec![*processor]));
+            assert_eq!(place.with(&all, allowed).map(|(there, _)| there), Some(vec![*processor]));
             assert_eq!((allowed(), place.is_known()), (all.clone(), true));
             assert_eq!(place.with(&[], || ()), None);
             assert!(!place.is_known(), "it is closed");

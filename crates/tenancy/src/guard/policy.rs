@@ -115,7 +115,8 @@ pub struct Why {
     pub expected: f64,
 }
 
-/// Of the slowdown agreed on, what is planned with: the rest is for what is not seen.
+/// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from own
+/// work is, and goes off it, up to half.
 const PLANNED: f64 = 0.8;
 /// Looks: while own work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
 /// there is no external work.
@@ -167,6 +168,8 @@ pub struct Policy {
     last: Option<(bool, bool, Probe, Duration)>,
     /// Probes are taken in own work's place.
     placed: bool,
+    /// For which share of the time the guard stands in own work's place itself.
+    displaced: f64,
     there: bool,
     cost: f64,
     pace: f64,
@@ -190,6 +193,7 @@ impl Policy {
             waiting: 0.0,
             last: None,
             placed: false,
+            displaced: 0.0,
             there: false,
             cost: 0.0,
             pace: 1.0,
@@ -217,6 +221,8 @@ impl Policy {
         let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
         self.wait(sense, runs);
         self.pair(now, sense);
+        let weight = 1.0 - (-sense.interval / SMOOTH_COST).exp();
+        self.displaced += weight * (sense.in_place / sense.interval.max(1e-4) - self.displaced);
         let planned = self.contract.slowdown * PLANNED;
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
@@ -267,9 +273,15 @@ impl Policy {
             return;
         }
         let (running, still) = if running { (probe, before) } else { (before, probe) };
-        let (extra, budget) = (self.extra(), self.contract.slowdown * PLANNED);
+        let (extra, budget) = (self.extra(), self.budget());
         let menu = if self.placed { &mut self.menu } else { &mut self.guess };
         menu.add(&running, &still, extra, self.own.room(), budget);
+    }
+
+    /// By how much external work may slow own work.
+    fn budget(&self) -> f64 {
+        let planned = self.contract.slowdown * PLANNED;
+        (planned - self.displaced).max(planned / 2.0)
     }
 
     fn extra(&self) -> f64 {
@@ -317,8 +329,7 @@ impl Policy {
         let still = self.still().filter(|_| self.offers.still && self.there);
         let full = still.is_some();
         let ratio = self.ratio();
-        let planned = self.contract.slowdown * PLANNED;
-        let allowed = if self.offers.turns { share(planned, ratio) } else { 1.0 };
+        let allowed = if self.offers.turns { share(self.budget(), ratio) } else { 1.0 };
         let end = self.turn(now, allowed, full);
         let pace = if self.pages.hurried() { 1.0 } else { self.pace };
         let look = match (self.there, busy) {

@@ -123,7 +123,7 @@ fn contention_no_larger_than_what_probes_differ_by_is_held_back_on_average() {
 #[test]
 fn a_probe_that_is_not_in_own_works_place_says_nothing_against_those_that_were() {
     let mut machine = machine(2, 1.0, 2.0);
-    (machine.noise, machine.placed) = (0.02, Box::new(|time| time < 20.0 || time > 25.0));
+    (machine.noise, machine.placed) = (0.02, Box::new(|time| !(20.0..25.0).contains(&time)));
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     run(&mut policy, &mut machine, 10.0, |_, _| {});
     run(&mut policy, &mut machine, 20.0, |at, decision| {

@@ -69,6 +69,8 @@ pub struct Sense {
     pub probe: Option<Probe>,
     /// Whether it was taken in own work's place, or would have been: where that runs is known.
     pub placed: bool,
+    /// For how many seconds the guard then was there.
+    pub in_place: f64,
 }
 
 impl Sense {
@@ -106,6 +108,7 @@ impl Sense {
             used: Used::default(),
             probe: None,
             placed: true,
+            in_place: 0.0,
         }
     }
 

@@ -29,6 +29,8 @@ const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
 /// Between two looks for who own work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
+/// Who used most over a longer time is not who does so now.
+pub(super) const LATELY: Duration = Duration::from_secs(6);
 /// Who has joined own work is known when what all have used so long after has been seen.
 const KNOWN: Duration = Duration::from_millis(100);
 
@@ -126,7 +128,9 @@ impl Choice {
     /// Whether it is time to choose again, which then is done.
     fn is_due(&mut self, now: Duration, used: f64) -> bool {
         let passed = now.saturating_sub(self.at);
-        let new = used > self.used + MORE && passed >= SLOW[0];
+        // Own work that was quiet in between may be another.
+        let again = used >= BUSY && passed >= LATELY;
+        let new = again || used > self.used + MORE && passed >= SLOW[0];
         let known = self.new && passed >= KNOWN;
         let due = new || known || used >= BUSY && passed >= CHOOSE;
         if due {
@@ -269,8 +273,8 @@ impl Senses {
 
     /// The programs of own work that use most, as far as that was looked at lately.
     pub(super) fn largest(&self) -> &[Program] {
-        let lately = self.looked.saturating_sub(self.choice.at) <= 2 * CHOOSE;
-        if lately { self.waits.largest() } else { &[] }
+        let lately = self.looked.saturating_sub(self.choice.at);
+        if lately < LATELY { self.waits.largest() } else { &[] }
     }
 
     /// Where own work runs.
@@ -442,8 +446,10 @@ mod tests {
         };
         assert!(chosen(1000, 5000, &|_| 0.0).is_empty(), "it is quiet");
         assert_eq!(chosen(5000, 9000, &|_| 1.0), [5000, 5100, 8100]);
+        assert!(chosen(9000, 15_000, &|_| 0.0).is_empty(), "it is quiet again");
+        assert_eq!(chosen(15_000, 19_000, &|_| 1.0), [15_000, 15_100, 18_100], "this may be another");
         let swings = |at: u64| if at % 400 < 200 { 1.6 } else { 0.4 };
-        let often = chosen(9000, 30_000, &swings).len();
+        let often = chosen(19_000, 40_000, &swings).len();
         assert!(often <= 21, "{often} in 21 s: it is the same all the time");
     }
 

@@ -10,6 +10,7 @@ use crosstalk_host::clock::parse_schedstat;
 use serde::Serialize;
 
 use super::place::Place;
+use super::senses::LATELY;
 use super::steady::Steady;
 use crate::process::{Process, TICK};
 
@@ -47,8 +48,6 @@ pub(super) struct OwnWaits {
 const PROGRAMS: usize = 6;
 const THREADS: usize = 64;
 const WATCHED: usize = 24;
-/// Who used most over a longer time, in seconds, is not who does so now.
-const LATELY: f64 = 6.0;
 
 impl OwnWaits {
     /// Chooses whom to watch: of the own programs' threads those that use most.
@@ -88,7 +87,7 @@ impl OwnWaits {
         }
         self.ran = ran;
         busiest.sort_unstable_by(|a, b| b.cmp(a));
-        let lately = busiest.iter().filter(|_| seconds <= LATELY);
+        let lately = busiest.iter().filter(|_| seconds < LATELY.as_secs_f64());
         self.place = Place::of(lately.map(|(_, _, path)| path.as_path()));
         let mut chosen = BTreeMap::new();
         for (_, thread, path) in busiest.into_iter().take(WATCHED) {
@@ -145,6 +144,14 @@ mod tests {
         let busy = Process { ticks: own.ticks + 150, ..own.clone() };
         waits.choose(Duration::from_secs(4), &[idle, busy]);
         assert!(waits.read().is_some());
-        assert_eq!(waits.largest(), [Program { pid: own.pid, name: own.name, cpu: 0.5 }], "1.5 s of 3 s");
+        assert_eq!(
+            waits.largest(),
+            [Program { pid: own.pid, name: own.name.clone(), cpu: 0.5 }],
+            "1.5 s of 3 s"
+        );
+        assert!(waits.place().is_known());
+        let later = Process { ticks: own.ticks + 300, ..own };
+        waits.choose(Duration::from_secs(14), &[later]);
+        assert!(waits.read().is_some() && !waits.place().is_known(), "in ten seconds anybody may have");
     }
 }
