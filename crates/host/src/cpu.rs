@@ -109,7 +109,6 @@ fn speed(cpu: usize) -> u64 {
 /// the drop.
 #[derive(Debug)]
 pub struct Pinned {
-    cpu: usize,
     before: Vec<usize>,
     /// The CPUs allowed are a thread's own: the guard stays in it.
     stays: PhantomData<*const ()>,
@@ -123,12 +122,7 @@ impl Pinned {
     pub fn begin(cpu: usize) -> Result<Self, Fault> {
         let before = allowed();
         pin(cpu)?;
-        Ok(Pinned { cpu, before, stays: PhantomData })
-    }
-
-    /// The CPU.
-    pub fn cpu(&self) -> usize {
-        self.cpu
+        Ok(Pinned { before, stays: PhantomData })
     }
 }
 

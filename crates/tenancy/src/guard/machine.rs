@@ -10,9 +10,10 @@ use crosstalk_host::Ledger;
 use crosstalk_host::cpu::{allowed, prompt};
 
 use super::leash::Leash;
+use super::place::there;
 use super::policy::{Grant, Offers};
 use super::probe::Prober;
-use super::sense::{Probe, Sense};
+use super::sense::{Probe, Sense, Stand};
 use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
@@ -199,15 +200,24 @@ impl Machine {
         self.processors.iter().filter(|one| chosen.binary_search(one).is_err()).copied().collect()
     }
 
-    /// Takes a probe, if one is asked for; whether that is, or would be, where own work runs, and for how many
-    /// seconds it was.
-    fn probe(&mut self, asked: bool) -> (Option<Probe>, bool, f64) {
+    /// Takes a probe, if one is asked for: where own work runs, or else always on the same processor, since what
+    /// the caches of another one hold makes a difference of its own.
+    fn probe(&mut self, asked: bool) -> (Option<Probe>, Stand) {
         let Some(prober) = self.prober.as_mut().filter(|_| asked) else {
-            return (None, self.senses.place().is_known(), 0.0);
+            return (None, Stand { own: self.senses.place().is_known(), ..Stand::default() });
         };
-        match self.senses.place().with(&self.processors, || prober.take()) {
-            Some((probe, time)) => (Some(probe), true, time.as_secs_f64()),
-            None => (Some(prober.take()), false, 0.0),
+        let own = self.senses.place().processor().filter(|own| self.processors.contains(own));
+        let on = own.or(self.processors.last().copied());
+        let taken = on.and_then(|on| there(on, &self.processors, || prober.take()));
+        if own.is_none() || taken.is_none() {
+            self.senses.place().bar();
+        }
+        match taken {
+            Some((probe, time)) => {
+                let seconds = own.map_or(0.0, |_| time.as_secs_f64());
+                (Some(probe), Stand { own: own.is_some(), on, seconds })
+            }
+            None => (Some(prober.take()), Stand::default()),
         }
     }
 
@@ -277,7 +287,7 @@ impl World for Machine {
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
         let lateness = self.now().saturating_sub(self.slept_until);
-        let (probe, placed, in_place) = self.probe(probe);
+        let (probe, stand) = self.probe(probe);
         let now = self.now();
         self.senses.look(now, self.by_turns && probe.is_some(), &mut self.tenants);
         if now.saturating_sub(self.renewed) >= RENEW {
@@ -293,7 +303,7 @@ impl World for Machine {
             self.senses.choose(self.now(), &own);
         }
         let (lateness, held, let_run) = (lateness.as_secs_f64(), self.held, self.let_run);
-        Ok(Sense { lateness, probe, placed, in_place, held, let_run, ..self.senses.sense() })
+        Ok(Sense { lateness, probe, stand, held, let_run, ..self.senses.sense() })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {

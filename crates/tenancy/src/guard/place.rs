@@ -18,15 +18,17 @@ const KEPT: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Place {
     threads: Vec<Steady>,
-    /// Nobody could go there.
+    /// The guard could not go there.
     barred: bool,
+    /// What was found last.
+    before: Option<usize>,
 }
 
 impl Place {
     /// Of these threads' folders, those that run most first.
     pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>) -> Self {
         let threads = folders.take(KEPT).filter_map(|folder| Steady::open(&folder.join("stat")));
-        Place { threads: threads.collect(), barred: false }
+        Place { threads: threads.collect(), barred: false, before: None }
     }
 
     /// Whether it is known, and was open to the guard as far as that was tried.
@@ -34,41 +36,25 @@ impl Place {
         !self.threads.is_empty() && !self.barred
     }
 
-    /// What `act` says there, of `all` processors on which the guard may run; then it goes elsewhere, since what
-    /// it does next would keep own work from its place. And for how long it was there. `None` where it cannot go.
-    pub(super) fn with<T>(&mut self, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
-        let pinned = self.processor().filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok());
-        self.barred = pinned.is_none();
-        let pinned = pinned?;
-        let came = Instant::now();
-        let told = act();
-        let others: Vec<usize> = all.iter().copied().filter(|one| *one != pinned.cpu()).collect();
-        if !others.is_empty() {
-            // Where that is refused it goes when it sleeps.
-            restrict(&others).ok();
-        }
-        let time = came.elapsed();
-        drop(pinned);
-        Some((told, time))
+    /// The guard could not go there.
+    pub(super) fn bar(&mut self) {
+        self.barred = true;
     }
 
-    /// The processor of the first of them that runs now, or else where the first ran last. Those that have ended
-    /// are forgotten.
-    fn processor(&mut self) -> Option<usize> {
-        let mut last = None;
-        let mut running = None;
+    /// The processor of the first of them that runs now, the same as before if there is one of them, or else where
+    /// the first ran last. Those that have ended are forgotten.
+    pub(super) fn processor(&mut self) -> Option<usize> {
+        let (mut runs, mut ran) = (Vec::new(), None);
         self.threads.retain_mut(|thread| {
-            if running.is_some() {
-                return true;
-            }
             let told = thread.told(state);
-            if let Some((runs, processor)) = told {
-                last = last.or(Some(processor));
-                running = runs.then_some(processor);
-            }
+            runs.extend(told.filter(|(runs, _)| *runs).map(|(_, processor)| processor));
+            ran = ran.or(told.map(|(_, processor)| processor));
             told.is_some()
         });
-        running.or(last)
+        self.barred = ran.is_none();
+        let same = self.before.filter(|before| runs.contains(before));
+        self.before = same.or(runs.first().copied()).or(ran);
+        self.before
     }
 }
 
@@ -80,6 +66,22 @@ fn state(text: &str) -> Option<(bool, usize)> {
     let state = fields.next()?;
     let processor = fields.nth(39 - 4)?.parse().ok()?;
     (!matches!(state, "Z" | "X")).then_some((state == "R", processor))
+}
+
+/// What `act` says on that processor, of `all` on which the guard may run, and for how long that was; then it goes
+/// elsewhere, since what it does next would keep own work from its place. `None` where it cannot go there.
+pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
+    let pinned = Some(processor).filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok())?;
+    let came = Instant::now();
+    let told = act();
+    let others: Vec<usize> = all.iter().copied().filter(|one| *one != processor).collect();
+    if !others.is_empty() {
+        // Where that is refused it goes when it sleeps.
+        restrict(&others).ok();
+    }
+    let time = came.elapsed();
+    drop(pinned);
+    Some((told, time))
 }
 
 #[cfg(test)]
@@ -109,25 +111,30 @@ mod tests {
         assert_eq!(place(&[sleeps.clone(), runs.clone()]), Some(1));
         assert_eq!(place(std::slice::from_ref(&sleeps)), Some(4), "where it ran last");
         let ended = thread("3", &stat("Z", 5));
+        let also = thread("4", &stat("R", 6));
+        let mut moves = Place::of([also.as_path(), runs.as_path()].into_iter());
+        assert_eq!(moves.processor(), Some(6));
+        thread("4", &stat("R", 1));
+        thread("2", &stat("R", 6));
+        assert_eq!(moves.processor(), Some(6), "still one of them");
+        thread("2", &stat("R", 1));
+        assert_eq!(moves.processor(), Some(1));
         let mut some = Place::of([ended.as_path(), runs.as_path()].into_iter());
         assert_eq!((some.processor(), some.threads.len()), (Some(1), 1));
         assert_eq!(place(&[ended, folder.path().join("none")]), None);
-        assert!(!Place::default().is_known());
+        assert!(!Place::default().is_known() && some.is_known());
+        some.bar();
+        assert!(!some.is_known(), "it is closed");
     }
 
     #[test]
     fn this_thread_goes_there_and_back() {
         let all = allowed();
         for processor in &all {
-            let text = stat("R", *processor);
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            fs::write(folder.path().join("stat"), text).expect("writes");
-            let mut place = Place::of([folder.path()].into_iter());
-            assert_eq!(place.with(&all, allowed).map(|(there, _)| there), Some(vec![*processor]));
-            assert_eq!((allowed(), place.is_known()), (all.clone(), true));
-            assert_eq!(place.with(&[], || ()), None);
-            assert!(!place.is_known(), "it is closed");
+            assert_eq!(there(*processor, &all, allowed).map(|(told, _)| told), Some(vec![*processor]));
+            assert_eq!(allowed(), all);
         }
+        assert_eq!(there(0, &[], || ()), None);
     }
 
     #[test]

@@ -164,8 +164,9 @@ pub struct Policy {
     devices: Devices,
     pages: Share,
     waiting: f64,
-    /// The probe before: whether external work ran, whether it was taken in own work's place, and when.
-    last: Option<(bool, bool, Probe, Duration)>,
+    /// The probe before: whether external work ran, where it was taken (in own work's place, and on which
+    /// processor), and when.
+    last: Option<(bool, (bool, Option<usize>), Probe, Duration)>,
     /// Probes are taken in own work's place.
     placed: bool,
     /// For which share of the time the guard stands in own work's place itself.
@@ -217,12 +218,12 @@ impl Policy {
             self.menu.rewind();
             self.demand.rewind();
         }
-        self.placed = self.own.busy() && sense.placed;
+        self.placed = self.own.busy() && sense.stand.own;
         let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
         self.wait(sense, runs);
         self.pair(now, sense);
         let weight = 1.0 - (-sense.interval / SMOOTH_COST).exp();
-        self.displaced += weight * (sense.in_place / sense.interval.max(1e-4) - self.displaced);
+        self.displaced += weight * (sense.stand.seconds / sense.interval.max(1e-4) - self.displaced);
         let planned = self.contract.slowdown * PLANNED;
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
@@ -264,12 +265,11 @@ impl Policy {
             self.last = None;
             return;
         }
-        let before = self.last.replace((running, self.placed, probe, now));
-        let Some((before_running, before_placed, before, at)) = before else { return };
-        if before_running == running
-            || before_placed != self.placed
-            || now.saturating_sub(at) > APART.mul_f64(self.pace)
-        {
+        let place = (self.placed, sense.stand.on);
+        let before = self.last.replace((running, place, probe, now));
+        let Some((before_running, before_place, before, at)) = before else { return };
+        let apart = now.saturating_sub(at) > APART.mul_f64(self.pace);
+        if before_running == running || before_place != place || apart {
             return;
         }
         let (running, still) = if running { (probe, before) } else { (before, probe) };

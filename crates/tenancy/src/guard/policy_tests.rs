@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::guard::sense::Served;
+use crate::guard::sense::{Served, Stand};
 use crate::guard::world::World;
 use crate::guard::world::mock::Machine;
 
@@ -132,6 +132,23 @@ fn a_probe_that_is_not_in_own_works_place_says_nothing_against_those_that_were()
 }
 
 #[test]
+fn probes_on_two_processors_say_nothing_about_each_other() {
+    // What the caches of each hold is as large a difference as external work makes.
+    let mut machine = machine(2, 1.0, 2.0);
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    let (mut pairs, mut probe) = (0, false);
+    while machine.time < 10.0 {
+        let sense = machine.look(probe).expect("is there");
+        let stand = Stand { on: Some(usize::from(machine.running())), ..sense.stand };
+        let decision = policy.step(machine.now(), &Sense { stand, ..sense });
+        machine.apply(&decision.grant, decision.run);
+        machine.sleep(decision.wake);
+        (pairs, probe) = (decision.why.pairs, decision.probe);
+    }
+    assert_eq!(pairs, 0);
+}
+
+#[test]
 fn own_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say() {
     // Where many processors are, one more or less of external work's is no difference.
     for own in [0.0, 1.0] {
@@ -140,7 +157,7 @@ fn own_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say
         let mut policy = Policy::new(CONTRACT, ALL, 8);
         let (mut pairs, mut probe) = (0, false);
         while machine.time < 20.0 {
-            let sense = Sense { placed: false, ..machine.look(probe).expect("is there") };
+            let sense = Sense { stand: Stand::default(), ..machine.look(probe).expect("is there") };
             let decision = policy.step(machine.now(), &sense);
             machine.apply(&decision.grant, decision.run);
             machine.sleep(decision.wake);

@@ -62,12 +62,12 @@ impl Prober {
 
     fn with(lines: usize) -> Result<Self, Fault> {
         let mut memory = Fresh::new(lines * PLACES)?;
-        // The rest is there to be copied into, and must be there as much.
-        memory[lines / 2 * PLACES..].fill(1);
         for line in 0..lines / 2 {
             let first = line / WINDOW * WINDOW;
             memory[line * PLACES] = ((first + next(line - first, WINDOW)) * PLACES) as u32;
         }
+        // The rest is there to be copied into, and must be there as much; last, so that caches hold that.
+        memory[lines / 2 * PLACES..].fill(1);
         let rings = (0..lines / 2 / WINDOW).map(|window| (window * WINDOW * PLACES) as u32).collect();
         Ok(Prober { memory, rings, window: 0, from: 0 })
     }

@@ -67,10 +67,8 @@ pub struct Sense {
     pub used: Used,
     /// What the probe took at the end of it, if it was asked for.
     pub probe: Option<Probe>,
-    /// Whether it was taken in own work's place, or would have been: where that runs is known.
-    pub placed: bool,
-    /// For how many seconds the guard then was there.
-    pub in_place: f64,
+    /// Where that was, or would have been.
+    pub stand: Stand,
 }
 
 impl Sense {
@@ -107,8 +105,7 @@ impl Sense {
             looking: 0.0,
             used: Used::default(),
             probe: None,
-            placed: true,
-            in_place: 0.0,
+            stand: Stand { own: true, ..Stand::default() },
         }
     }
 
@@ -116,6 +113,17 @@ impl Sense {
     pub fn room(&self) -> f64 {
         (self.cores as f64 - self.own_cpu - self.cost - self.stolen).max(0.0)
     }
+}
+
+/// Where the guard stands for a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stand {
+    /// In own work's place: where that runs is known.
+    pub own: bool,
+    /// The processor, where it was held on one.
+    pub on: Option<usize>,
+    /// For how many seconds it was in own work's place.
+    pub seconds: f64,
 }
 
 /// CPU time that was used, in seconds.

@@ -38,7 +38,7 @@ pub trait World {
 #[cfg(test)]
 pub(super) mod mock {
     use super::*;
-    use crate::guard::sense::{Probe, Used};
+    use crate::guard::sense::{Probe, Stand, Used};
 
     /// Seconds that a probe takes from own work.
     const IN_PLACE: f64 = 2e-4;
@@ -127,8 +127,8 @@ pub(super) mod mock {
             let interval = (self.time - self.since).max(1e-6);
             self.since = self.time;
             let placed = (self.placed)(self.time);
-            let in_place = if probe && placed { IN_PLACE * self.own_cpu().min(1.0) } else { 0.0 };
-            self.own_done[0] -= in_place;
+            let seconds = if probe && placed { IN_PLACE * self.own_cpu().min(1.0) } else { 0.0 };
+            self.own_done[0] -= seconds;
             let ratio = if run && placed { (self.ratio)(self.time, grant.cores) } else { 1.0 };
             let noise = self.noise;
             let mut timed = |true_time: f64| true_time * (1.0 + noise * self.random());
@@ -147,8 +147,7 @@ pub(super) mod mock {
                 external_memory: has,
                 free_memory: if has > self.tolerates { 0 } else { u64::MAX },
                 probe,
-                placed,
-                in_place,
+                stand: Stand { own: placed, on: None, seconds },
                 ..Sense::quiet(self.cores, interval)
             })
         }
