@@ -144,6 +144,16 @@ const SMOOTH_COST: f64 = 3.0;
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
 
+/// A probe: whether external work ran, where the guard stood (in own work's place, and on which processor), and
+/// when.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Taken {
+    running: bool,
+    place: (bool, Option<usize>),
+    probe: Probe,
+    at: Duration,
+}
+
 /// The policy, and what it remembers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -164,9 +174,8 @@ pub struct Policy {
     devices: Devices,
     pages: Share,
     waiting: f64,
-    /// The probe before: whether external work ran, where it was taken (in own work's place, and on which
-    /// processor), and when.
-    last: Option<(bool, (bool, Option<usize>), Probe, Duration)>,
+    /// The probe before.
+    last: Option<Taken>,
     /// Probes are taken in own work's place.
     placed: bool,
     /// For which share of the time the guard stands in own work's place itself.
@@ -265,14 +274,13 @@ impl Policy {
             self.last = None;
             return;
         }
-        let place = (self.placed, sense.stand.on);
-        let before = self.last.replace((running, place, probe, now));
-        let Some((before_running, before_place, before, at)) = before else { return };
-        let apart = now.saturating_sub(at) > APART.mul_f64(self.pace);
-        if before_running == running || before_place != place || apart {
+        let taken = Taken { running, place: (self.placed, sense.stand.on), probe, at: now };
+        let Some(before) = self.last.replace(taken) else { return };
+        let apart = now.saturating_sub(before.at) > APART.mul_f64(self.pace);
+        if before.running == running || before.place != taken.place || apart {
             return;
         }
-        let (running, still) = if running { (probe, before) } else { (before, probe) };
+        let (running, still) = if running { (probe, before.probe) } else { (before.probe, probe) };
         let (extra, budget) = (self.extra(), self.budget());
         let menu = if self.placed { &mut self.menu } else { &mut self.guess };
         menu.add(&running, &still, extra, self.own.room(), budget);
