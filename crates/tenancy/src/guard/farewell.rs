@@ -73,6 +73,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
     use std::process::Command;
+    use std::time::Instant;
 
     const STOP: i32 = 19;
     const TERMINATE: i32 = 15;
@@ -89,6 +90,13 @@ mod tests {
         let mut at = |seconds: u64| farewell.is_due(Duration::from_secs(seconds), &group);
         let tell = |pid: u32| {
             send(pid, STOP);
+            // Of two signals that wait the one with the lesser number is heard first.
+            let stands_still =
+                || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T "));
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while !stands_still() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             send(pid, TERMINATE);
         };
         assert!(!at(0), "nobody was told anything");
