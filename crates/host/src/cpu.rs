@@ -51,43 +51,6 @@ pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
     })
 }
 
-/// A short slice, in nanoseconds: a quarter of what the kernel gives on few processors, and longer than a short
-/// piece of work that is timed. It takes from 0.1 ms.
-const SLICE: u64 = 300_000;
-
-/// The beginning of the kernel's `struct sched_attr` (sched_setattr(2)), its first version.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
-/// Has the calling thread run at once where it wakes up or comes to, for as short a time as it then takes: of two
-/// ordinary threads that shall run, from Linux 6.12 on the one with the shorter slice does (before that, who has
-/// slept does mostly). What it may use in all stays as it is.
-///
-/// # Errors
-/// When the kernel knows no such call. Older ones take it, and do nothing.
-pub fn prompt() -> Result<(), Fault> {
-    let mut attributes = Attributes::default();
-    let size = size_of_val(&attributes) as u32;
-    // SAFETY: the structure is valid for writing its size, and has integers only.
-    let told = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
-    let failed = |e: io::Error| Fault::environment(format!("cannot have a short slice: {e}"));
-    check(told as i32).map_err(failed)?;
-    (attributes.size, attributes.runtime) = (size, SLICE);
-    // SAFETY: the structure is valid for reading its size, which it tells.
-    let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    check(set as i32).map(drop).map_err(failed)
-}
-
 /// The CPU on which what is measured by CPU time runs: the fastest of those that
 /// the calling thread may run on; of equals the last, since the first handle most
 /// of the interrupts. Every process with the same CPUs allowed finds the same one.
@@ -152,20 +115,6 @@ mod tests {
         assert_eq!(listed("0"), [0]);
         assert_eq!(listed(""), [0_usize; 0]);
         assert_eq!(listed("x-1,3"), [3]);
-    }
-
-    #[test]
-    fn a_prompt_thread_stays_an_ordinary_one() {
-        std::thread::spawn(|| {
-            prompt().expect("the kernel knows the call");
-            // SAFETY: asks about the calling thread.
-            assert_eq!(unsafe { libc::sched_getscheduler(0) }, libc::SCHED_OTHER);
-            let slice = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
-            let slice = slice.lines().find(|line| line.starts_with("se.slice"));
-            assert!(slice.is_none_or(|line| line.ends_with(&format!(" {SLICE}"))), "{slice:?}");
-        })
-        .join()
-        .expect("the thread ends");
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod pci;
 pub mod process;
 pub mod refusal;
 pub mod regular;
+pub mod slice;
 pub mod sysctl;
 pub mod ticks;
 pub mod undisturbed;

@@ -15,19 +15,7 @@ use std::marker::PhantomData;
 use std::{io, mem};
 
 use crate::errno::check;
-
-/// sched_setattr(2)'s argument, version 0 (include/uapi/linux/sched/types.h).
-#[repr(C)]
-struct Attributes {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
+use crate::slice;
 
 /// The longest slice a fair thread may ask for, in nanoseconds.
 const SLICE: u64 = 100_000_000;
@@ -80,21 +68,7 @@ fn fifo() -> io::Result<()> {
 }
 
 fn batch() -> io::Result<()> {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: libc::SCHED_BATCH as u32,
-        flags: 0,
-        // SAFETY: takes numbers only; an error is indistinguishable from -1, which is a nice value.
-        nice: unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) },
-        priority: 0,
-        runtime: SLICE,
-        deadline: 0,
-        period: 0,
-    };
-    // SAFETY: the attributes are valid for reading their own `size`, and the
-    // kernel writes nothing but that size where it refuses it.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    check(result as libc::c_int).map(drop)
+    slice::have(libc::SCHED_BATCH, SLICE)
 }
 
 #[cfg(test)]

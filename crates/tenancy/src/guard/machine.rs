@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
-use crosstalk_host::cpu::{allowed, prompt};
+use crosstalk_host::cpu::allowed;
+use crosstalk_host::slice::prompt;
 
 use super::leash::Leash;
 use super::place::there;
@@ -105,8 +106,8 @@ impl Machine {
             );
         }
         machine.prober = Some(Prober::new()?);
-        // Where own work is, a probe would else wait for the end of its slice while external work runs on. A kernel
-        // that refuses that has it wait.
+        // Where own work is, a probe would else wait for the end of its slice while external work runs on: so it does
+        // where this is refused.
         prompt().ok();
         machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
         Ok(machine)
