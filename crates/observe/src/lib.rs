@@ -2,9 +2,10 @@
 //! memory does ([`observers`]); programs that it runs for us see the rest, from its
 //! tracepoints ([`stages`]), and hand frames past its protocols ([`redirect`]).
 //!
-//! The programs that the kernel runs are in `bpf/`, in C, and are compiled when this
-//! crate is (by clang); the kernel's types are found by name when they are loaded, so
-//! that they suit any kernel that carries its types (`/sys/kernel/btf/vmlinux`).
+//! The programs that the kernel runs are in `bpf/`, in C. `tools/bpf` compiles them, and the
+//! crate carries the objects, so that building it needs no clang. The kernel's types are found
+//! by name when they are loaded: they suit any kernel that carries its types
+//! (`/sys/kernel/btf/vmlinux`).
 //! Nothing outlives the process that attached it: programs and maps belong to its file
 //! descriptors.
 

@@ -8,11 +8,11 @@ use crosstalk_core::need::Need;
 use std::error::Error;
 use std::path::Path;
 
-/// The programs of `bpf/stages.bpf.c`; empty where there was no clang.
-pub static STAGES: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/stages.o"));
+/// The programs of `bpf/stages.bpf.c`, compiled by `tools/bpf`.
+pub static STAGES: &[u8] = include_bytes_aligned!("../bpf/objects/stages.o");
 
-/// The programs of `bpf/service.bpf.c`; empty where there was no clang.
-pub static SERVICE: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/service.o"));
+/// The programs of `bpf/service.bpf.c`, compiled by `tools/bpf`.
+pub static SERVICE: &[u8] = include_bytes_aligned!("../bpf/objects/service.o");
 
 /// Where the kernel tells its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -29,9 +29,6 @@ pub fn need() -> Need {
 
 /// Why nothing can be traced here, and what helps.
 fn obstacle() -> Option<(&'static str, &'static str)> {
-    if STAGES.is_empty() {
-        return Some(("this program was built without clang", "apt-get install clang, then build it again"));
-    }
     if !Path::new(TYPES).exists() {
         return Some(("the kernel does not tell its types", "take a kernel with CONFIG_DEBUG_INFO_BTF=y"));
     }

@@ -10,8 +10,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::object::{failed, may_redirect};
 
-/// The program of `bpf/redirect.bpf.c`; empty where there was no clang.
-static PROGRAM: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
+/// The program of `bpf/redirect.bpf.c`, compiled by `tools/bpf`.
+static PROGRAM: &[u8] = include_bytes_aligned!("../bpf/objects/redirect.o");
 
 /// A device whose frames are redirected, until the drop or this process's end.
 pub struct Redirect {
@@ -24,9 +24,6 @@ pub fn need() -> Need {
     let missing = |why: &str, remedy: &str| {
         Need::missing(WHAT, format!("frames cannot be taken past the kernel's protocols: {why}"), remedy)
     };
-    if PROGRAM.is_empty() {
-        return missing("this program was built without clang", "apt-get install clang, then build it again");
-    }
     if !may_redirect() {
         return missing(
             "it takes privileges",
@@ -43,10 +40,6 @@ pub fn need() -> Need {
 /// # Errors
 /// An environment fault that says what the kernel refuses.
 pub fn redirect(device: &str, socket: BorrowedFd) -> Result<Redirect, Fault> {
-    if PROGRAM.is_empty() {
-        return Err(Fault::environment("AF_XDP cannot be used: this program was built without clang")
-            .remedy("apt-get install clang, then build it again"));
-    }
     let mut program =
         EbpfLoader::new().load(PROGRAM).map_err(|e| failed("load the program that redirects", &e))?;
     let map = program.map_mut("sockets").ok_or_else(|| Fault::environment("there is no map `sockets`"))?;
