@@ -109,7 +109,7 @@ mod tests {
     fn plan(effort: Effort) -> Plan {
         let place = Place::Outside { nodes: 1 };
         let scene = Scene { work: BTreeMap::new(), place, conditions: BTreeMap::new(), observe: Vec::new() };
-        let cell = Cell { levels: Default::default(), scene, effort };
+        let cell = Cell { levels: Default::default(), scene, effort, lacks: None };
         let experiment = PlannedExperiment {
             name: "graph".into(),
             cells: vec![cell],

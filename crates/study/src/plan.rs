@@ -67,6 +67,8 @@ pub struct Cell {
     pub scene: Scene,
     /// About how long attempts take.
     pub effort: Effort,
+    /// What this host lacks for it, with the remedy: it is not run.
+    pub lacks: Option<String>,
 }
 
 /// What happens in one cell.
@@ -133,6 +135,11 @@ impl Plan {
     /// Every cell of every experiment.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.experiments.iter().flat_map(|experiment| &experiment.cells)
+    }
+
+    /// The cells that this host can run.
+    pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
+        self.cells().filter(|cell| cell.lacks.is_none())
     }
 
     /// The nodes of its largest cell.

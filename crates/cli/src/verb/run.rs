@@ -36,6 +36,10 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
+    if resolved.plan.runnable().next().is_none() {
+        let why = resolved.plan.warnings.join("; ");
+        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
+    }
     programs(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.

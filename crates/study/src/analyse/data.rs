@@ -50,6 +50,8 @@ pub struct Experiment<'a> {
 pub struct Cell<'a> {
     /// Its levels.
     pub levels: &'a Levels,
+    /// Whether this host cannot run it.
+    lacks: bool,
     /// Every try at it.
     pub attempts: Vec<&'a Attempt>,
     /// Block → the last try in it.
@@ -166,6 +168,7 @@ impl<'a> Experiment<'a> {
     fn new(planned: &'a PlannedExperiment) -> Self {
         let cells = planned.cells.iter().map(|cell| Cell {
             levels: &cell.levels,
+            lacks: cell.lacks.is_some(),
             attempts: Vec::new(),
             last: BTreeMap::new(),
         });
@@ -204,8 +207,8 @@ fn place(experiments: &[Experiment], attempt: &Attempt) -> Option<(usize, usize)
 }
 
 /// A block is complete when a later one has begun, or when every cell has ended
-/// in it; cells that were given up, or that no earlier block could try either,
-/// are not waited for.
+/// in it; cells that this host cannot run, that were given up, or that no earlier
+/// block could try either, are not waited for.
 fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
     let cells = || experiments.iter().flat_map(|e| &e.cells);
     let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
@@ -213,7 +216,7 @@ fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
     let gone_through = experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
         |cell| match cell.last.get(&newest) {
             Some(attempt) => ended(attempt),
-            None => cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
+            None => cell.lacks || cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
         },
     );
     seen.into_iter().filter(|block| *block < newest || gone_through).collect()

@@ -140,7 +140,10 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<St
     let unfaithful = known.last.values().filter(|a| !super::data::faithful(a)).count();
     let flat = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
-        () if tries == 0 => "was not run".to_string(),
+        () if tries == 0 => match view.data.experiments[view.index].planned.cells[cell].lacks.as_ref() {
+            Some(lacks) => format!("was not run: {lacks}"),
+            None => "was not run".into(),
+        },
         () if unfaithful > 0 => {
             format!("is not faithful in {unfaithful} of {}", super::counted(tries, "block"))
         }

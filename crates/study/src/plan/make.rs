@@ -17,6 +17,7 @@ use crosstalk_core::value::Value;
 use crosstalk_stats::family::{first_deciding_look, level};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::paired::blocks_needed;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes a study concrete: every cell with its scene, checked against the
@@ -47,6 +48,7 @@ pub fn plan(
     }
     one_meaning(&experiments)?;
     metrics::check(&study, &experiments)?;
+    lacking(&mut experiments, registry)?;
     warnings.extend(missing(&study, &experiments, registry)?);
     let mut looks = study.looks.clone();
     if cut && study.quick.is_none() && options.looks.is_none() {
@@ -225,40 +227,62 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What the parts of the study need and this host lacks.
+/// Marks the cells whose work needs what this host lacks. Each kind of work with the same
+/// parameters is asked once.
+fn lacking(experiments: &mut [PlannedExperiment], registry: &Registry) -> Result<(), Fault> {
+    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for cell in experiments.iter_mut().flat_map(|planned| &mut planned.cells) {
+        for work in cell.scene.work.values() {
+            let lacks = match known.entry(format!("{} {:?}", work.kind, work.params)) {
+                Entry::Occupied(entry) => entry.get().clone(),
+                Entry::Vacant(entry) => {
+                    let needs = registry.workload(&work.kind)?.needs(&work.params);
+                    entry.insert(needs.into_iter().find_map(|need| unmet(&work.kind, need))).clone()
+                }
+            };
+            cell.lacks = cell.lacks.take().or(lacks);
+        }
+    }
+    Ok(())
+}
+
+/// What a part needs of this host and does not find, with the remedy.
+fn unmet(part: &str, need: Need) -> Option<String> {
+    let NeedState::Missing { consequence, remedy } = need.state else { return None };
+    let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
+    Some(format!("`{part}` needs {}: {consequence}{remedy}", need.what))
+}
+
+/// What this host lacks, each with how many cells are therefore not run; and what is not seen
+/// or set in those that are.
 fn missing(
     study: &Study,
     experiments: &[PlannedExperiment],
     registry: &Registry,
 ) -> Result<Vec<String>, Fault> {
-    let mut needs: Vec<(String, Vec<Need>)> = Vec::new();
-    for work in
-        experiments.iter().flat_map(|planned| &planned.cells).flat_map(|cell| cell.scene.work.values())
+    let mut not_run: BTreeMap<&str, usize> = BTreeMap::new();
+    for lacks in
+        experiments.iter().flat_map(|planned| &planned.cells).filter_map(|cell| cell.lacks.as_deref())
     {
-        needs.push((work.kind.clone(), registry.workload(&work.kind)?.needs(&work.params)));
+        *not_run.entry(lacks).or_default() += 1;
     }
+    let mut sentences: Vec<String> = not_run
+        .into_iter()
+        .map(|(lacks, cells)| format!("{lacks}; not run: {}", counted(cells, "cell")))
+        .collect();
     let mut seen = BTreeSet::new();
     for experiment in study.experiment.values() {
         for name in experiment.observe.iter().filter(|name| seen.insert((*name).clone())) {
-            needs.push((name.clone(), registry.observer(name)?.needs()));
+            sentences
+                .extend(registry.observer(name)?.needs().into_iter().filter_map(|need| unmet(name, need)));
         }
         for name in experiment.conditions.keys() {
             if let Ok(condition) = registry.condition(name)
                 && seen.insert(name.clone())
             {
-                needs.push((name.clone(), condition.needs()));
+                sentences.extend(condition.needs().into_iter().filter_map(|need| unmet(name, need)));
             }
         }
     }
-    let said = |(part, needs): (String, Vec<Need>)| {
-        needs.into_iter().filter_map(move |need| match need.state {
-            NeedState::Found { .. } => None,
-            NeedState::Missing { consequence, remedy } => {
-                let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
-                Some(format!("`{part}` needs {}: {consequence}{remedy}", need.what))
-            }
-        })
-    };
-    let mut told = BTreeSet::new();
-    Ok(needs.into_iter().flat_map(said).filter(|sentence| told.insert(sentence.clone())).collect())
+    Ok(sentences)
 }

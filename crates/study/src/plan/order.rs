@@ -48,8 +48,9 @@ impl Plan {
     /// that takes `pace` times as long as the yardstick.
     pub fn seconds(&self, pace: f64) -> WallTime {
         let of = |experiment: &PlannedExperiment, count: usize| {
-            let cells = 0..experiment.cells.len();
-            cells.map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace)).sum::<f64>()
+            runnable(experiment)
+                .map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace))
+                .sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
         let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));
@@ -57,15 +58,21 @@ impl Plan {
     }
 }
 
+/// The numbers of the cells that this host can run.
+fn runnable(experiment: &PlannedExperiment) -> impl Iterator<Item = usize> {
+    let cells = experiment.cells.iter().enumerate();
+    cells.filter(|(_, cell)| cell.lacks.is_none()).map(|(number, _)| number)
+}
+
 /// Cells that stay together: those with equal hard levels, else each for itself.
 fn groups(experiment: &PlannedExperiment) -> Vec<Vec<usize>> {
-    let cells = experiment.cells.iter().enumerate();
     if experiment.hard.is_empty() {
-        return cells.map(|(number, _)| vec![number]).collect();
+        return runnable(experiment).map(|number| vec![number]).collect();
     }
     let mut together: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-    for (number, cell) in cells {
-        let level = |factor: &String| cell.levels.get(factor).map(ToString::to_string).unwrap_or_default();
+    for number in runnable(experiment) {
+        let levels = &experiment.cells[number].levels;
+        let level = |factor: &String| levels.get(factor).map(ToString::to_string).unwrap_or_default();
         together.entry(experiment.hard.iter().map(level).collect()).or_default().push(number);
     }
     together.into_values().collect()

@@ -54,7 +54,7 @@ impl Maker<'_> {
             self.condition(name, value, lasting)?;
         }
         let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
-        Ok((Cell { levels: levels.clone(), scene, effort: asked.effort }, asked.metrics))
+        Ok((Cell { levels: levels.clone(), scene, effort: asked.effort, lacks: None }, asked.metrics))
     }
 
     fn at(&self, key: &str) -> String {

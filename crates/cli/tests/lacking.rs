@@ -1,0 +1,63 @@
+//! What this host cannot run of a study is said once, before it runs, and is not tried.
+
+mod common;
+
+use common::{command, finish, journal, stderr, stdout};
+use std::path::Path;
+
+const STUDY: &str = r#"
+schema = "crosstalk.study/1"
+title = "Two engines, of which this host has one"
+looks = [1]
+
+[experiment.graph]
+title = "PageRank"
+work.pagerank = { kind = "pagerank", engine = "$engine", slaves = 1, scale = 6, iterations = 2 }
+conditions = { fabric = "none" }
+factors = { engine = ["native", "spark"] }
+compare = { factor = "engine", base = "native" }
+"#;
+
+/// `crosstalk ARGS` where there is no Spark.
+fn without_spark(dir: &Path, args: &[&str]) -> std::process::Output {
+    finish(command(dir, args).env("CROSSTALK_SPARK", dir.join("nowhere")).spawn().expect("starts"))
+}
+
+#[test]
+fn a_cell_that_cannot_run_here_is_not_run_and_the_report_says_why() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("s.toml"), STUDY).expect("writes");
+    let planned = without_spark(dir.path(), &["plan", "./s.toml"]);
+    let lacks = "`pagerank` needs Spark (pyspark)";
+    assert!(stdout(&planned).contains(lacks), "{}", stdout(&planned));
+    assert!(stdout(&planned).contains("not run: 1 cell"), "{}", stdout(&planned));
+
+    let run = without_spark(dir.path(), &["run", "./s.toml", "--out", "out", "--testbed", "local"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+    let lines = journal(&dir.path().join("out"));
+    let engines: Vec<&str> = lines
+        .iter()
+        .filter(|line| line["line"] == "attempt")
+        .map(|line| line["levels"]["engine"].as_str().expect("a level"))
+        .collect();
+    assert!(!engines.is_empty() && engines.iter().all(|engine| *engine == "native"), "{engines:?}");
+    let page = std::fs::read_to_string(dir.path().join("out/report.md")).expect("reads");
+    assert!(page.contains("needs Spark (pyspark)") && page.contains("not run: 1 cell"), "{page}");
+}
+
+#[test]
+fn a_study_of_which_nothing_can_run_here_is_refused_with_the_remedy() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let only = STUDY
+        .replace(r#"["native", "spark"]"#, r#"["spark"]"#)
+        .replace(r#"base = "native""#, r#"base = "spark""#);
+    std::fs::write(dir.path().join("s.toml"), only).expect("writes");
+    let run = without_spark(dir.path(), &["run", "./s.toml", "--out", "out"]);
+    assert_eq!(run.status.code(), Some(4), "{}", stderr(&run));
+    assert!(
+        stderr(&run).contains("needs Spark (pyspark)") && stderr(&run).contains("pip install"),
+        "{}",
+        stderr(&run)
+    );
+    assert!(!dir.path().join("out").exists(), "no run was begun");
+}
