@@ -1,0 +1,172 @@
+//! What a file's first bytes say it is, and how compressed ones are read.
+//!
+//! Sources: RFC 1952 (gzip), RFC 8878 (zstd), <https://tukaani.org/xz/xz-file-format.txt>, and the
+//! `magic(5)` files of `file(1)`. A compressed file may have several members, streams or frames,
+//! one after the other.
+
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{self, BufRead, BufReader, Read};
+
+/// Bytes that show what a file is: a tar archive has its mark at 257.
+pub const HEAD: usize = 512;
+
+/// Compressed bytes that are read at once.
+const CHUNK: usize = 256 << 10;
+
+/// Memory that decompressing xz may take, in KiB: `xz -9` takes 64 MiB. (zstd's own limit is a
+/// window of 128 MiB.) What is beyond is refused: a file's header does not decide about memory.
+const XZ_MEMORY: u32 = 1 << 20;
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// It is not.
+    Plain,
+    /// By gzip.
+    Gzip,
+    /// By bzip2.
+    Bzip2,
+    /// By xz.
+    Xz,
+    /// By zstd.
+    Zstd,
+}
+
+impl Packing {
+    /// How a file is compressed that begins with these bytes.
+    pub fn of(head: &[u8]) -> Self {
+        match head {
+            [0x1F, 0x8B, ..] => Packing::Gzip,
+            // Then the first block's magic number, or that of an empty stream.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Packing::Bzip2,
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Packing::Zstd,
+            _ => Packing::Plain,
+        }
+    }
+
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Packing::Plain => "plain",
+            Packing::Gzip => "gzip",
+            Packing::Bzip2 => "bzip2",
+            Packing::Xz => "xz",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    /// A reader of what is compressed.
+    pub fn unpack(self, file: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+        let buffered = |file| BufReader::with_capacity(CHUNK, file);
+        match self {
+            Packing::Plain => Box::new(file),
+            Packing::Gzip => Box::new(MultiGzDecoder::new(buffered(file))),
+            Packing::Bzip2 => Box::new(MultiBzDecoder::new(buffered(file))),
+            Packing::Xz => Box::new(XzReader::new_mem_limit(buffered(file), true, XZ_MEMORY)),
+            Packing::Zstd => {
+                Box::new(Frames { file: buffered(file), decoder: FrameDecoder::new(), within: false })
+            }
+        }
+    }
+}
+
+/// What a file is that begins with these bytes and is known not to be UTF-8 text.
+pub fn foreign(head: &[u8]) -> Option<&'static str> {
+    const KNOWN: &[(&[u8], &str)] = &[
+        (b"PK\x03\x04", "a zip archive"),
+        (b"PK\x05\x06", "an empty zip archive"),
+        (b"7z\xBC\xAF\x27\x1C", "a 7z archive"),
+        (b"Rar!\x1A\x07", "a rar archive"),
+        (b"\x04\x22\x4D\x18", "an lz4 file"),
+        (b"LZIP", "an lzip file"),
+        (b"\x5D\0\0", "an lzma file"),
+        (b"\x1F\x9D", "a file of compress(1)"),
+        (b"\x89LZO\0", "an lzop file"),
+        (b"\xFF\x06\0\0sNaPpY", "a snappy file"),
+        (b"PAR1", "a Parquet file"),
+        (b"Obj\x01", "an Avro file"),
+        (b"\x89HDF\r\n\x1A\n", "an HDF5 file"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
+        (b"%PDF-", "a PDF document"),
+        (b"\xFF\xFE", "text in UTF-16"),
+        (b"\xFE\xFF", "text in UTF-16"),
+        (b"\0\0\xFE\xFF", "text in UTF-32"),
+    ];
+    let tar = head.get(257..262) == Some(b"ustar");
+    let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
+    known.or(tar.then_some("a tar archive")).or(match Packing::of(head) {
+        Packing::Plain => None,
+        // Of a file that was decompressed: as a file's own first bytes these are no text.
+        Packing::Gzip => Some("a gzip file"),
+        Packing::Bzip2 => Some("a bzip2 file"),
+        Packing::Xz => Some("an xz file"),
+        Packing::Zstd => Some("a zstd file"),
+    })
+}
+
+/// The frames of a zstd file, one after the other; those to be skipped are.
+struct Frames<R> {
+    file: R,
+    decoder: FrameDecoder,
+    /// Whether a frame has begun and was not read to its end.
+    within: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    /// Begins the next frame; false after the last.
+    fn next(&mut self) -> io::Result<bool> {
+        while !self.file.fill_buf()?.is_empty() {
+            match self.decoder.reset(&mut self.file) {
+                Ok(()) => {
+                    self.within = true;
+                    return Ok(true);
+                }
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    if io::copy(&mut self.file.by_ref().take(length), &mut io::sink())? < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(e) => return Err(io::Error::other(e)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The decoder computes checksums but compares none.
+    fn end(&mut self) -> io::Result<()> {
+        self.within = false;
+        match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a frame's checksum differs"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() && (self.within || self.next()?) {
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder.decode_blocks(&mut self.file, one).map_err(io::Error::other)?;
+            }
+            match self.decoder.read(buffer)? {
+                0 if self.decoder.is_finished() => self.end()?,
+                read => return Ok(read),
+            }
+        }
+        Ok(0)
+    }
+}
