@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::quote::plain;
+
 /// Whose turn it is to do something about a fault. Decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -26,7 +28,8 @@ impl FaultKind {
     }
 }
 
-/// An error with its place and its remedy. Never a backtrace.
+/// An error with its place and its remedy. Never a backtrace. It goes to terminals, journals and
+/// pages: characters that steer them are escaped as it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Whose turn it is.
@@ -41,7 +44,7 @@ pub struct Fault {
 
 impl Fault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Fault { kind, place: None, message: message.into(), remedy: None }
+        Fault { kind, place: None, message: plain(&message.into()).into_owned(), remedy: None }
     }
 
     /// The command line or a file is wrong.
@@ -67,7 +70,7 @@ impl Fault {
     /// Names the place, unless a more precise one is named already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.place.get_or_insert(place.into());
+        self.place.get_or_insert_with(|| plain(&place.into()).into_owned());
         self
     }
 
@@ -83,7 +86,7 @@ impl Fault {
     /// Says what to do about it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
-        self.remedy = Some(remedy.into());
+        self.remedy = Some(plain(&remedy.into()).into_owned());
         self
     }
 }
@@ -121,6 +124,12 @@ mod tests {
             fault.sentence(),
             "my.toml:7: expected a size above zero, found 0 (try: write for example size = \"64 B\")"
         );
+    }
+
+    #[test]
+    fn nothing_in_a_fault_steers_a_terminal() {
+        let fault = Fault::usage("found `\u{1b}[2J`").at("a\u{202e}.txt:1").remedy("use\ttwo\nlines\r");
+        assert_eq!(fault.to_string(), "a\\u{202e}.txt:1: found `\\u{1b}[2J`\n  try: use\ttwo\nlines\\r");
     }
 
     #[test]

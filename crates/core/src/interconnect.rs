@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Fault;
 use crate::fabric::Source;
 use crate::units::{BitRate, Seconds, digits};
+use crate::{Fault, quoted};
 
 /// Something on the way that takes time: a memory access, a network card, a cable, a switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,8 +106,11 @@ impl FromStr for Hop {
     /// Reads `pcie-fabric-switch`, `cable 5 m`.
     fn from_str(text: &str) -> Result<Self, Fault> {
         let wrong = || {
-            Fault::usage(format!("expected a component, of a cable with its length, found `{text}`"))
-                .remedy("write for example \"pcie-fabric-switch\" or \"cable 5 m\"")
+            Fault::usage(format!(
+                "expected a component, of a cable with its length, found `{}`",
+                quoted(text)
+            ))
+            .remedy("write for example \"pcie-fabric-switch\" or \"cable 5 m\"")
         };
         let words: Vec<&str> = text.split_whitespace().collect();
         let (component, length) = match words[..] {

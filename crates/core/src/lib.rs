@@ -14,6 +14,7 @@ pub mod name;
 pub mod need;
 pub mod parameter;
 pub mod provenance;
+pub mod quote;
 pub mod record;
 pub mod registry;
 pub mod scene;
@@ -24,3 +25,4 @@ pub mod units;
 pub mod value;
 
 pub use fault::{Fault, FaultKind};
+pub use quote::quoted;

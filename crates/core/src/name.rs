@@ -1,6 +1,6 @@
 //! Names people type: an unknown one is answered with the nearest valid one.
 
-use crate::Fault;
+use crate::{Fault, quoted};
 
 /// The candidate nearest to `name`, if one is near enough to be meant.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -15,7 +15,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// A usage fault for an unknown `kind` of thing called `name`: the nearest
 /// valid name where there is one, else all of them.
 pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Fault {
-    let fault = Fault::usage(format!("unknown {kind} `{name}`"));
+    let fault = Fault::usage(format!("unknown {kind} `{}`", quoted(name)));
     match nearest(name, candidates.clone()) {
         Some(near) => fault.remedy(format!("did you mean `{near}`?")),
         None => {

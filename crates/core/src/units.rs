@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use crate::Fault;
+use crate::{Fault, quoted};
 
 /// A duration in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
@@ -79,12 +79,12 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
         .map_or(text.len(), |(i, _)| i);
     let (number, unit) = text.split_at(split);
     let number: f64 = number.replace('_', "").parse().map_err(|_| {
-        Fault::usage(format!("expected {what}, found `{text}`"))
+        Fault::usage(format!("expected {what}, found `{}`", quoted(text)))
             .remedy(format!("write for example \"{example}\""))
     })?;
     let unit = unit.trim();
     if unit.is_empty() {
-        return Err(Fault::usage(format!("{what} needs a unit, found `{text}`"))
+        return Err(Fault::usage(format!("{what} needs a unit, found `{}`", quoted(text)))
             .remedy(format!("write for example \"{example}\"")));
     }
     match units.iter().find(|(name, _)| *name == unit) {
@@ -122,7 +122,7 @@ macro_rules! quantity {
             fn from_str(text: &str) -> Result<Self, Fault> {
                 let convert: fn(f64) -> Option<$inner> = $convert;
                 convert(parse(text, $what, $units, $example)?).map($name).ok_or_else(|| {
-                    Fault::usage(format!("expected {}, found `{text}`", $what))
+                    Fault::usage(format!("expected {}, found `{}`", $what, quoted(text)))
                         .remedy(concat!("write for example \"", $example, "\""))
                 })
             }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::Fault;
 use crate::parameter::Parameters;
 use crate::units::{Bytes, Seconds};
+use crate::{Fault, quoted};
 
 /// One value as a person writes it in a study file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -224,7 +224,7 @@ pub fn parameter(name: &str, message: String) -> Fault {
 }
 
 fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
-    parameter(name, format!("expected {expected}, found `{found}`"))
+    parameter(name, format!("expected {expected}, found `{}`", quoted(found.to_string())))
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
 use crate::written::Written;
-use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
 use crosstalk_core::name::unknown;
 use crosstalk_core::system::{Network, System};
 use crosstalk_core::units::Seconds;
+use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
 /// What studies can name beside the registered parts of scenes. A later entry
@@ -98,7 +98,8 @@ impl Catalogues {
             let at = Written::of(text, place).at(&format!("component.{name}"));
             if name.contains(char::is_whitespace) {
                 return Err(Fault::usage(format!(
-                    "expected a component's name without blanks, found `{name}`"
+                    "expected a component's name without blanks, found `{}`",
+                    quoted(name)
                 ))
                 .at(at));
             }

@@ -6,6 +6,7 @@
 //! its end and its samples are there.
 
 use crosstalk_core::name::unknown;
+use crosstalk_core::quote::message;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Status};
 use crosstalk_core::{Fault, FaultKind};
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> 
         .map(|(number, bytes)| {
             let bytes = bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
             serde_json::from_slice(&bytes).map_err(|e| {
-                Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {e}"))
+                Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(e)))
                     .at(format!("journal.ndjson:{number}"))
             })
         })

@@ -1,6 +1,6 @@
 //! Predicates and margins as claims write them: `"> 1"`, `"5 %"`.
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, quoted};
 
 /// Which side of its bound a predicate allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Predicate {
 }
 
 fn wrong(text: &str) -> Fault {
-    Fault::usage(format!("expected a predicate, found `{text}`"))
+    Fault::usage(format!("expected a predicate, found `{}`", quoted(text)))
         .remedy("write for example \"> 1\" or \"<= 0.5\"")
 }
 
@@ -61,7 +61,7 @@ pub fn margin(text: &str) -> Result<f64, Fault> {
     let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
     match number {
         Some(percent) if percent.is_finite() && percent > 0.0 => Ok(percent / 100.0),
-        _ => Err(Fault::usage(format!("expected a margin above zero, found `{text}`"))
+        _ => Err(Fault::usage(format!("expected a margin above zero, found `{}`", quoted(text)))
             .remedy("write for example \"5 %\"")),
     }
 }

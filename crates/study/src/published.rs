@@ -2,8 +2,8 @@
 //! Columns: `id,study,quantity,levels,value,unit,relative_to,note`.
 
 use crate::csv;
-use crosstalk_core::Fault;
 use crosstalk_core::value::Levels;
+use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
 /// The columns, in order.
@@ -92,9 +92,11 @@ pub fn parse_published(text: &str, place: &str) -> Result<Vec<PublishedValue>, F
             Fault::usage(format!("expected {} fields, found {found}", COLUMNS.len())).at(at.clone())
         })?;
         if let Some(first) = lines.insert(fields[0].clone(), row.line) {
-            return Err(
-                Fault::usage(format!("id `{}` is given twice, first on line {first}", fields[0])).at(at)
-            );
+            return Err(Fault::usage(format!(
+                "id `{}` is given twice, first on line {first}",
+                quoted(&fields[0])
+            ))
+            .at(at));
         }
         values.push(value(fields));
     }

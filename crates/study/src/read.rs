@@ -4,6 +4,7 @@
 use crate::written::LineIndex;
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;
+use crosstalk_core::quote::message as message_of;
 use serde::de::DeserializeOwned;
 
 /// Reads `text`, which stands at `place`.
@@ -30,7 +31,7 @@ fn said(message: &str) -> Fault {
     let fault = match message.split_once("data did not match any variant of untagged enum ") {
         Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
         Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
-        None => unknown(message).unwrap_or_else(|| Fault::usage(plain(message))),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(message_of(plain(message)))),
     };
     match remedy {
         Some(remedy) => fault.remedy(remedy),
@@ -68,7 +69,7 @@ fn unknown(message: &str) -> Option<Fault> {
     let mut quoted = rest.split('`').skip(1).step_by(2);
     let name = quoted.next()?;
     let valid: Vec<&str> = quoted.collect();
-    let fault = Fault::usage(format!("unknown {kind} `{name}`"));
+    let fault = Fault::usage(format!("unknown {kind} `{}`", crosstalk_core::quoted(name)));
     Some(match nearest(name, valid.iter().copied()) {
         Some(near) => fault.remedy(format!("did you mean `{near}`?")),
         None => fault.remedy(format!("one of: {}", valid.join(", "))),

@@ -127,6 +127,62 @@ fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock(
     assert!(checksums.windows(2).all(|pair| pair[0] == pair[1]), "{checksums:?}");
 }
 
+/// The ranks that slaves write for these edges, by name.
+fn ranks(edges: &str, slaves: i64) -> (BTreeMap<String, f64>, f64) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (graph, ranks) = (directory.path().join("graph"), directory.path().join("ranks"));
+    std::fs::write(&graph, edges).expect("written");
+    let params = Params::default()
+        .with("slaves", slaves)
+        .with("graph", graph.display().to_string())
+        .with("output", ranks.display().to_string());
+    let readings = run(params, true).expect("runs");
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(ranks).expect("a directory") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("text");
+        for line in text.lines() {
+            let (name, rank) = line.split_once('\t').expect("two columns");
+            assert!(found.insert(name.to_string(), rank.parse().expect("a rank")).is_none());
+        }
+    }
+    (found, value(&readings, "answer_checksum"))
+}
+
+#[test]
+fn numbers_with_large_gaps_and_names_have_the_ranks_of_numbers_without_gaps() {
+    // From a linear congruential generator; vertex 0 has most edges.
+    let edges: Vec<(u64, u64)> = (0..3000_u64)
+        .scan(1_u64, |state, _| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (a, b) = (*state >> 33 & 1023, *state >> 43 & 1023);
+            Some((a * b >> 10, a))
+        })
+        .collect();
+    let written = |name: &dyn Fn(u64) -> String| -> String {
+        edges.iter().map(|(source, target)| format!("{} {}\n", name(*source), name(*target))).collect()
+    };
+    let mut checksums = Vec::new();
+    for slaves in [1, 3] {
+        let (plain, _) = ranks(&written(&|id| id.to_string()), slaves);
+        let gaps = |id: u64| (id * 4_000_000_007).to_string();
+        let (found, checksum) = ranks(&written(&gaps), slaves);
+        checksums.push(checksum);
+        assert_eq!(found.len(), plain.len());
+        for (name, rank) in &plain {
+            // Bit by bit: their order is the same.
+            assert_eq!(found[&gaps(name.parse().expect("a number"))], *rank);
+        }
+        let named = |id: u64| format!("vertex-{id}");
+        let (found, checksum) = ranks(&written(&named), slaves);
+        checksums.push(checksum);
+        assert_eq!(found.len(), plain.len());
+        for (name, rank) in &plain {
+            assert!((found[&format!("vertex-{name}")] / rank - 1.0).abs() < 1e-12);
+        }
+    }
+    assert_eq!(checksums[..2], checksums[2..], "1 slave and 3");
+}
+
 #[test]
 fn more_slaves_than_vertices_leave_some_with_nothing_to_do() {
     let params = Params::default().with("slaves", 6).with("scale", 1).with("edge_factor", 1);

@@ -8,9 +8,9 @@ mod experiment;
 use crate::file::{Experiment, OnEngine, Quick, Study};
 use crate::label::{label, split};
 use crate::plan::place;
-use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::{Levels, Value};
+use crosstalk_core::{Fault, quoted};
 
 /// Checks a study against itself.
 pub(crate) fn check(study: &Study) -> Result<(), Fault> {
@@ -41,7 +41,10 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
 /// Files and directories are called after it: it must not lead elsewhere.
 pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
     if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
-        return Err(Fault::usage(format!("expected a {what}'s name without slashes, found `{name}`")));
+        return Err(Fault::usage(format!(
+            "expected a {what}'s name without slashes, found `{}`",
+            quoted(name)
+        )));
     }
     Ok(())
 }
@@ -129,7 +132,7 @@ fn level(study: &Study, experiment: &Experiment, name: &str, value: &Value, path
         return Ok(());
     }
     let known: Vec<String> = factor.named().map(ToString::to_string).collect();
-    Err(Fault::usage(format!("factor `{name}` has no level `{value}`"))
+    Err(Fault::usage(format!("factor `{name}` has no level `{}`", quoted(value.to_string())))
         .at(study.written.at(path))
         .remedy(format!("one of: {}", known.join(", "))))
 }

@@ -4,7 +4,6 @@
 use super::Place;
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
-use crosstalk_core::Fault;
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
@@ -12,6 +11,7 @@ use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::{BitRate, Bytes, Seconds};
 use crosstalk_core::value::Value;
+use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -172,14 +172,14 @@ impl Site<'_> {
         if number(&quantity) > 0.0 {
             return Ok(Some(quantity));
         }
-        Err(Fault::usage(format!("expected more than zero, found `{value}`")).at(at))
+        Err(Fault::usage(format!("expected more than zero, found `{}`", quoted(value.to_string()))).at(at))
     }
 }
 
 /// What every rate is divided by.
 pub fn scale(value: &Value) -> Result<f64, Fault> {
     value.number().filter(|scale| scale.is_finite() && *scale >= 1.0).ok_or_else(|| {
-        Fault::usage(format!("expected a number of at least 1, found `{value}`"))
+        Fault::usage(format!("expected a number of at least 1, found `{}`", quoted(value.to_string())))
             .remedy("scale = 10 runs every link at a tenth of its fabric's rate")
     })
 }

@@ -21,6 +21,7 @@ use std::fs;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use crosstalk_core::quote::message;
 use crosstalk_host::regular;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -272,7 +273,7 @@ impl Rule {
 fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     let line = before.map_or(1, |before| 1 + before.iter().filter(|byte| **byte == b'\n').count());
-    Fault::usage(format!("line {line}: {}", error.message()))
+    Fault::usage(format!("line {line}: {}", message(error.message())))
         .remedy("write rules as docs/guard.md has them, or as docs/schema/guard.json says")
 }
 

@@ -14,7 +14,11 @@ pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),
     Parameter::new("scale", "1", "of the generated ratings: 100,004 times that, 0.1 to 1000"),
-    Parameter::new("ratings", "generated", "a file as MovieLens's ratings.csv instead, on the master's node"),
+    Parameter::new(
+        "ratings",
+        "generated",
+        "MovieLens's ratings.csv, ratings.dat or u.data instead, on the master's node",
+    ),
     Parameter::new("personal", "generated", "a file with the new user's ratings"),
     Parameter::new("rank", "[8, 12]", "numbers in a factor vector: one, or a list"),
     Parameter::new("lambda", "[0.1, 10]", "weight of the regularisation: one, or a list"),

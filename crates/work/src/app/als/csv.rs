@@ -1,40 +1,121 @@
-//! MovieLens's ratings.csv: a heading, then `userId,movieId,rating,timestamp` a
-//! line. Also CloudSuite's myratings.csv, which is the new user's and has no
-//! heading.
+//! MovieLens's ratings, in its three formats: `ratings.csv`, with a heading and columns between
+//! commas; `ratings.dat`, between `::`; and `u.data`, between tabs. A line has the numbers of a
+//! user and of an item, a rating and a time stamp. Also CloudSuite's myratings.csv, which is the
+//! new user's and has no heading.
 
-use crosstalk_core::Fault;
-use std::io::{self, Read};
+use crosstalk_core::{Fault, quoted};
 use std::path::Path;
 
 use super::rating::{NEW_USER, Rating};
-use crate::app::input;
+use crate::app::input::Text;
 
-/// The heading.
+/// The heading of a ratings.csv.
 pub const HEADING: &str = "userId,movieId,rating,timestamp";
 
 /// The stars there are.
 const STARS: std::ops::RangeInclusive<f32> = 0.5..=5.0;
 
-/// The largest id: tables are indexed by it.
-pub const LARGEST_ID: u32 = (1 << 28) - 1;
+/// The largest id: that of MLlib, which has 32-bit numbers with a sign.
+pub const LARGEST_ID: u32 = i32::MAX as u32;
+
+/// The largest time stamp, in the year 5138: milliseconds are above it since 1973.
+const LATEST: u64 = 99_999_999_999;
+
+const NO_TIME: &str = "give every rating a time stamp in seconds: its last digit says whether the rating trains, validates or tests";
+
+/// How the columns of a text are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Under [`HEADING`], between commas.
+    Heading,
+    /// Between `::`.
+    Colons,
+    /// Between tabs.
+    Tabs,
+}
+
+impl Layout {
+    /// Of a text, as its first line shows.
+    pub fn of(text: &[u8]) -> Result<Self, Fault> {
+        let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+        if first == HEADING.as_bytes() {
+            return Ok(Layout::Heading);
+        }
+        if first.windows(2).any(|pair| pair == b"::") {
+            return Ok(Layout::Colons);
+        }
+        if first.contains(&b'\t') {
+            return Ok(Layout::Tabs);
+        }
+        let commas = first.iter().filter(|byte| **byte == b',').count();
+        let remedy = match first.first() {
+            Some(b'0'..=b'9') if commas == 3 => "write the heading above the ratings",
+            Some(_) if commas == 2 => NO_TIME,
+            _ => "give MovieLens's ratings.csv, ratings.dat or u.data",
+        };
+        let found = quoted(first);
+        Err(Fault::usage(format!("expected the heading `{HEADING}`, found `{found}`")).remedy(remedy))
+    }
+
+    /// A line's four columns.
+    fn columns(self, line: &[u8]) -> Option<[&[u8]; 4]> {
+        if self == Layout::Colons {
+            let mut rest = line.split(|byte| *byte == b':');
+            let user = rest.next()?;
+            let mut next = || rest.next().filter(|gap| gap.is_empty()).and_then(|_| rest.next());
+            let (item, stars, time) = (next()?, next()?, next()?);
+            return rest.next().is_none().then_some([user, item, stars, time]);
+        }
+        let separator = if self == Layout::Tabs { b'\t' } else { b',' };
+        let mut rest = line.split(|byte| *byte == separator);
+        let columns = [rest.next()?, rest.next()?, rest.next()?, rest.next()?];
+        rest.next().is_none().then_some(columns)
+    }
+
+    /// A line's rating and time stamp.
+    fn rating(self, line: &[u8]) -> Result<(Rating, u64), Fault> {
+        let Some([user, item, stars, time]) = self.columns(line) else {
+            let (between, separator) = match self {
+                Layout::Heading => (",", &b","[..]),
+                Layout::Colons => ("::", &b"::"[..]),
+                Layout::Tabs => ("tabs", &b"\t"[..]),
+            };
+            let found = 1 + line.windows(separator.len()).filter(|window| *window == separator).count();
+            let fault = Fault::usage(format!(
+                "expected 4 columns ({HEADING}) between {between}, found {found}: `{}`",
+                quoted(line)
+            ));
+            return Err(if found == 3 { fault.remedy(NO_TIME) } else { fault });
+        };
+        let time = number(time, "a time stamp", u64::MAX)?;
+        if time > LATEST {
+            return Err(Fault::usage(format!(
+                "expected a time stamp in seconds since 1970, found `{time}`: milliseconds?"
+            ))
+            .remedy("divide time stamps in milliseconds by 1000: the last digit of the seconds splits the ratings"));
+        }
+        Ok((three(&[user, item, stars])?, time))
+    }
+}
+
+/// The lines of a text that have a rating, with their numbers.
+fn lines(text: &[u8], layout: Layout) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = (1..).zip(text.split(|byte| *byte == b'\n')).skip(usize::from(layout == Layout::Heading));
+    lines.map(|(number, line)| (number, line.trim_ascii())).filter(|(_, line)| !line.is_empty())
+}
+
+/// The number of the line with the rating of this index.
+pub fn line_of(text: &[u8], index: usize) -> usize {
+    let layout = Layout::of(text).unwrap_or(Layout::Heading);
+    lines(text, layout).nth(index).map_or(0, |(number, _)| number)
+}
 
 /// Reads all ratings in `text`, which came from `place`, and hands each with its
 /// time stamp to `take`.
 pub fn ratings(text: &[u8], place: &str, mut take: impl FnMut(Rating, u64)) -> Result<(), Fault> {
-    let mut lines = (1..).zip(text.split(|byte| *byte == b'\n'));
-    let heading = lines.next().map_or(&b""[..], |(_, line)| line).trim_ascii();
-    if heading != HEADING.as_bytes() {
-        let found = String::from_utf8_lossy(&heading[..heading.len().min(60)]).into_owned();
-        return Err(Fault::usage(format!("expected the heading `{HEADING}`, found `{found}`"))
-            .at(format!("{place}:1"))
-            .remedy("give MovieLens's ratings.csv"));
-    }
-    for (number, line) in lines {
-        let read = match line.trim_ascii() {
-            b"" => continue,
-            line => four(line),
-        };
-        match read {
+    let layout = Layout::of(text).map_err(|fault| fault.at(format!("{place}:1")))?;
+    for (number, line) in lines(text, layout) {
+        match layout.rating(line) {
             Ok((rating, timestamp)) if rating.user != NEW_USER => take(rating, timestamp),
             Ok(_) => {
                 let message = format!("user {NEW_USER} is the new user's id: expected another");
@@ -73,39 +154,7 @@ pub fn personal(path: &Path) -> Result<Vec<Rating>, Fault> {
 
 /// The whole of a file.
 pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    let whole = || -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        input::open(path)?.read_to_end(&mut text)?;
-        Ok(text)
-    };
-    whole().map_err(|e| {
-        Fault::usage(format!("cannot be read: {e}"))
-            .at(path.display().to_string())
-            .remedy("name a file of ratings that the master's node can read")
-    })
-}
-
-fn four(line: &[u8]) -> Result<(Rating, u64), Fault> {
-    let fields = Fields::cut(line)?;
-    let timestamp = number(fields.0[3], "a time stamp", u64::MAX)?;
-    Ok((three(&fields.0)?, timestamp))
-}
-
-/// A line's four columns.
-struct Fields<'a>([&'a [u8]; 4]);
-
-impl<'a> Fields<'a> {
-    fn cut(line: &'a [u8]) -> Result<Self, Fault> {
-        let mut rest = line.split(|byte| *byte == b',');
-        match (rest.next(), rest.next(), rest.next(), rest.next(), rest.next()) {
-            (Some(a), Some(b), Some(c), Some(d), None) => Ok(Fields([a, b, c, d])),
-            _ => Err(Fault::usage(format!(
-                "expected 4 columns ({HEADING}), found {}: `{}`",
-                line.split(|byte| *byte == b',').count(),
-                shown(line)
-            ))),
-        }
-    }
+    Text::open(path)?.whole()
 }
 
 fn three(fields: &[&[u8]]) -> Result<Rating, Fault> {
@@ -130,7 +179,7 @@ fn stars(field: &[u8]) -> Result<f32, Fault> {
     let parsed = str::from_utf8(field).ok().and_then(|text| text.parse::<f32>().ok());
     parsed.filter(|stars| STARS.contains(stars)).ok_or_else(|| {
         let (least, most) = (STARS.start(), STARS.end());
-        Fault::usage(format!("expected a rating from {least} to {most}, found `{}`", shown(field)))
+        Fault::usage(format!("expected a rating from {least} to {most}, found `{}`", quoted(field)))
     })
 }
 
@@ -141,17 +190,14 @@ fn number(field: &[u8], what: &str, most: u64) -> Result<u64, Fault> {
     });
     value.filter(|value| !field.is_empty() && *value <= most).ok_or_else(|| {
         let bound = if most == u64::MAX { String::new() } else { format!(" of at most {most}") };
-        Fault::usage(format!("expected {what}{bound}, found `{}`", shown(field)))
+        Fault::usage(format!("expected {what}{bound}, found `{}`", quoted(field)))
     })
-}
-
-fn shown(text: &[u8]) -> String {
-    String::from_utf8_lossy(&text[..text.len().min(60)]).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Write;
 
     fn all(text: &str) -> Result<Vec<(Rating, u64)>, Fault> {
@@ -175,10 +221,11 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_with_its_file() {
         assert!(refusal("1,2,3.0").starts_with("r.csv:3: expected 4 columns"), "{}", refusal("1,2,3.0"));
+        assert!(refusal("1,2,3.0").contains("try: give every rating a time stamp"));
         assert!(refusal("1,2,3.0,4,5").contains("found 5"));
         assert!(refusal("one,2,3.0,4").contains("expected a user's number of at most"));
         assert!(refusal("1,,3.0,4").contains("expected an item's number"));
-        assert!(refusal("1,999999999,3.0,4").contains("found `999999999`"));
+        assert!(refusal("1,99999999999,3.0,4").contains("found `99999999999`"));
         for bad in ["0.0", "5.5", "-1", "x", "NaN", ""] {
             assert!(refusal(&format!("1,2,{bad},4")).contains("expected a rating from 0.5 to 5"), "{bad}");
         }
@@ -186,6 +233,69 @@ mod tests {
         assert!(refusal("0,2,3.0,4").contains("the new user's id"));
         let fault = all("1,2,3.0,4\n").expect_err("refused").to_string();
         assert!(fault.starts_with("r.csv:1: expected the heading"), "{fault}");
+    }
+
+    #[test]
+    fn movielens_three_formats_are_read() {
+        let expected = vec![
+            (Rating { user: 1, item: 2, stars: 3.5 }, 978_300_760),
+            (Rating { user: 7, item: 31, stars: 4.0 }, 10),
+        ];
+        assert_eq!(all("1::2::3.5::978300760\n7::31::4::10\n"), Ok(expected.clone()));
+        assert_eq!(all("1\t2\t3.5\t978300760\n\n7\t31\t4\t10"), Ok(expected));
+        let refusal = |text: &str| all(text).expect_err("refused").to_string();
+        let bad = refusal("1::2::3.5::9\n1::2:3.5::9\n");
+        assert!(
+            bad.starts_with("r.csv:2: expected 4 columns") && bad.contains("between ::, found 3"),
+            "{bad}"
+        );
+        assert!(refusal("1\t2\t3\n").contains("try: give every rating a time stamp"));
+        assert!(refusal("user\titem\t3\t4\n").starts_with("r.csv:1: expected a user's number"));
+    }
+
+    #[test]
+    fn what_is_no_ratings_file_is_refused_with_what_to_do() {
+        let remedy = |text: &str| all(text).expect_err("refused").remedy.expect("a remedy");
+        assert_eq!(remedy("1,2,3.0,4\n"), "write the heading above the ratings");
+        assert!(remedy("userId,movieId,rating\n1,2,3.0\n").starts_with("give every rating a time stamp"));
+        assert_eq!(remedy("<html>"), "give MovieLens's ratings.csv, ratings.dat or u.data");
+        let milliseconds = refusal("1,2,3.0,978300760000");
+        assert!(
+            milliseconds.starts_with("r.csv:3: expected a time stamp in seconds since 1970"),
+            "{milliseconds}"
+        );
+        assert!(milliseconds.contains("divide time stamps in milliseconds by 1000"));
+        let escaped = refusal("1,\u{1b}]0;PWNED\u{7},3.0,4");
+        assert!(escaped.contains("found `\\u{1b}]0;PWNED\\u{7}`"), "{escaped}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(userId,movieId,rating,timestamp\n)?([0-9]{0,2}(,|::|\t|\n|[.a:])){0,40}") {
+            let _ = all(&text);
+        }
+
+        #[test]
+        fn no_bytes_panic(text in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = ratings(&text, "r", |_, _| {});
+        }
+
+        #[test]
+        fn ratings_read_as_written(
+            written in proptest::collection::vec((1..=LARGEST_ID, 0..=LARGEST_ID, 1_u8..=10, 0..=LATEST), 1..9),
+            layout in 0_usize..3,
+        ) {
+            let (heading, separator) = [(HEADING, ","), ("", "::"), ("", "\t")][layout];
+            let mut text = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
+            let mut expected = Vec::new();
+            for (user, item, halves, time) in written {
+                let stars = f32::from(halves) / 2.0;
+                text.push_str(&[user.to_string(), item.to_string(), stars.to_string(), time.to_string()].join(separator));
+                text.push('\n');
+                expected.push((Rating { user, item, stars }, time));
+            }
+            prop_assert_eq!(all(&text), Ok(expected));
+        }
     }
 
     #[test]

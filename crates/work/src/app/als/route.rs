@@ -30,13 +30,55 @@ pub struct Route {
     wanted: Vec<usize>,
 }
 
-/// Id → slot.
-pub struct Slots(Vec<u32>);
+/// Ids below this have a table, whatever their gaps: it is small.
+const FEW: usize = 1 << 20;
+
+/// A table has at most so many places to an id that is looked for.
+const GAPS: usize = 4;
+
+/// Id → slot, in memory that follows the number of ids, not the largest one.
+pub enum Slots {
+    /// By id.
+    Table(Vec<u32>),
+    /// Ids, ascending, and the slot of each.
+    List(Vec<u32>, Vec<u32>),
+}
 
 impl Slots {
+    /// Room for each of these ids, which have no slots yet; and each id once, ascending.
+    fn of_ids(ids: &[u32]) -> (Self, Vec<u32>) {
+        let bound = ids.iter().max().map_or(0, |most| *most as usize + 1);
+        if bound > FEW.max(GAPS * ids.len()) {
+            let mut once = ids.to_vec();
+            once.sort_unstable();
+            once.dedup();
+            once.shrink_to_fit();
+            return (Slots::List(once.clone(), vec![NONE; once.len()]), once);
+        }
+        let mut table = vec![NONE; bound];
+        ids.iter().for_each(|id| table[*id as usize] = 0);
+        let once = (0..).zip(&table).filter(|(_, mark)| **mark != NONE).map(|(id, _)| id).collect();
+        (Slots::Table(table), once)
+    }
+
+    fn set(&mut self, id: u32, slot: u32) {
+        match self {
+            Slots::Table(table) => table[id as usize] = slot,
+            Slots::List(ids, slots) => {
+                if let Ok(place) = ids.binary_search(&id) {
+                    slots[place] = slot;
+                }
+            }
+        }
+    }
+
     /// The slot of an id that was wanted, if its owner has it.
     pub fn of(&self, id: u32) -> Option<u32> {
-        self.0.get(id as usize).copied().filter(|slot| *slot != NONE)
+        let slot = match self {
+            Slots::Table(table) => table.get(id as usize),
+            Slots::List(ids, slots) => ids.binary_search(&id).ok().map(|place| &slots[place]),
+        };
+        slot.copied().filter(|slot| *slot != NONE)
     }
 }
 
@@ -45,7 +87,7 @@ impl Route {
     /// `ids`. `own`: the rows that this slave has of the same side.
     pub fn lay(ids: &[u32], own: &Rows, node: &mut impl Node) -> Result<(Self, Slots), Fault> {
         let parts = node.parts();
-        let (mut table, asked) = node.compute(|| distinct(ids, parts));
+        let (mut slots, asked) = node.compute(|| distinct(ids, parts));
         let outgoing = node.serialise(|| asked.iter().map(|ids| to_bytes(ids)).collect());
         let questions = node.exchange(outgoing)?;
         let (supplies, answers) = node.compute(|| questions.iter().map(|ids| known(ids, own)).unzip());
@@ -57,12 +99,12 @@ impl Route {
             }
             let before = next;
             for (id, known) in asked.iter().zip(answer) {
-                table[*id as usize] = if *known == 1 { next } else { NONE };
+                slots.set(*id, if *known == 1 { next } else { NONE });
                 next += u32::from(*known);
             }
             wanted.push((next - before) as usize);
         }
-        Ok((Route { supplies, wanted }, Slots(table)))
+        Ok((Route { supplies, wanted }, slots))
     }
 
     /// What each slave needs of this one's vectors.
@@ -101,15 +143,12 @@ impl Route {
     }
 }
 
-/// A table that has room for all ids, and each id once, by owner, ascending.
-fn distinct(ids: &[u32], parts: usize) -> (Vec<u32>, Vec<Vec<u32>>) {
-    let mut table = vec![NONE; ids.iter().max().map_or(0, |most| *most as usize + 1)];
-    ids.iter().for_each(|id| table[*id as usize] = 0);
+/// Room for the slots of all ids, and each id once, by owner, ascending.
+fn distinct(ids: &[u32], parts: usize) -> (Slots, Vec<Vec<u32>>) {
+    let (slots, once) = Slots::of_ids(ids);
     let mut asked = vec![Vec::new(); parts];
-    for (id, _) in (0..).zip(&table).filter(|(_, mark)| **mark != NONE) {
-        asked[owner(id, parts)].push(id);
-    }
-    (table, asked)
+    once.into_iter().for_each(|id| asked[owner(id, parts)].push(id));
+    (slots, asked)
 }
 
 /// The rows with ascending ids in `question`; and of each id whether there is one.
@@ -138,22 +177,26 @@ mod tests {
 
     #[test]
     fn vectors_travel_to_where_they_are_needed_and_nowhere_else() {
-        // Rows 1, 2, 3 and 6 exist; slave 0 needs 1, 2 and 5, slave 1 needs 6.
-        let wanted: [&[u32]; 2] = [&[5, 2, 1, 2], &[6]];
-        let found = on_threads(2, |exchange| {
-            let mut node = Untimed(exchange);
-            let part = node.part();
-            let own = Rows { ids: [vec![2, 6], vec![1, 3]][part].clone(), ..Rows::default() };
-            let (route, slots) = Route::lay(wanted[part], &own, &mut node).expect("laid");
-            let mut factors = Factors::zeros(2, 3);
-            own.ids.iter().enumerate().for_each(|(row, id)| factors.set(row, &[*id as f32; 3]));
-            let sent: usize = route.pack(&factors).iter().map(Vec::len).sum();
-            let arrived = node.bring(&route, &factors).expect("brought");
-            let first = |id| slots.of(id).map(|slot| arrived.row(slot as usize)[0]);
-            (sent, arrived.rows(), [1, 2, 5, 6].map(first))
-        });
-        assert_eq!(found[0], (24, 2, [Some(1.0), Some(2.0), None, None]));
-        assert_eq!(found[1], (12, 1, [None, None, None, Some(6.0)]));
+        // Rows 1, 2, 3 and 6 exist; slave 0 needs 1, 2 and 5, slave 1 needs 6. Then the same with
+        // large gaps between the ids.
+        for far in [0, 2_000_000_000] {
+            let wanted: [&[u32]; 2] = [&[5 + far, 2, 1, 2], &[6 + far]];
+            let found = on_threads(2, |exchange| {
+                let mut node = Untimed(exchange);
+                let part = node.part();
+                let own = Rows { ids: [vec![2, 6 + far], vec![1, 3 + far]][part].clone(), ..Rows::default() };
+                let (route, slots) = Route::lay(wanted[part], &own, &mut node).expect("laid");
+                assert_eq!(matches!(slots, Slots::List(..)), far > 0);
+                let mut factors = Factors::zeros(2, 3);
+                own.ids.iter().enumerate().for_each(|(row, id)| factors.set(row, &[(*id % 10) as f32; 3]));
+                let sent: usize = route.pack(&factors).iter().map(Vec::len).sum();
+                let arrived = node.bring(&route, &factors).expect("brought");
+                let first = |id| slots.of(id).map(|slot| arrived.row(slot as usize)[0]);
+                (sent, arrived.rows(), [1, 2, 5 + far, 6 + far].map(first))
+            });
+            assert_eq!(found[0], (24, 2, [Some(1.0), Some(2.0), None, None]));
+            assert_eq!(found[1], (12, 1, [None, None, None, Some(6.0)]));
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Where ratings come from: a generator or a file. Both give the text of a
-//! ratings.csv, which the master reads when the clock runs.
+//! Where ratings come from: a generator or a file. Both give a text, which the
+//! master reads when the clock runs.
 
 use crosstalk_core::Fault;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::csv;
+use super::csv::{self, Layout};
 use super::generate::generate;
 use super::rating::{NEW_USER, Rating, Split};
 
@@ -78,9 +79,18 @@ impl Input {
         &self.personal
     }
 
-    /// The text of a ratings.csv.
-    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
-        self.text.bytes()
+    /// The text of a ratings.csv, whatever the file's format.
+    pub fn csv(&self) -> Result<Cow<'_, [u8]>, Fault> {
+        let text = self.text.bytes()?;
+        if Layout::of(&text)? == Layout::Heading {
+            return Ok(text);
+        }
+        let mut csv = format!("{}\n", csv::HEADING);
+        csv::ratings(&text, "ratings", |Rating { user, item, stars }, timestamp| {
+            // Writing to a string does not fail.
+            let _ = writeln!(csv, "{user},{item},{stars},{timestamp}");
+        })?;
+        Ok(Cow::Owned(csv.into_bytes()))
     }
 
     /// Reads all ratings, the new user's among those for training.
@@ -111,11 +121,7 @@ fn good(text: &[u8], place: &str) -> Result<Split, Fault> {
     })?;
     if let Some((pair, [first, second])) = twice(pairs.into_iter()) {
         // Blank lines are no ratings: the lines are counted anew.
-        let line = |index: usize| {
-            let lines = (1..).zip(text.split(|byte| *byte == b'\n'));
-            let mut ratings = lines.skip(1).filter(|(_, line)| !line.trim_ascii().is_empty());
-            ratings.nth(index).map_or(0, |(number, _)| number)
-        };
+        let line = |index| csv::line_of(text, index);
         let message =
             format!("user {} has rated item {} before, on line {}", pair >> 32, pair as u32, line(first));
         return Err(Fault::usage(message)
@@ -154,7 +160,7 @@ fn stand_in(training: &[Rating]) -> Vec<Rating> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::Write as _;
     use tempfile::NamedTempFile;
 
     fn file(lines: &str) -> NamedTempFile {
@@ -183,6 +189,31 @@ mod tests {
         let fault = open("1,5,3.0,10\n\n2,5,4.0,16\n1,5,3.0,19\n").expect_err("refused");
         assert_eq!(fault.message, "user 1 has rated item 5 before, on line 2");
         assert!(fault.place.expect("a place").ends_with(":5"));
+    }
+
+    #[test]
+    fn other_formats_are_read_alike_and_are_a_ratings_csv_to_spark() {
+        let lines = "1,5,3,10\n2,5,4.5,11\n2,6,1,12\n1,6,2,16\n2,7,3,19\n";
+        let csv = file(lines);
+        let input = Source::File(csv.path().into()).open(None).expect("good");
+        let expected = input.read().expect("reads");
+        for separator in ["::", "\t"] {
+            let mut file = NamedTempFile::new().expect("a file");
+            write!(file, "\u{feff}{}", lines.replace(',', separator).replace('\n', "\r\n")).expect("written");
+            let input = Source::File(file.path().into()).open(None).expect("good");
+            assert_eq!(input.read().expect("reads"), expected);
+            let text = String::from_utf8(input.csv().expect("reads").into_owned()).expect("text");
+            assert_eq!(text, format!("{}\n{lines}", csv::HEADING));
+        }
+    }
+
+    #[test]
+    fn a_pair_that_comes_twice_in_a_file_without_heading_is_named_with_both_lines() {
+        let mut file = NamedTempFile::new().expect("a file");
+        write!(file, "1::5::3::10\n\n1::5::3::19\n").expect("written");
+        let fault = Source::File(file.path().into()).open(None).map(|_| ()).expect_err("refused");
+        assert_eq!(fault.message, "user 1 has rated item 5 before, on line 1");
+        assert!(fault.place.expect("a place").ends_with(":3"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let (ratings, personal) = (scratch.join("ratings.csv"), scratch.join("personal.csv"));
     let own: String =
         input.personal().iter().map(|rating| format!("0,{},{}\n", rating.item, rating.stars)).collect();
-    for (path, text) in [(&ratings, &*input.bytes()?), (&personal, own.as_bytes())] {
+    for (path, text) in [(&ratings, &*input.csv()?), (&personal, own.as_bytes())] {
         fs::write(path, text)
             .map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))?;
     }

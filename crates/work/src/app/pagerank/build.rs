@@ -8,12 +8,13 @@
 use crosstalk_core::Fault;
 
 use super::Edge;
+use super::names::{self, Names};
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
 use super::sample::{Sample, Sampled};
 use super::shard::Shard;
 use super::slots::{Keys, assign, order};
-use super::source::{Extent, Source};
+use super::source::{Extent, Source, changed};
 use crate::app::exchange::{Exchange, numbers};
 
 /// Marks a label as a source where sources and targets travel together; labels
@@ -28,30 +29,42 @@ pub fn build(
     seed: u64,
     exchange: &mut dyn Exchange,
 ) -> Result<(Shard, Sampled), Fault> {
-    let degrees = count(source, extent, exchange)?;
+    let names = Names::agree(source, extent, exchange)?;
+    let graph = Graph { source, chunks: extent.chunks, names: &names };
+    let degrees = count(graph, exchange)?;
     let (rows, out_degree, offsets) = degrees.compact()?;
     let sample = Sample::agree(&rows, &offsets, seed, exchange)?;
-    let keys = Keys::agree(&rows, &out_degree, extent.labels, exchange)?;
-    let (mut columns, sampled) = place(source, extent, &keys, &rows, &offsets, sample, exchange)?;
+    let keys = Keys::agree(&rows, &out_degree, names.labels(), exchange)?;
+    let (mut columns, sampled) = place(graph, &keys, &rows, &offsets, sample, exchange)?;
     for row in offsets.windows(2) {
         columns[row[0] as usize..row[1] as usize].sort_unstable();
     }
     let (slots, wanted) = assign(&mut columns, &keys, exchange.parts());
     let supplies = order(wanted, &rows, exchange)?;
     let (part, held) = (exchange.part(), rows.len());
-    Ok((Shard { part, rows, out_degree, offsets, columns, held, slots, supplies }, sampled))
+    let names = names.keep(part, Partition::new(exchange.parts()));
+    Ok((Shard { part, names, rows, out_degree, offsets, columns, held, slots, supplies }, sampled))
+}
+
+/// The edges, between labels.
+#[derive(Clone, Copy)]
+struct Graph<'a> {
+    source: &'a Source,
+    chunks: u64,
+    names: &'a Names,
 }
 
 /// How many exchanges [`build`] makes among so many parts.
 pub fn exchanges(extent: Extent, parts: usize) -> u64 {
     // Both passes' rounds; one to agree on the sample, one on the keys, and one
-    // to order shares.
-    2 * rounds(extent, parts) + 3
+    // to order shares; and those that give labels.
+    let names = if extent.labels.is_some() { 0 } else { names::EXCHANGES };
+    2 * rounds(extent.chunks, parts) + 3 + names
 }
 
 /// How many chunks the busiest part makes or reads.
-fn rounds(extent: Extent, parts: usize) -> u64 {
-    extent.chunks.div_ceil(parts as u64)
+fn rounds(chunks: u64, parts: usize) -> u64 {
+    chunks.div_ceil(parts as u64)
 }
 
 /// Edges by place, while they are counted.
@@ -83,16 +96,16 @@ impl Degrees {
 }
 
 /// First pass: how many edges leave and enter each vertex.
-fn count(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
+fn count(graph: Graph, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
     let partition = Partition::new(exchange.parts());
-    let places = partition.places(exchange.part(), extent.labels);
+    let places = partition.places(exchange.part(), graph.names.labels());
     let mut degrees = Degrees { into: vec![0; places], out_of: vec![0; places] };
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         let (source, target) = (partition.place(edge.source) | SOURCE, partition.place(edge.target));
         outgoing[partition.owner(edge.source)].extend_from_slice(&source.to_le_bytes());
         outgoing[partition.owner(edge.target)].extend_from_slice(&target.to_le_bytes());
     };
-    deal(source, extent, exchange, pack, |arrived| {
+    deal(graph, exchange, pack, |arrived| {
         for number in numbers(arrived) {
             let table = if number & SOURCE == 0 { &mut degrees.into } else { &mut degrees.out_of };
             table[(number & !SOURCE) as usize] += 1;
@@ -104,8 +117,7 @@ fn count(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result
 /// Second pass: every edge's source, by key, in its target's row; and aside,
 /// from the edges as they are read here, those of the sample.
 fn place(
-    source: &Source,
-    extent: Extent,
+    graph: Graph,
     keys: &Keys,
     rows: &RankedBits,
     offsets: &[u32],
@@ -123,7 +135,7 @@ fn place(
         buffer.extend_from_slice(&partition.place(edge.target).to_le_bytes());
     };
     let mut astray = false;
-    deal(source, extent, exchange, pack, |arrived| {
+    deal(graph, exchange, pack, |arrived| {
         for pair in arrived.as_chunks::<8>().0 {
             let [a, b, c, d, e, f, g, h] = *pair;
             let (key, place) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
@@ -137,8 +149,7 @@ fn place(
         }
     })?;
     if astray || next != offsets[1..] {
-        return Err(Fault::attempt("the edges differ between the first and the second pass")
-            .remedy("let nothing write to the graph's file while it is read"));
+        return Err(changed());
     }
     Ok((columns, sampled))
 }
@@ -146,16 +157,15 @@ fn place(
 /// Makes or reads this part's chunks, `pack`s their edges for the parts that
 /// they concern, and `unpack`s what arrives.
 fn deal(
-    source: &Source,
-    extent: Extent,
+    graph: Graph,
     exchange: &mut dyn Exchange,
     mut pack: impl FnMut(&Edge, &mut [Vec<u8>]),
     mut unpack: impl FnMut(&[u8]),
 ) -> Result<(), Fault> {
     let parts = exchange.parts();
-    let mut chunks = source.open(exchange.part(), parts)?;
+    let mut chunks = graph.source.open(graph.names, exchange.part(), parts)?;
     let mut edges = Vec::new();
-    for _ in 0..rounds(extent, parts) {
+    for _ in 0..rounds(graph.chunks, parts) {
         chunks.next(&mut edges)?;
         let mut outgoing: Vec<Vec<u8>> = (0..parts).map(|_| Vec::new()).collect();
         edges.iter().for_each(|edge| pack(edge, &mut outgoing));

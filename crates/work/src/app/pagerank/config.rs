@@ -5,7 +5,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
-use super::edge_list::LARGEST_ID;
+use super::names::LARGEST_LABEL;
 use super::rmat::Rmat;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
@@ -17,7 +17,7 @@ const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),
     Parameter::new("scale", "16", "of the generated graph: 2^scale ids, up to 28"),
     Parameter::new("edge_factor", "16", "edges of the generated graph for each id"),
-    Parameter::new("graph", "generated", "an edge list instead: a file on every node, plain or gzip"),
+    Parameter::new("graph", "generated", "an edge list instead: a file on every node"),
     Parameter::new("iterations", "3", "of the recurrence"),
     Parameter::new("reset", "0.15", "probability of starting anew somewhere"),
     Parameter::new("variant", "graphx", "`graphx`, or `graphx-normalised`: ranks scaled once at the end"),
@@ -25,8 +25,8 @@ const OWN: &[Parameter] = &[
     Parameter::new("output", "none", "a directory for the ranks, a file a slave"),
 ];
 
-/// The largest scale: vertex ids must stay within [`LARGEST_ID`].
-const LARGEST_SCALE: u64 = LARGEST_ID.count_ones() as u64;
+/// The largest scale: labels must stay within [`LARGEST_LABEL`].
+const LARGEST_SCALE: u64 = LARGEST_LABEL.count_ones() as u64;
 
 /// The most edges: 2^32, the most that one slave could hold.
 const MOST_EDGES: u64 = 1 << 32;

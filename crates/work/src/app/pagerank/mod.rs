@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config` | the parameters |
 //! | `rmat`, `edge_list`, `source` | where edges come from |
+//! | `names` | what vertices are called, and their labels |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `overflow` | the edges that memory does not hold |
@@ -29,6 +30,7 @@ pub mod config;
 pub mod edge_list;
 mod mass;
 mod master;
+pub mod names;
 mod overflow;
 mod partition;
 mod protocol;
@@ -102,7 +104,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
         }
         Some(slave) => {
-            config.source.open(slave, config.slaves)?;
+            config.source.open(&names::Names::Same(0), slave, config.slaves)?;
             let seed = part.seed;
             let memory = part.emulation.as_ref().map(|emulation| emulation.node.memory);
             Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))

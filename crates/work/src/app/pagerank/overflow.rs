@@ -149,7 +149,7 @@ mod tests {
                 balances.push(balance);
             }
             let spilled = overflow.map_or(0, |overflow| overflow.bytes());
-            (checksum(ranks.iter()), balances, spilled, disk)
+            (checksum(ranks.named()), balances, spilled, disk)
         })
     }
 

@@ -4,15 +4,18 @@ use super::mass::Mass;
 use super::ranks::Balance;
 use super::source::Extent;
 
+/// Stands where ids are no labels.
+const NO_LABELS: u64 = u64::MAX;
+
 impl Extent {
     /// As words.
     pub fn to_words(self) -> [u64; 3] {
-        [self.chunks, self.edges, u64::from(self.labels)]
+        [self.chunks, self.edges, self.labels.map_or(NO_LABELS, u64::from)]
     }
 
     /// What [`Extent::to_words`] wrote.
     pub fn from_words([chunks, edges, labels]: [u64; 3]) -> Self {
-        Extent { chunks, edges, labels: labels as u32 }
+        Extent { chunks, edges, labels: u32::try_from(labels).ok() }
     }
 }
 
@@ -46,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn messages_survive(all in 0.0..1e8_f64, flowing in 0.0..1e8_f64, chunks: u64, edges: u64, labels: u32) {
+        fn messages_survive(all in 0.0..1e8_f64, flowing in 0.0..1e8_f64, chunks: u64, edges: u64, labels: Option<u32>) {
             let mut all = Mass::of(all);
             (0..40).for_each(|_| all += all);
             let balance = Balance { all, flowing: Mass::of(flowing) };

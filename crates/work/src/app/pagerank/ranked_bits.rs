@@ -18,6 +18,17 @@ impl Bits {
         self.words[number as usize / 64] |= 1 << (number % 64);
     }
 
+    /// How many members are below `bound`, which is no larger than the set's.
+    pub fn count_below(&self, bound: u32) -> u64 {
+        let words = self.words.iter().take((bound as usize).div_ceil(64));
+        let all: u64 = words.map(|word| u64::from(word.count_ones())).sum();
+        let beyond = match bound % 64 {
+            0 => 0,
+            bit => self.words[bound as usize / 64] >> bit,
+        };
+        all - u64::from(beyond.count_ones())
+    }
+
     /// Ends the filling.
     pub fn seal(self) -> RankedBits {
         let mut count = 0;
@@ -87,6 +98,9 @@ mod tests {
         fn ranks_are_positions_in_the_sorted_set(members in proptest::collection::btree_set(0_u32..1000, 0..200)) {
             let mut bits = Bits::new(1000);
             members.iter().for_each(|m| bits.insert(*m));
+            for bound in [0, 1, 63, 64, 500, 1000] {
+                prop_assert_eq!(bits.count_below(bound), members.range(..bound).count() as u64);
+            }
             let ranked = bits.seal();
             prop_assert_eq!(ranked.len(), members.len());
             prop_assert_eq!(ranked.is_empty(), members.is_empty());

@@ -7,6 +7,7 @@ use crosstalk_core::Fault;
 use std::ops::Range;
 
 use super::mass::Mass;
+use super::names::Name;
 use super::rmat::mix;
 use super::shard::Shard;
 use crate::app::exchange::floats;
@@ -149,6 +150,11 @@ impl<'a> Ranks<'a> {
         self.shard.rows.iter().zip(self.ranks.iter().copied())
     }
 
+    /// Name and rank of every vertex, after the last iteration.
+    pub fn named(&self) -> impl Iterator<Item = (Name<'a>, f64)> + '_ {
+        self.iter().map(|(place, rank)| (self.shard.names.name(place), rank))
+    }
+
     /// The rank of the vertex at `place`, after the last iteration.
     pub fn rank(&self, place: u32) -> Option<f64> {
         self.ranks.get(self.shard.rows.rank(place)? as usize).copied()
@@ -168,8 +174,8 @@ fn share(rank: f64, out_degree: u32) -> f64 {
 /// A number that two answers share if and only if (but for one chance in 2^64)
 /// every vertex has the same rank in both, bit by bit. Parts' numbers add up,
 /// wrapping, to the whole's.
-pub fn checksum(ranks: impl Iterator<Item = (u32, f64)>) -> u64 {
-    ranks.fold(0, |sum, (label, rank)| sum.wrapping_add(mix(u64::from(label) ^ mix(rank.to_bits()))))
+pub fn checksum<'a>(ranks: impl Iterator<Item = (Name<'a>, f64)>) -> u64 {
+    ranks.fold(0, |sum, (name, rank)| sum.wrapping_add(mix(name.key() ^ mix(rank.to_bits()))))
 }
 
 /// The `count` highest ranks, descending; of equal ones the lowest labels.
@@ -248,6 +254,10 @@ mod tests {
         distributed(&source, source.extent().expect("known"), parts, iterations).0
     }
 
+    fn sum_of(ranks: &[(u32, f64)]) -> u64 {
+        checksum(ranks.iter().map(|(label, rank)| (Name::Number(u64::from(*label)), *rank)))
+    }
+
     #[test]
     fn a_ring_keeps_its_ranks() {
         for (_, rank) in of_file(&[(0, 1), (1, 2), (2, 3), (3, 0)], 3, 5) {
@@ -283,11 +293,11 @@ mod tests {
             let (ranks, sums) = distributed(&source, extent, parts, 4);
             assert_eq!(ranks, alone);
             assert_eq!(sums, balances);
-            assert_eq!(checksum(ranks.iter().copied()), checksum(alone.iter().copied()));
+            assert_eq!(sum_of(&ranks), sum_of(&alone));
         }
         let mut spoiled = alone.clone();
         spoiled[7].1 = f64::from_bits(spoiled[7].1.to_bits() ^ 1);
-        assert_ne!(checksum(spoiled.into_iter()), checksum(alone.into_iter()));
+        assert_ne!(sum_of(&spoiled), sum_of(&alone));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::names::Kept;
 use super::ranked_bits::RankedBits;
 
 /// Bytes an edge.
@@ -16,6 +17,8 @@ pub const EDGE: u64 = size_of::<u32>() as u64;
 pub struct Shard {
     /// This part's number.
     pub(super) part: usize,
+    /// Place of a vertex → its name.
+    pub(super) names: Kept,
     /// Place of a vertex → its row.
     pub(super) rows: RankedBits,
     /// Row → edges that leave the vertex, wherever they go.
@@ -75,7 +78,8 @@ impl Shard {
     /// Bytes that the iterations hold beside the edges: of a vertex, where its
     /// edges begin, how many leave it, its share and its rank (24); of a slot,
     /// the share in it (8); of a share for a part, whose it is (4), and if it
-    /// travels, itself (8), as one that arrives (8); and which ids are vertices.
+    /// travels, itself (8), as one that arrives (8); which ids are vertices, and what
+    /// those are called that are no labels.
     pub(super) fn resident(&self) -> u64 {
         let (id, number) = (size_of::<u32>(), size_of::<f64>());
         let supplied: usize = self.supplies.iter().map(Vec::len).sum();
@@ -84,7 +88,7 @@ impl Shard {
         let arriving = self.slots() - own;
         let vertices = self.vertices() * (2 * id + 2 * number) + id;
         let shares = (self.slots() + sent + arriving) * number + supplied * id;
-        (vertices + shares + self.rows.bytes()) as u64
+        (vertices + shares + self.rows.bytes() + self.names.bytes()) as u64
     }
 
     /// The rows whose shares are sent to each part: none to this one itself.

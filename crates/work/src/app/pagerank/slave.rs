@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, Variant};
+use super::names::Name;
 use super::overflow::Overflow;
 use super::partition::Partition;
 use super::ranks::{Ranks, checksum, top};
@@ -41,18 +42,18 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
     }
     let partition = Partition::new(rank.size() - 1);
     let part = Slaves(rank).part();
-    let named = || ranks.iter().map(|(place, value)| (partition.label(part, place), value));
-    let best = rank.parallel(|| top(named(), TOP));
+    let best =
+        rank.parallel(|| top(ranks.iter().map(|(place, value)| (partition.label(part, place), value)), TOP));
     let words: Vec<u64> =
         best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
     report(rank, &words)?;
     let account = rank.account();
 
     let spilled = overflow.as_ref().map_or(0, Overflow::bytes);
-    report(rank, &[checksum(named()), sent, spilled])?;
+    report(rank, &[checksum(ranks.named()), sent, spilled])?;
     testify(&ranks, &sampled, partition, rank)?;
     if let Some(directory) = &config.output {
-        write(&directory.join(format!("part-{part:05}")), named())?;
+        write(&directory.join(format!("part-{part:05}")), ranks.named())?;
     }
     Ok(account)
 }
@@ -96,15 +97,15 @@ fn testify(ranks: &Ranks, sampled: &Sampled, partition: Partition, rank: &mut Ra
     report(rank, &words)
 }
 
-/// Writes label and rank, a vertex a line.
-fn write(path: &Path, ranks: impl Iterator<Item = (u32, f64)>) -> Result<(), Fault> {
+/// Writes name and rank, a vertex a line.
+pub fn write<'a>(path: &Path, ranks: impl Iterator<Item = (Name<'a>, f64)>) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
         let mut file = BufWriter::new(File::create(path)?);
-        for (label, rank) in ranks {
-            writeln!(file, "{label}\t{rank}")?;
+        for (name, rank) in ranks {
+            writeln!(file, "{name}\t{rank}")?;
         }
         file.flush()
     };

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::Edge;
 use super::edge_list::{self, EdgeList};
+use super::names::{Name, Names};
 use super::rmat::Rmat;
 
 /// Generated edges in a chunk.
@@ -29,8 +30,8 @@ pub struct Extent {
     pub chunks: u64,
     /// Edges, duplicates and self loops included.
     pub edges: u64,
-    /// Vertex ids are below this.
-    pub labels: u32,
+    /// Vertex ids are below this, and are labels; none where the vertices get other labels.
+    pub labels: Option<u32>,
 }
 
 impl Source {
@@ -40,23 +41,33 @@ impl Source {
             Source::Rmat(graph) => Ok(Extent {
                 chunks: graph.edges().div_ceil(CHUNK),
                 edges: graph.edges(),
-                labels: graph.labels(),
+                labels: Some(graph.labels()),
             }),
             Source::File(path) => {
                 let contents = edge_list::inspect(path)?;
-                let labels = contents.largest + 1;
-                Ok(Extent { chunks: contents.blocks, edges: contents.edges, labels })
+                Ok(Extent { chunks: contents.blocks, edges: contents.edges, labels: contents.labels })
             }
         }
     }
 
-    /// Opens the chunks that belong to `reader` of `readers`.
-    pub fn open(&self, reader: usize, readers: usize) -> Result<Chunks<'_>, Fault> {
+    /// Opens the chunks that belong to `reader` of `readers`, whose vertices have these names.
+    pub fn open<'a>(&'a self, names: &'a Names, reader: usize, readers: usize) -> Result<Chunks<'a>, Fault> {
         let (first, step) = (reader as u64, readers as u64);
         match self {
             Source::Rmat(graph) => Ok(Chunks::Rmat { graph, next: first, step }),
-            Source::File(path) => Ok(Chunks::File(EdgeList::open(path, first, step)?)),
+            Source::File(path) => Ok(Chunks::File { list: EdgeList::open(path, first, step)?, names }),
         }
+    }
+
+    /// The names of the vertices in those chunks, as often as edges have them.
+    pub fn names(&self, reader: usize, readers: usize, mut take: impl FnMut(Name)) -> Result<(), Fault> {
+        let Source::File(path) = self else { return Ok(()) };
+        let mut list = EdgeList::open(path, reader as u64, readers as u64)?;
+        while list.next_block(|source, target| {
+            take(source);
+            take(target);
+        })? {}
+        Ok(())
     }
 }
 
@@ -72,7 +83,12 @@ pub enum Chunks<'a> {
         step: u64,
     },
     /// Read from an edge list.
-    File(EdgeList),
+    File {
+        /// The edge list.
+        list: EdgeList,
+        /// Its vertices' labels.
+        names: &'a Names,
+    },
 }
 
 impl Chunks<'_> {
@@ -87,9 +103,27 @@ impl Chunks<'_> {
                 edges.extend((from..until).map(|index| graph.edge(index)));
                 Ok(from < until)
             }
-            Chunks::File(list) => list.next_block(edges),
+            Chunks::File { list, names } => {
+                edges.clear();
+                let mut unknown = false;
+                let more =
+                    list.next_block(|source, target| match (names.label(source), names.label(target)) {
+                        (Some(source), Some(target)) => edges.push(Edge { source, target }),
+                        _ => unknown = true,
+                    })?;
+                if unknown {
+                    return Err(changed());
+                }
+                Ok(more)
+            }
         }
     }
+}
+
+/// The graph's file was written to between two passes over it.
+pub fn changed() -> Fault {
+    Fault::attempt("the edges differ between the first and the second pass")
+        .remedy("let nothing write to the graph's file while it is read")
 }
 
 #[cfg(test)]
@@ -102,9 +136,11 @@ mod tests {
         let expected: Vec<_> = (0..graph.edges()).map(|index| graph.edge(index)).collect();
         let source = Source::Rmat(graph);
         let extent = source.extent().expect("known");
-        assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: 1 << 12 });
+        assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: Some(1 << 12) });
+        let names = Names::Same(1 << 12);
         for readers in 1..=4 {
-            let mut shares: Vec<_> = (0..readers).map(|r| source.open(r, readers).expect("opens")).collect();
+            let mut shares: Vec<_> =
+                (0..readers).map(|r| source.open(&names, r, readers).expect("opens")).collect();
             let (mut dealt, mut chunk) = (Vec::new(), Vec::new());
             for k in 0..extent.chunks as usize {
                 assert!(shares[k % readers].next(&mut chunk).expect("generated"));

@@ -1,6 +1,6 @@
 //! What Spark wrote: a folder of parts, lines of fields with tabs between them.
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, quoted};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn lines<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<
         for line in BufReader::new(File::open(&path).map_err(|e| at(&path, e))?).lines() {
             let line = line.map_err(|e| at(&path, e))?;
             let parsed = parse(&line).ok_or_else(|| {
-                Fault::attempt(format!("Spark wrote a line that is no answer: `{line}`"))
+                Fault::attempt(format!("Spark wrote a line that is no answer: `{}`", quoted(&line)))
                     .at(path.display().to_string())
             })?;
             all.push(parsed);

@@ -1,8 +1,8 @@
 //! A metric of the program's own: a number in what it writes to its standard output.
 
-use crosstalk_core::Fault;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, quoted};
 use regex_lite::Regex;
 
 use super::METRICS;
@@ -58,9 +58,12 @@ impl Own {
         })?;
         let number = found.as_str().trim().parse().ok().filter(|number: &f64| number.is_finite());
         number.ok_or_else(|| {
-            Fault::attempt(format!("expected a number for metric `{name}`, found `{}`", found.as_str()))
-                .at("parameter `pattern`")
-                .remedy("have the parentheses hold the number alone, as in '([0-9.]+) requests'")
+            Fault::attempt(format!(
+                "expected a number for metric `{name}`, found `{}`",
+                quoted(found.as_str())
+            ))
+            .at("parameter `pattern`")
+            .remedy("have the parentheses hold the number alone, as in '([0-9.]+) requests'")
         })
     }
 }
@@ -70,7 +73,10 @@ fn checked(name: &str) -> Result<&str, Fault> {
     let fault = |message: String| Err(Fault::usage(message).at("parameter `metric`"));
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(plain) {
-        return fault(format!("expected letters, digits and `_`, the first a letter, found `{name}`"));
+        return fault(format!(
+            "expected letters, digits and `_`, the first a letter, found `{}`",
+            quoted(name)
+        ));
     }
     if METRICS.iter().any(|(known, ..)| *known == name) {
         return fault(format!("`{name}` is a metric of every command: take another name"));

@@ -1,0 +1,114 @@
+//! What messages quote of files: short, and without characters that steer a terminal.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
+/// The most characters in a quotation.
+pub const LONGEST: usize = 80;
+
+/// The most characters of a parser's message, which has quotations of its own.
+const MESSAGE: usize = 4 * LONGEST;
+
+/// A field or a line of a file as a message may quote it: at most [`LONGEST`] characters, with
+/// control characters, direction marks and bytes that are no text escaped. What is cut off is
+/// marked by `…`.
+pub fn quoted(text: impl AsRef<[u8]>) -> String {
+    cut(text.as_ref(), LONGEST)
+}
+
+/// What a parser says of a file, which may quote much of it: cut and escaped alike, at four times
+/// the length.
+pub fn message(said: impl Display) -> String {
+    cut(said.to_string().as_bytes(), MESSAGE)
+}
+
+fn cut(text: &[u8], longest: usize) -> String {
+    // Each character gives one at least, and has four bytes at most.
+    let begin = &text[..text.len().min(4 * (longest + 1))];
+    let (mut shown, mut length, mut keep) = (String::new(), 0, 0);
+    let mut put = |piece: &str| {
+        length += piece.chars().count();
+        if length <= longest {
+            shown.push_str(piece);
+        }
+        if length < longest {
+            keep = shown.len();
+        }
+    };
+    for chunk in begin.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| put(&escaped(c, false)));
+        chunk.invalid().iter().for_each(|byte| put(&format!("\\x{byte:02x}")));
+    }
+    if length > longest {
+        shown.truncate(keep);
+        shown.push('…');
+    }
+    shown
+}
+
+/// A message that may go to a terminal, a journal and a page: control characters, but for line
+/// ends and tabs, and direction marks are escaped.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| steers(c) && !matches!(c, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        // Writing to a string does not fail.
+        let _ = shown.write_str(&escaped(c, true));
+        shown
+    }))
+}
+
+/// Whether a character moves a cursor, ends a line, or changes the direction of what follows.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+fn escaped(c: char, lines: bool) -> String {
+    match c {
+        '\n' | '\t' if lines => c.to_string(),
+        c if steers(c) => c.escape_default().to_string(),
+        c => c.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped() {
+        assert_eq!(quoted("\u{1b}]0;PWNED\u{7}"), "\\u{1b}]0;PWNED\\u{7}");
+        assert_eq!(quoted("a\u{202e}b\tc"), "a\\u{202e}b\\tc");
+        assert_eq!(quoted(b"\xff\xfeA"), "\\xff\\xfeA");
+        assert_eq!(quoted("naïve 数"), "naïve 数");
+        assert_eq!(plain("one\n\ttwo"), "one\n\ttwo");
+        assert_eq!(plain("one\n\u{9b}31m\u{2066}"), "one\n\\u{9b}31m\\u{2066}");
+    }
+
+    #[test]
+    fn eighty_characters_are_quoted_whole_and_more_are_cut() {
+        assert_eq!(quoted("x".repeat(80)), "x".repeat(80));
+        assert_eq!(quoted("x".repeat(81)), format!("{}…", "x".repeat(79)));
+        assert_eq!(quoted("é".repeat(1 << 20)), format!("{}…", "é".repeat(79)));
+        // An escape is not cut in two.
+        assert_eq!(quoted(format!("{}\u{7}\u{7}", "x".repeat(78))), format!("{}…", "x".repeat(78)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_steer_or_grow(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+            let shown = quoted(&bytes);
+            prop_assert!(shown.chars().count() <= LONGEST);
+            prop_assert!(!shown.chars().any(steers));
+        }
+
+        #[test]
+        fn plain_text_stays(text in "[ -~\n\t]{0,200}") {
+            prop_assert_eq!(plain(&text), text.as_str());
+        }
+    }
+}

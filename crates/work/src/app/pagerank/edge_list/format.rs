@@ -1,0 +1,363 @@
+//! How edges are written in a text: as the first lines have them, all others must.
+//!
+//! Lists: a source and a target a line, between blanks, tabs, `,` or `;`, with or without a
+//! heading; a third column, the weight, is not used. MatrixMarket: coordinates under a heading
+//! of its own (R. Boisvert, R. Pozo, K. Remington, NISTIR 5935, 1996). Comments begin with `#`
+//! or `%`.
+
+use crosstalk_core::{Fault, quoted};
+
+use super::super::names::Name;
+
+/// The largest number that is a vertex id.
+pub const LARGEST_ID: u64 = 1 << 63;
+
+/// What begins a MatrixMarket file, in any case.
+const BANNER: &[u8] = b"%%MatrixMarket";
+
+/// Headings over columns of names; over columns of numbers any words are one.
+const HEADINGS: [[&str; 2]; 4] =
+    [["source", "target"], ["src", "dst"], ["from", "to"], ["fromnodeid", "tonodeid"]];
+
+/// What to do about lines that are not as the first.
+const AS_A_LIST: &str = "write one edge a line: a source, a blank, a target, and perhaps a weight";
+
+/// What stands between columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Separator {
+    /// Blanks and tabs, as many as there are.
+    Blanks,
+    /// One of these, between blanks or not.
+    Byte(u8),
+}
+
+/// How edges are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    separator: Separator,
+    columns: usize,
+    /// Vertices are called by numbers.
+    numbers: bool,
+    matrix: Option<Matrix>,
+    /// The first line that may have an edge.
+    first: u64,
+}
+
+/// What the heading of a MatrixMarket file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matrix {
+    /// Rows, and columns.
+    size: u64,
+    /// Lines with an entry.
+    pub entries: u64,
+    /// An entry stands for the one across the diagonal, too.
+    pub symmetric: bool,
+}
+
+/// The first line of a MatrixMarket file.
+#[derive(Debug, Clone, Copy)]
+struct Banner {
+    columns: usize,
+    symmetric: bool,
+}
+
+/// Learns the format from the first lines.
+#[derive(Debug, Default)]
+pub struct Learner {
+    banner: Option<Banner>,
+}
+
+impl Learner {
+    /// The format, if these numbered lines, which follow those before, show it. A fault comes with its line.
+    pub fn learn<'a>(
+        &mut self,
+        lines: impl Iterator<Item = (u64, &'a [u8])>,
+    ) -> Result<Option<Format>, (u64, Fault)> {
+        let mut lines = lines.filter(|(number, line)| *number == 1 || !is_empty(line));
+        while let Some((number, line)) = lines.next() {
+            let here = |fault| (number, fault);
+            if number == 1 && line.get(..BANNER.len()).is_some_and(|b| b.eq_ignore_ascii_case(BANNER)) {
+                self.banner = Some(Banner::read(line).map_err(here)?);
+            } else if !is_empty(line) {
+                return match self.banner {
+                    Some(banner) => Format::of_matrix(banner, line, number),
+                    None => Format::of_list(line, number, lines.next().map(|(_, line)| line)),
+                }
+                .map(Some)
+                .map_err(here);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Banner {
+    fn read(line: &[u8]) -> Result<Self, Fault> {
+        let line = line.to_ascii_lowercase();
+        let fields = split(&line, Separator::Blanks);
+        let words: Vec<&str> = fields.iter().filter_map(|field| str::from_utf8(field).ok()).collect();
+        match words.as_slice() {
+            [
+                _,
+                "matrix",
+                "coordinate",
+                field @ ("pattern" | "real" | "integer"),
+                symmetry @ ("general" | "symmetric"),
+            ] => {
+                let columns = if *field == "pattern" { 2 } else { 3 };
+                Ok(Banner { columns, symmetric: *symmetry == "symmetric" })
+            }
+            _ => Err(Fault::usage(format!(
+                "expected `%%MatrixMarket matrix coordinate`, `pattern`, `real` or `integer`, and `general` or `symmetric`; found `{}`",
+                quoted(&line)
+            ))
+            .remedy("write the matrix with other qualifiers, or one edge a line")),
+        }
+    }
+}
+
+impl Format {
+    /// The lines before this one have no edges.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// What the heading says, if this is MatrixMarket's.
+    pub fn matrix(&self) -> Option<Matrix> {
+        self.matrix
+    }
+
+    /// Of a file with this banner, from the line with its size.
+    fn of_matrix(banner: Banner, line: &[u8], number: u64) -> Result<Self, Fault> {
+        let fields = split(line, Separator::Blanks);
+        let numbers: Vec<u64> = fields.iter().filter_map(|field| whole(field)).collect();
+        let [rows, columns, entries] = numbers[..] else {
+            return Err(Fault::usage(format!(
+                "expected a matrix's rows, columns and entries, found `{}`",
+                quoted(line)
+            )));
+        };
+        if fields.len() != 3 || rows != columns {
+            return Err(Fault::usage(format!("expected a square matrix, found {rows} × {columns}"))
+                .remedy("give a graph's adjacency matrix: the edge from i to j is row i, column j"));
+        }
+        let matrix = Matrix { size: rows, entries, symmetric: banner.symmetric };
+        let separator = Separator::Blanks;
+        Ok(Format {
+            separator,
+            columns: banner.columns,
+            numbers: true,
+            matrix: Some(matrix),
+            first: number + 1,
+        })
+    }
+
+    /// Of a list, from the first line that is no comment, and the one after.
+    fn of_list(line: &[u8], number: u64, next: Option<&[u8]>) -> Result<Self, Fault> {
+        if let Some(separator) = between_numbers(line) {
+            return Format::list(line, separator, true, number);
+        }
+        // Blanks may be within names where something else separates them.
+        let bytes = [b'\t', b';', b','].map(Separator::Byte);
+        let separates = |separator: &Separator| split(line, *separator).len() > 1;
+        let separator = bytes.into_iter().find(separates).unwrap_or(Separator::Blanks);
+        let fields = split(line, separator);
+        if fields.len() < 2 {
+            return Err(Fault::usage(format!("expected a source and a target, found `{}`", quoted(line)))
+                .remedy(AS_A_LIST));
+        }
+        if let Some((next, separator)) = next.and_then(|next| Some((next, between_numbers(next)?))) {
+            let format = Format::list(next, separator, true, number + 1)?;
+            if split(line, separator).len() == format.columns {
+                return Ok(format);
+            }
+            return Err(Fault::usage(format!(
+                "expected an edge, or a heading of {} columns, found `{}`",
+                format.columns,
+                quoted(line)
+            ))
+            .remedy(AS_A_LIST));
+        }
+        if fields[0].ends_with(b":") {
+            return Err(adjacency(&format!("expected a source and a target, found `{}`", quoted(line))));
+        }
+        let heading = HEADINGS
+            .iter()
+            .any(|words| words.iter().zip(&fields).all(|(word, f)| f.eq_ignore_ascii_case(word.as_bytes())));
+        Format::list(line, separator, false, number + u64::from(heading))
+    }
+
+    fn list(line: &[u8], separator: Separator, numbers: bool, first: u64) -> Result<Self, Fault> {
+        let columns = split(line, separator).len();
+        if columns > 3 {
+            return Err(adjacency(&format!(
+                "expected a source, a target and perhaps a weight, found {columns} columns: `{}`",
+                quoted(line)
+            )));
+        }
+        Ok(Format { separator, columns, numbers, matrix: None, first })
+    }
+
+    /// The edge on a line, or none where there is a comment or nothing.
+    pub fn edge<'a>(&self, line: &'a [u8]) -> Result<Option<(Name<'a>, Name<'a>)>, Fault> {
+        let edge = match self.two_numbers(line) {
+            Some((source, target)) => (Name::Number(source), Name::Number(target)),
+            None if is_empty(line) => return Ok(None),
+            None => self.two_names(line)?,
+        };
+        if let (Some(matrix), (Name::Number(row), Name::Number(column))) = (self.matrix, edge)
+            && (row.min(column) < 1 || row.max(column) > matrix.size)
+        {
+            return Err(Fault::usage(format!(
+                "expected a row and a column from 1 to {}, found `{}`",
+                matrix.size,
+                quoted(line)
+            )));
+        }
+        Ok(Some(edge))
+    }
+
+    /// The numbers on a line, where it is written as nearly all are.
+    fn two_numbers(&self, line: &[u8]) -> Option<(u64, u64)> {
+        if !self.numbers {
+            return None;
+        }
+        let (source, rest) = digits(line)?;
+        let (target, rest) = digits(self.after_separator(rest)?)?;
+        let right = match (self.columns, self.separator) {
+            (2, _) => rest.trim_ascii_start().is_empty(),
+            (_, Separator::Byte(byte)) => !self.after_separator(rest)?.contains(&byte),
+            (_, Separator::Blanks) => {
+                let weight = self.after_separator(rest)?;
+                !weight.is_empty() && !weight.iter().any(u8::is_ascii_whitespace)
+            }
+        };
+        right.then_some((source, target))
+    }
+
+    fn after_separator<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+        let (first, mut rest) = text.split_first()?;
+        match self.separator {
+            Separator::Byte(byte) => (*first == byte).then_some(rest),
+            Separator::Blanks if matches!(first, b' ' | b'\t') => {
+                while let Some((b' ' | b'\t', more)) = rest.split_first() {
+                    rest = more;
+                }
+                Some(rest)
+            }
+            Separator::Blanks => None,
+        }
+    }
+
+    /// The same of any line, with its faults.
+    fn two_names<'a>(&self, line: &'a [u8]) -> Result<(Name<'a>, Name<'a>), Fault> {
+        let fields = split(line, self.separator);
+        if fields.len() < 2 {
+            return Err(Fault::usage(format!("expected a source and a target, found `{}`", quoted(line)))
+                .remedy(AS_A_LIST));
+        }
+        if fields.len() != self.columns {
+            let before = if self.matrix.is_some() { "as the heading says" } else { "as in the lines before" };
+            return Err(adjacency(&format!(
+                "expected {} columns, {before}, found {}: `{}`",
+                self.columns,
+                fields.len(),
+                quoted(line)
+            )));
+        }
+        if self.numbers {
+            return Ok((Name::Number(id(fields[0])?), Name::Number(id(fields[1])?)));
+        }
+        let weightless = |field: &&&[u8]| !matches!(**field, b"" | b"{}") && !is_number(field);
+        if let Some(weight) = fields.get(2).filter(weightless) {
+            return Err(Fault::usage(format!("expected a weight, found `{}`", quoted(weight)))
+                .remedy("separate columns by a tab, `,` or `;` if names have blanks in them"));
+        }
+        Ok((Name::Text(text(fields[0])?), Name::Text(text(fields[1])?)))
+    }
+}
+
+fn adjacency(message: &str) -> Fault {
+    Fault::usage(message).remedy(format!("{AS_A_LIST} (adjacency lists are not read)"))
+}
+
+/// Whether there is nothing, or a comment.
+fn is_empty(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
+}
+
+/// What stands between the numbers that a line begins with.
+fn between_numbers(line: &[u8]) -> Option<Separator> {
+    let candidates = [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b';')];
+    candidates.into_iter().find(|separator| {
+        let fields = split(line, *separator);
+        fields.len() >= 2 && fields[..2].iter().all(|field| is_number(field))
+    })
+}
+
+/// A line's columns, without quotation marks.
+fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {
+    match separator {
+        Separator::Blanks => {
+            line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).map(unquoted).collect()
+        }
+        Separator::Byte(byte) => line.split(|b| *b == byte).map(<[u8]>::trim_ascii).map(unquoted).collect(),
+    }
+}
+
+fn unquoted(field: &[u8]) -> &[u8] {
+    match field {
+        [b'"', inner @ .., b'"'] if !inner.contains(&b'"') => inner,
+        _ => field,
+    }
+}
+
+/// Whether a number is meant, whole and positive or not.
+fn is_number(field: &[u8]) -> bool {
+    let begins = matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.'));
+    begins && str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
+}
+
+/// Up to 18 digits, which never overflow, and what follows them.
+fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut value, mut length) = (0_u64, 0);
+    while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (1..=18).contains(&length).then(|| (value, &text[length..]))
+}
+
+/// A whole number.
+fn whole(field: &[u8]) -> Option<u64> {
+    let digits = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    str::from_utf8(field).ok().filter(|_| digits)?.parse().ok()
+}
+
+/// A vertex id.
+fn id(field: &[u8]) -> Result<u64, Fault> {
+    if let Some(id) = whole(field).filter(|id| *id <= LARGEST_ID) {
+        return Ok(id);
+    }
+    if !field.is_empty() && field.iter().all(u8::is_ascii_digit) {
+        return Err(Fault::usage(format!(
+            "the vertex id {} is too large: expected at most {LARGEST_ID}",
+            quoted(field)
+        ))
+        .remedy("number the vertices from 0"));
+    }
+    Err(Fault::usage(format!("expected a vertex id, found `{}`", quoted(field)))
+        .remedy("write vertices as whole numbers from 0, as on the first lines; or as names on all lines"))
+}
+
+/// A vertex's name.
+fn text(field: &[u8]) -> Result<&str, Fault> {
+    let why = match str::from_utf8(field) {
+        Err(_) => "it is no UTF-8",
+        Ok("") => "there is nothing",
+        Ok(text) if text.contains(char::is_control) => "it has control characters",
+        Ok(text) if text.starts_with('"') => "its quotation marks are not closed within the column",
+        Ok(text) => return Ok(text),
+    };
+    Err(Fault::usage(format!("expected a vertex's name, found `{}`: {why}", quoted(field))))
+}
