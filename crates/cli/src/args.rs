@@ -36,13 +36,16 @@ pub enum Verb {
     #[command(after_help = "Examples:
   crosstalk run kosmos --quick
   crosstalk run my.toml --set graph.slaves=1,6 --out runs/six
+  crosstalk run --nodes 2 --scale 50 --vary fabric=ethernet-1g,ethernet-10g -- examples/job.py
   crosstalk run --nodes 2 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --its-own-flag
   crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
 
-Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by \
-commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends. \
+Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses by number, separated \
+by commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES (how many). All nodes start together: \
+a client tries again until the other node listens. An attempt ends when node 0's program ends. \
+No shell is asked: write sh -c '…' for pipes, env NAME=VALUE … for variables. \
 What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt \
 in DIR/node-N.out and DIR/node-N.err.")]
     Run(RunArgs),
@@ -196,7 +199,8 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
     /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
-    /// your program as much less data.
+    /// your program as much less data to send, in as many messages: latency is not scaled. `crosstalk
+    /// doctor` names the scale for each fabric.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub scale: Option<f64>,
     /// Your own program and its arguments.
@@ -224,7 +228,8 @@ pub struct HowArgs {
     /// Where nodes come from.
     #[arg(long, value_enum, default_value_t = TestbedKind::Auto)]
     pub testbed: TestbedKind,
-    /// Give an attempt up after this long, such as `5 min`.
+    /// Give an attempt up after this long, such as `5 min` [default: 20 times its estimated time, at
+    /// least 60 s].
     #[arg(long, value_name = "TIME")]
     pub deadline: Option<String>,
     /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.

@@ -218,17 +218,6 @@ fn one_level_ends_in_the_run_time_itself() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_said_before_anything_is_raised() {
-    let dir = tempfile::tempdir().expect("a directory");
-    for program in ["no-such-program", "./nothere"] {
-        let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--", program]);
-        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-        assert!(stderr(&output).contains(&format!("`{program}` cannot be found")), "{}", stderr(&output));
-        assert!(!dir.path().join("runs").exists(), "no run is begun");
-    }
-}
-
-#[test]
 fn a_program_that_always_fails_is_told_once_and_given_up() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--out", "out", "--", "false"]);
@@ -259,6 +248,7 @@ fn a_program_that_fails_or_hangs_is_named() {
         assert_eq!(output.status.code(), Some(4), "nothing was measured: {text}");
         assert!(stderr(&output).contains("no attempt finished; the last: "), "{text}");
         assert!(text.contains(said), "{program:?}: {text}");
+        assert_eq!(text.contains("--deadline '5 min'"), *program == ["sleep", "60"], "{text}");
         assert!(!text.contains("node 0: node 0"), "{text}");
         assert!(!text.contains("panicked"), "{text}");
     }

@@ -13,10 +13,9 @@ use crosstalk_core::message::{FromAgent, Outcome, Part, ToAgent};
 use crosstalk_core::record::{Reading, Status};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::Holding;
-use crosstalk_core::testbed::Link;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_study::plan::{Place, Scene};
+use crosstalk_study::plan::Scene;
 
 use crate::troupe::{GLANCE, Heard, Seat, Troupe};
 
@@ -80,10 +79,7 @@ fn stage(
     given: &Given,
     journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
 ) -> Result<Option<Fidelity>, Trouble> {
-    troupe.shape(match &scene.place {
-        Place::Virtual { .. } | Place::Outside { .. } => Link::Unshaped,
-        Place::Real { link, .. } => *link,
-    })?;
+    troupe.link(&scene.place)?;
     let (lasting, ending) = (seats(scene, true), seats(scene, false));
     troupe.seat(&lasting.union(&ending).copied().collect::<Vec<Seat>>())?;
     let mut conditions = Conditions(Vec::new());
@@ -289,7 +285,9 @@ impl Cast<'_, '_> {
                     self.given.deadline.as_secs_f64(),
                     self.awaits
                 ))
-                .remedy("give it more time with --deadline, or look for what hangs")
+                .remedy(
+                    "give it more time with --deadline, such as --deadline '5 min', or look for what hangs",
+                )
                 .into());
             }
             match self.troupe.hear(left.min(GLANCE)) {

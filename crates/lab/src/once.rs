@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Reading, Status};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
-use crosstalk_study::plan::{Place, Scene};
+use crosstalk_study::plan::Scene;
 
 use crate::attempt::{Given, perform};
 use crate::troupe::Troupe;
@@ -23,9 +23,7 @@ pub fn once(
 ) -> Result<Vec<(Reading, u64)>, Fault> {
     let mut troupe = Troupe::new(testbed.raise(scene.place.nodes())?, interrupted);
     // Links that cannot be held are the machine's fault, with a remedy, and no attempt's.
-    if let Place::Real { link, .. } = scene.place {
-        troupe.shape(link)?;
-    }
+    troupe.link(&scene.place)?;
     let given = Given { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
     let ended = perform(&mut troupe, scene, &given, &mut |reading, _, n| {

@@ -9,7 +9,7 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
-use crosstalk_study::plan::{Cell, Place, Plan};
+use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
 
 use crate::clock::Clock;
@@ -112,7 +112,7 @@ fn raise<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<Troupe
     let mut troupe = Troupe::new(lab.testbed.raise(lab.plan.nodes())?, lab.interrupted);
     let facts = troupe.facts(&seats(lab.plan))?;
     // What cannot be is told now, not after hours of attempts.
-    links(lab).into_iter().try_for_each(|link| troupe.shape(link))?;
+    links(lab).into_iter().try_for_each(|place| troupe.link(place))?;
     lab.dir.record_before(&facts, &absences(lab, &troupe), resuming)?;
     Ok(troupe)
 }
@@ -137,20 +137,16 @@ fn absences(lab: &Lab, troupe: &Troupe) -> Vec<String> {
     absences
 }
 
-/// How links will have to behave, the fastest first: a scale at which those are
-/// held does for the rest.
-fn links(lab: &Lab) -> Vec<Link> {
-    let link = |cell: &Cell| match cell.scene.place {
-        Place::Real { link, .. } => Some(link),
-        Place::Virtual { .. } | Place::Outside { .. } => None,
+/// Places in real time, those with the fastest links first: a scale at which these are held does for the rest.
+fn links<'a>(lab: &'a Lab) -> Vec<&'a Place> {
+    let rate = |place: &Place| match place {
+        Place::Real { link: Link::Rate(rate), .. } => rate.0,
+        _ => 0.0,
     };
-    let mut links: Vec<Link> = lab.plan.cells().filter_map(link).collect();
-    let rate = |link: &Link| match link {
-        Link::Rate(rate) => rate.0,
-        Link::Unshaped => 0.0,
-    };
-    links.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-    links
+    let places = lab.plan.cells().map(|cell| &cell.scene.place);
+    let mut places: Vec<&Place> = places.filter(|place| matches!(place, Place::Real { .. })).collect();
+    places.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    places
 }
 
 /// Notes what the nodes are at the end of a run that is complete without it:

@@ -12,6 +12,9 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::{FromAgent, PROTOCOL, ToAgent, receive, send};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::testbed::{Cluster, Link};
+use crosstalk_core::units::BitRate;
+use crosstalk_study::plan::Place;
+use crosstalk_testbed::advised;
 
 /// How long an agent may take to answer a greeting or tell its facts.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,8 +84,21 @@ impl<'a> Troupe<'a> {
         (0..nodes).map(|node| self.cluster.address(node)).collect()
     }
 
+    /// Has links behave as `place` says.
+    ///
+    /// # Errors
+    /// Where they cannot, with the scale at which they could.
+    pub fn link(&mut self, place: &Place) -> Result<(), Fault> {
+        let Place::Real { link, scale, .. } = place else { return self.shape(Link::Unshaped) };
+        let outcome = self.shape(*link);
+        outcome.map_err(|fault| match link {
+            Link::Rate(rate) => advised(self.cluster.as_mut(), BitRate(rate.0 * scale), fault),
+            Link::Unshaped => fault,
+        })
+    }
+
     /// Makes the links behave so; what the cluster says it really set is kept.
-    pub fn shape(&mut self, link: Link) -> Result<(), Fault> {
+    fn shape(&mut self, link: Link) -> Result<(), Fault> {
         if link != self.link {
             for note in self.cluster.shape(link)? {
                 if !self.notes.contains(&note) {

@@ -3,7 +3,8 @@
 use crate::catalogue::NO_FABRIC;
 use crate::check::check;
 use crate::file::{
-    Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study, WorkSpec,
+    ColumnSpec, Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study,
+    TableSpec, WorkSpec,
 };
 use crate::substitute::literal;
 use crate::written::Written;
@@ -81,7 +82,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         experiment: BTreeMap::from([(EXPERIMENT.to_string(), experiment)]),
         claim: BTreeMap::new(),
         figure: figures(vary),
-        table: BTreeMap::new(),
+        table: BTreeMap::from([("time".to_string(), time(vary))]),
         remark: Vec::new(),
         written: Written::default(),
     };
@@ -194,7 +195,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),
-        caption: "At the busiest node. What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer."
+        caption: "At the busiest node. What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer. What ran in parallel is beside the run time: see the table."
             .into(),
         order: 2,
         kind: DrawAs::Split,
@@ -202,6 +203,38 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
         ..run_time.clone()
     };
     BTreeMap::from([("run-time".to_string(), run_time), ("split".to_string(), split)])
+}
+
+/// The run time, its parts and what ran in parallel, as node 0 counts them; a row for each level of the first factor.
+fn time(vary: &[Vary]) -> TableSpec {
+    let column = |title: &str, metric: &str| ColumnSpec {
+        title: title.into(),
+        metric: Some(metric.into()),
+        published: None,
+        relative_to: None,
+    };
+    let rest =
+        vary.iter().skip(1).filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone())));
+    TableSpec {
+        title: "The run time and its parts".into(),
+        caption: "At node 0. Computing, waiting for a processor and waiting add up to the run time of each run. What ran in parallel is processor time beside it.".into(),
+        order: 1,
+        experiment: EXPERIMENT.into(),
+        metric: String::new(),
+        rows: vary.first().map_or_else(Names::default, |(first, _)| Names::One(factor(first).into())),
+        columns: String::new(),
+        column: vec![
+            column("run time", RUN_TIME),
+            column("computing", "time_compute[node=0]"),
+            column("waiting for a processor", "time_queue[node=0]"),
+            column("waiting", "time_wait[node=0]"),
+            column("ran in parallel", "parallel_cpu_time[node=0]"),
+        ],
+        at: rest.collect(),
+        relative_to: None,
+        published: None,
+        published_as: BTreeMap::new(),
+    }
 }
 
 /// The program's name without its folders.

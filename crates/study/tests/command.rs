@@ -1,10 +1,13 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
 use crate::mock;
+use crate::synthetic::{Made, is};
+use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
-use crosstalk_core::value::Value;
+use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::command::Vary;
+use crosstalk_study::findings::{ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::{PlanOptions, command_study, parse, plan, resolve, to_toml};
 
@@ -33,6 +36,64 @@ fn the_readmes_first_example() {
     assert_eq!(plan.warnings, Vec::<String>::new());
     let headline = study.headline.expect("compares");
     assert_eq!((headline.level, headline.subject.as_str()), ("ethernet-10g".into(), "my-job"));
+}
+
+/// A run of a program that sends so many messages of so many bytes from each of two nodes in turn, at a
+/// fiftieth of the rates: half a frame's time on each of two links, beside 10 ms of computing.
+fn scaled_run(messages: [f64; 2], bytes: [f64; 2], scale: f64) -> Findings {
+    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
+    let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let options = PlanOptions { scale: Some(scale), ..PlanOptions::default() };
+    let study = resolve(&study, &mock::registry(), &options).expect("links can be slowed down");
+    let made = Made { plan: plan_of(&study).expect("plans"), study };
+    let rate = |levels: &Levels| if is(levels, "fabric", "ethernet-1g") { 1e9 } else { 1e10 };
+    let wire = messages[0] * (bytes[0] + 66.0) + messages[1] * (bytes[1] + 66.0);
+    let time = |levels: &Levels| 0.01 + wire * 8.0 * scale / rate(levels);
+    let mut run = made.run(12, 0.001, 1, &|_, levels, _| time(levels));
+    for attempt in &mut run.attempts {
+        let counts = (0..2).flat_map(|node| {
+            let count =
+                |name: &str, value: f64| Reading::value(name, value, Origin::Measured).label("node", node);
+            [count("sent_messages", messages[node]), count("sent_bytes", messages[node] * bytes[node])]
+        });
+        attempt.readings.extend(counts);
+    }
+    made.findings(&run)
+}
+
+#[test]
+fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
+    // 1,000 round trips of 64 B: 104 ms and 10.4 ms at 1/50, and 24.1 µs of latency for each of 2,000 turns is
+    // 48 ms; at 1/50 it would be 2.4 s.
+    let findings = scaled_run([1e3; 2], [64.0; 2], 50.0);
+    let comparison = &findings.comparisons[0];
+    assert!(comparison.ratio.value < 0.2, "{comparison:?}");
+    assert_eq!(comparison.verdict, ComparisonVerdict::Inconclusive);
+    let text = &findings.headline.text;
+    assert!(!findings.headline.decided && !text.contains("faster"), "{text}");
+    // (10 ms + 104 ms + 2.36 s) / (10 ms + 10.4 ms + 2.36 s) = 1.04.
+    for said in ["no verdict on my-job", "1/50", "messages of 64.0 B", "it would be about 1.04 ×"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(findings.warnings.iter().any(|w| w.contains("no verdict: links run at 1/50")), "{findings:?}");
+}
+
+#[test]
+fn a_few_large_messages_at_a_scale_have_a_verdict_and_say_for_whom_it_holds() {
+    // Four requests of 64 B, four answers of 200 kB: eight turns, 9.4 ms, beside 330 ms and 43 ms.
+    let findings = scaled_run([4.0; 2], [64.0, 2e5], 50.0);
+    assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Better);
+    assert!(findings.headline.text.contains("faster"), "{}", findings.headline.text);
+    let holds =
+        |w: &String| w.contains("as many messages, each 50 times as large") && w.contains("8.00 a run");
+    assert!(findings.warnings.iter().any(holds), "{:?}", findings.warnings);
+}
+
+#[test]
+fn where_nothing_is_scaled_small_messages_are_no_matter() {
+    let findings = scaled_run([1e5; 2], [64.0; 2], 1.0);
+    assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Better);
+    assert!(findings.warnings.iter().all(|w| !w.contains("latency")), "{:?}", findings.warnings);
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod mock;
 mod virtual_cluster;
 
 pub use crosstalk_host::Launcher;
-pub use held::{fastest, scale_for};
+pub use held::{HEADROOM, advised, fastest, scale_for};
 pub use local::Local;
 pub use mock::Mock;
 pub use virtual_cluster::{Virtual, holder_main};

@@ -63,25 +63,34 @@ fn sleeping_is_waiting_and_spinning_is_computing() {
     assert!(compute + queue > 0.7 * wall, "{compute} s computing, {queue} s queueing of {wall} s");
 }
 
-#[test]
-fn the_parts_never_exceed_the_whole() {
-    let readings = scene::finished(play(
-        &shell("sleep 0.2; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"),
-        1,
-        20.0,
-    ));
+/// The parts of the run time and what ran beside it, where the parts add up to it.
+fn split(script: &str) -> [f64; 4] {
+    let readings = scene::finished(play(&shell(script), 1, 30.0));
     let parts = ["time_compute", "time_queue", "time_wait"].map(|name| scene::value(&readings, name));
     let wall = scene::value(&readings, "run_time");
     assert!((parts.iter().sum::<f64>() / wall - 1.0).abs() < 1e-6, "{parts:?} of {wall}");
+    let parallel = scene::value(&readings, "parallel_cpu_time");
+    assert!(parts.iter().chain([&parallel]).all(|part| *part >= 0.0), "{parts:?} {parallel}");
+    let [compute, queue, wait] = parts;
+    [compute, queue, wait, parallel]
 }
 
 #[test]
-fn threads_that_overlap_leave_nothing_to_say_about_waiting() {
+fn what_does_one_thing_at_a_time_runs_nothing_in_parallel() {
+    let spin = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+    let [compute, _, wait, parallel] = split(&format!("sleep 0.3; sh -c '{spin}'; {spin}; sh -c '{spin}'"));
+    assert!(wait > 0.29, "{wait} s");
+    // Where one of these starts the other, both may be seen to be ready for a moment.
+    assert!(parallel < 0.2 * compute, "{parallel} s beside {compute} s");
+}
+
+#[test]
+fn what_runs_in_parallel_is_beside_the_run_time_and_hides_no_waiting() {
     let spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    let readings = scene::finished(play(&shell(&format!("({spin})& ({spin})& ({spin})& wait")), 1, 30.0));
-    let compute = scene::value(&readings, "time_compute") + scene::value(&readings, "time_queue");
-    assert!(compute > scene::value(&readings, "run_time"), "three spinners overlap");
-    assert!(readings.iter().all(|r| r.metric != "time_wait"), "waiting cannot be told");
+    let [compute, _, wait, parallel] = split(&format!("({spin})& ({spin})& ({spin})& wait; sleep 0.4"));
+    assert!(wait > 0.35, "the sleep is waiting: {wait} s");
+    // Three of the same: two thirds are beside the run time, less where one ends before the others.
+    assert!(parallel > compute && parallel < 2.5 * compute, "{parallel} s beside {compute} s");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::claim::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::family::Family;
 use super::select::View;
-use super::{attribution, causes, detectable, estimate, level, network};
+use super::{attribution, causes, detectable, estimate, level, network, scaled};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate};
 
@@ -75,9 +75,15 @@ impl Pair<'_> {
         blocks: &[usize],
         catalogues: &Catalogues,
     ) -> Option<Comparison> {
-        let verdict = verdict(answer.side, self.metric.better);
         let changed = matches!(answer.side, Some(Side::Above | Side::Below));
         let ratio = self.ratio(answer, blocks)?;
+        let doubted = || self.doubt(ratio.value, blocks, catalogues).is_some();
+        let verdict = match verdict(answer.side, self.metric.better) {
+            ComparisonVerdict::Better | ComparisonVerdict::Worse if doubted() => {
+                ComparisonVerdict::Inconclusive
+            }
+            other => other,
+        };
         let contrast = self.contrast();
         let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { BTreeMap::new() };
         let network = self.network_alone(catalogues);
@@ -97,6 +103,11 @@ impl Pair<'_> {
             causes,
             origin: self.datum.origins.last().copied().unwrap_or(Origin::Measured),
         })
+    }
+
+    /// Why there is no verdict on a ratio whatever the data say: links were scaled down, and latency was not.
+    pub fn doubt(&self, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<String> {
+        scaled::of(self, ratio, blocks, catalogues)?.doubt()
     }
 
     fn ratio(&self, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {

@@ -36,9 +36,14 @@ pub fn headline(
     let other = study.headline.is_none() && first.is_none();
     let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(larger);
     let (mut text, decided) = match named.or(first).or_else(largest).or_else(|| all.next()) {
-        Some(((pair, conclusion), Some(found))) => {
-            about(study, pair, conclusion, found, family, pair.network_alone(catalogues))
-        }
+        Some(((pair, conclusion), Some(found))) => match doubt(pair, found, family, data, catalogues) {
+            Some(doubt) => {
+                let other = level::called(&pair.factor, &pair.other);
+                let base = base(study, pair);
+                (format!("{other} against {base}: no verdict{}: {doubt}", subject(study, pair)), false)
+            }
+            None => about(study, pair, conclusion, found, family, pair.network_alone(catalogues)),
+        },
         Some(((pair, _), None)) => (nothing(study, pair), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
@@ -46,6 +51,19 @@ pub fn headline(
         text += &beside(comparisons);
     }
     Headline { text, decided, command: data.run.command.clone() }
+}
+
+/// Why there is no verdict on an effect that the data show.
+fn doubt(
+    pair: &Pair,
+    found: &Comparison,
+    family: &Family,
+    data: &Data,
+    catalogues: &Catalogues,
+) -> Option<String> {
+    let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
+    let open = found.verdict == ComparisonVerdict::Inconclusive;
+    pair.doubt(found.ratio.value, seen, catalogues).filter(|_| open)
 }
 
 type Found<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);

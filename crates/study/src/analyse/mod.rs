@@ -29,6 +29,7 @@ mod machine;
 mod network;
 mod noise;
 mod overview;
+mod scaled;
 mod select;
 mod shape;
 mod sources;
@@ -81,6 +82,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     claims.sort_by_key(|claim: &ClaimFinding| claim.verdict);
     let headline = headline::headline(study, catalogues, &family, &comparisons, &data);
     let floors = detectable::floors(&family, &comparisons, seen);
+    let scaled = scaled::notes(&family, &comparisons, seen, catalogues);
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
     comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
     let (sources, caveats) = sources::notes(plan, catalogues);
@@ -91,7 +93,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         headline,
         run: overview::summary(&data, &family, floors),
         claims,
-        warnings: overview::warnings(study, &data, &family, caveats),
+        warnings: [scaled, overview::warnings(study, &data, &family, caveats)].concat(),
         comparisons,
         figures: figures(study, catalogues, &data),
         tables: tables(study, catalogues, &data),

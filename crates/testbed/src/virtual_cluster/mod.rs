@@ -28,4 +28,4 @@ mod switch;
 
 pub use holder::holder_main;
 pub use owner::Virtual;
-pub(crate) use shaping::SCALES;
+pub(crate) use shaping::{LINKS, SCALES};

@@ -167,23 +167,11 @@ impl Switch {
         let Some(rate) = rate else { return Ok(Vec::new()) };
         match self.held(rate)? {
             Some(held) if held < shaping::ENOUGH * rate => {
-                let scale = self.scale_that_holds(rate)?;
                 self.set(None)?;
-                Err(shaping::not_held(rate, held, scale))
+                Err(shaping::not_held(rate, held))
             }
             held => Ok(vec![shaping::note(rate, held)]),
         }
-    }
-
-    /// The least scale at which links are held.
-    fn scale_that_holds(&mut self, rate: f64) -> Result<Option<f64>, Fault> {
-        for scale in shaping::SCALES {
-            self.set(Some(rate / scale))?;
-            if self.held(rate / scale)?.is_none_or(|held| held >= shaping::ENOUGH * rate / scale) {
-                return Ok(Some(scale));
-            }
-        }
-        Ok(None)
     }
 
     fn set(&mut self, rate: Option<f64>) -> Result<(), Fault> {

@@ -2,10 +2,12 @@
 //! through a file descriptor, and ended with everything it started.
 
 mod fate;
+mod split;
 mod tail;
 mod tree;
 
 pub use fate::{hung, judge};
+pub use split::Account;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -16,7 +18,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use wait4::try_wait4_pid;
@@ -25,9 +27,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 
 use crate::peer::socket::is_readable;
-use crate::peer::{Line, TICK, Until};
+use crate::peer::{Line, Until};
+use split::Looks;
 use tail::Tail;
-use tree::{MARK, Queueing, children_cpu, members, orphans};
+use tree::{Activity, MARK, children_cpu, members, orphans};
 
 /// A mark that nobody else has.
 pub fn fresh() -> String {
@@ -60,34 +63,12 @@ pub struct Program {
     begin: Instant,
     started: Duration,
     ended: Option<Instant>,
-    queueing: Queueing,
+    activity: Activity,
+    looks: Looks,
     others: BTreeSet<i32>,
     stdout: Tail,
     stderr: Tail,
     reaped: bool,
-}
-
-/// How a program ended and what it used. Times in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Account {
-    /// How it ended.
-    pub status: ExitStatus,
-    /// From before its start to its end.
-    pub wall: f64,
-    /// Processor time, user and system.
-    pub compute: f64,
-    /// Ready to run without a processor, at least; `None` where the kernel does not tell.
-    pub queue: Option<f64>,
-    /// What starting a process took.
-    pub start: f64,
-}
-
-impl Account {
-    /// Neither running nor ready to run; `None` where the times overlap so that it cannot be told.
-    pub fn wait(&self) -> Option<f64> {
-        let rest = self.wall - self.compute - self.queue.unwrap_or(0.0);
-        (rest > 0.0).then_some(rest)
-    }
 }
 
 /// What a watched program's world came up with.
@@ -126,7 +107,8 @@ impl Program {
             begin,
             started,
             ended: None,
-            queueing: Queueing::default(),
+            activity: Activity::default(),
+            looks: Looks::default(),
             others: BTreeSet::new(),
             stdout: tail::<ChildStdout>(stdout),
             stderr: tail::<ChildStderr>(stderr),
@@ -142,24 +124,26 @@ impl Program {
                 return Ok(Event::Stirred(index));
             }
             self.look();
-            if self.wait_a_tick(lines, until) {
+            if self.wait_for_look(lines, until) {
                 self.ended = Some(Instant::now());
                 return Ok(Event::Ended);
             }
         }
     }
 
-    /// Notes how long the program's threads queued, and who belongs to it: who
-    /// ends as an orphan between two looks without having been seen stays a
-    /// zombie, uncounted, until this process ends.
+    /// Notes what the program's threads do, and who belongs to it: who ends as an orphan between two looks
+    /// without having been seen stays a zombie, uncounted, until this process ends.
     fn look(&mut self) {
-        self.others.extend(self.queueing.look(self.pid));
-        self.others.extend(orphans(&self.mark).into_iter().map(Pid::as_raw_pid));
+        let began = Instant::now();
+        let orphans = orphans(&self.mark);
+        self.others.extend(orphans.iter().copied().map(Pid::as_raw_pid));
+        self.others.extend(self.activity.look([self.pid].into_iter().chain(orphans)));
+        self.looks.took(began.elapsed());
     }
 
-    /// Sleeps until something happens, a while at most. Whether the program ended.
-    fn wait_a_tick(&self, lines: &[Line], until: &Until) -> bool {
-        let wait = until.left().min(TICK);
+    /// Sleeps until something happens, or until the next look is due. Whether the program ended.
+    fn wait_for_look(&mut self, lines: &[Line], until: &Until) -> bool {
+        let wait = until.left().min(self.looks.next());
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
         fds.push(PollFd::new(&self.fd, PollFlags::IN));
@@ -221,16 +205,21 @@ impl Program {
     fn end_by(&mut self, signals: &[(Signal, Duration)]) -> Result<Account, Fault> {
         let left = self.clear(signals);
         let wall = self.wall().as_secs_f64();
-        self.queueing.look(self.pid);
+        self.activity.look([self.pid]);
         let used = try_wait4_pid(self.pid.as_raw_pid().cast_unsigned())
             .ok()
             .flatten()
             .ok_or_else(|| Fault::attempt("the program does not end, though it was killed"))?;
         self.reaped = true;
         let cpu = |usage: wait4::ResourceUsage| (usage.utime + usage.stime).as_secs_f64();
-        let compute = cpu(used.rusage) + left.iter().copied().map(cpu).sum::<f64>();
-        let start = self.started.as_secs_f64();
-        Ok(Account { status: used.status, wall, compute, queue: self.queueing.seconds(), start })
+        Ok(Account {
+            status: used.status,
+            wall,
+            cpu: cpu(used.rusage) + left.iter().copied().map(cpu).sum::<f64>(),
+            queued: self.activity.queued(),
+            at_once: self.activity.at_once(),
+            start: self.started.as_secs_f64(),
+        })
     }
 
     /// These signals to all processes, the next one to those that stay for so long. What the orphans
@@ -304,6 +293,9 @@ fn refused(program: &str, e: &std::io::Error) -> Fault {
     match e.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::NOEXEC) => fault
             .remedy("a script needs a first line such as `#!/bin/sh`; a program must be for this machine"),
+        Some(rustix::io::Errno::NOENT) => fault.remedy(
+            "the file is there, but not what runs it: see `file` and `ldd` for its interpreter or dynamic loader",
+        ),
         Some(rustix::io::Errno::ACCESS) => fault.remedy("check that it may be executed (`ls -l`, `mount`)"),
         _ => fault.remedy("run the command by hand on this node"),
     }

@@ -1,10 +1,10 @@
 //! A program's processes, read from proc(5): those of its process group, those
 //! that carry its mark in their environment (children that went into a session
-//! of their own, daemons), and how long they queued for a processor.
+//! of their own, daemons), how many of their threads are busy at once, and how long these queued for a processor.
 
 use crosstalk_tenancy::process::TICK;
 use rustix::process::{Pid, getpid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -147,32 +147,51 @@ fn waited_by(pid: Pid) -> Option<u64> {
     Stat::of(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| stat.waited)
 }
 
-/// How long each thread of a program was seen to queue: thread → nanoseconds.
+/// What a program's threads were doing whenever they were looked at, and how long each queued.
 /// What a thread queued between the last look and its end is not seen.
 #[derive(Debug, Default)]
-pub struct Queueing(BTreeMap<i32, u64>);
+pub struct Activity {
+    /// Thread → nanoseconds that it was ready to run, but had no processor.
+    queued: BTreeMap<i32, u64>,
+    /// Looks that found a thread running or ready to run, and how many such threads they found.
+    busy_looks: u64,
+    ready: u64,
+}
 
-impl Queueing {
-    /// Looks at `root` and, going down, at all that it started. Whom it met.
-    pub fn look(&mut self, root: Pid) -> Vec<i32> {
-        let mut met = vec![root.as_raw_pid()];
-        let mut next = 0;
-        while let Some(&pid) = met.get(next) {
-            next += 1;
+impl Activity {
+    /// Looks at these processes and, going down, at all that they started. Whom it met.
+    pub fn look(&mut self, roots: impl IntoIterator<Item = Pid>) -> BTreeSet<i32> {
+        let mut open: Vec<i32> = roots.into_iter().map(Pid::as_raw_pid).collect();
+        let (mut met, mut ready) = (BTreeSet::new(), 0);
+        while let Some(pid) = open.pop() {
+            if !met.insert(pid) {
+                continue;
+            }
             for (thread, path) in threads(pid) {
-                let schedstat = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
-                if let Some(queued) = schedstat.split_whitespace().nth(1).and_then(|word| word.parse().ok()) {
-                    self.0.insert(thread, queued);
+                let read = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
+                // `R` is a thread that runs, and one that waits for a processor.
+                ready += u64::from(Stat::parse(&read("stat")).is_some_and(|stat| stat.state == 'R'));
+                if let Some(queued) =
+                    read("schedstat").split_whitespace().nth(1).and_then(|word| word.parse().ok())
+                {
+                    self.queued.insert(thread, queued);
                 }
             }
-            met.extend(children(pid));
+            open.extend(children(pid));
         }
+        self.ready += ready;
+        self.busy_looks += u64::from(ready > 0);
         met
     }
 
-    /// In seconds, over all threads; `None` where the kernel does not tell.
-    pub fn seconds(&self) -> Option<f64> {
-        (!self.0.is_empty()).then(|| self.0.values().sum::<u64>() as f64 * 1e-9)
+    /// Seconds that the threads queued, added up; `None` where the kernel does not tell.
+    pub fn queued(&self) -> Option<f64> {
+        (!self.queued.is_empty()).then(|| self.queued.values().sum::<u64>() as f64 * 1e-9)
+    }
+
+    /// How many threads ran or were ready to run at once, on average over the looks that found any: at least 1.
+    pub fn at_once(&self) -> f64 {
+        if self.busy_looks == 0 { 1.0 } else { self.ready as f64 / self.busy_looks as f64 }
     }
 }
 

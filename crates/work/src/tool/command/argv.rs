@@ -1,9 +1,4 @@
-//! The command line, and the program that it names.
-
-use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+//! The workload's parameters: the command line, and variables beside it.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -67,53 +62,6 @@ pub fn env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
     pairs.iter().map(pair).collect()
 }
 
-/// Where the program is: as execvp(3) would find it.
-///
-/// # Errors
-/// When it is not there, or may not be executed.
-pub fn find(program: &str) -> Result<PathBuf, Fault> {
-    if program.contains('/') {
-        return executable(Path::new(program));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    find_in(program, &path)
-}
-
-fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
-    let mut refused = None;
-    for directory in std::env::split_paths(path) {
-        let candidate = directory.join(program);
-        match executable(&candidate) {
-            Ok(found) => return Ok(found),
-            Err(fault) if candidate.is_file() => refused = Some(fault),
-            Err(_) => {}
-        }
-    }
-    Err(refused.unwrap_or_else(|| {
-        Fault::environment(format!("`{program}` cannot be found in PATH ({})", path.to_string_lossy()))
-            .at("parameter `argv`")
-            .remedy("install it on every node, or give the path to it, such as \"./my-job\"")
-    }))
-}
-
-fn executable(path: &Path) -> Result<PathBuf, Fault> {
-    let shown = path.display();
-    let Ok(facts) = fs::metadata(path) else {
-        return Err(Fault::environment(format!("`{shown}` cannot be found"))
-            .at("parameter `argv`")
-            .remedy("check the path; it must be there on every node"));
-    };
-    if !facts.is_file() {
-        return Err(Fault::environment(format!("`{shown}` is not a program")).at("parameter `argv`"));
-    }
-    if facts.permissions().mode() & 0o111 == 0 {
-        return Err(Fault::environment(format!("`{shown}` may not be executed"))
-            .at("parameter `argv`")
-            .remedy(format!("chmod +x {shown}")));
-    }
-    Ok(path.to_path_buf())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,23 +86,5 @@ mod tests {
         for bad in [pair("N", Value::Int(4)), Value::List(vec![pair("A=B", "c".into())]), "N=4".into()] {
             assert!(read(bad.clone()).is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn a_program_that_is_nowhere_is_named_with_the_path() {
-        let fault = find_in("no-such-program", OsStr::new("/nowhere:/neither")).expect_err("is nowhere");
-        assert!(fault.message.contains("`no-such-program`"), "{fault}");
-        assert!(fault.message.contains("/nowhere:/neither"), "{fault}");
-    }
-
-    #[test]
-    fn a_program_that_may_not_run_is_told_apart() {
-        let directory = tempfile::tempdir().expect("makes one");
-        let path = directory.path().join("job");
-        fs::write(&path, "#!/bin/sh\n").expect("writes");
-        let fault = find_in("job", directory.path().as_os_str()).expect_err("may not run");
-        assert!(fault.remedy.is_some_and(|r| r.starts_with("chmod +x")), "no remedy");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("sets");
-        assert_eq!(find_in("job", directory.path().as_os_str()), Ok(path));
     }
 }

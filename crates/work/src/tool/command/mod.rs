@@ -16,52 +16,61 @@
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `run_time` | s | node 0's program, from before its start to its end |
-//! | `time_compute` | s | processor time, user and system, of the program and all that it started and waited for, or left behind (getrusage(2)); label `node` |
-//! | `time_queue` | s | ready to run, but no processor was free: at least this much (`/proc/PID/schedstat`, seen every 100 ms); label `node` |
-//! | `time_wait` | s | wall time − `time_compute` − `time_queue`, where that is above zero; label `node` |
+//! | `time_compute` | s | of the node's run time, computing; label `node` |
+//! | `time_queue` | s | of it, ready to run, but no processor was free (`/proc/PID/schedstat`, at least); label `node` |
+//! | `time_wait` | s | the rest of it: waiting; label `node` |
+//! | `parallel_cpu_time` | s | processor time that ran in parallel beside `time_compute`; both together are all that the program and what it started used, user and system (getrusage(2)); label `node` |
+//! | `sent_messages` | | messages with data that the node sent on its links while its program ran, estimated from TCP's segments; not where nodes have no links; label `node` |
+//! | `sent_bytes` | B | their data, without headers; label `node` |
 //! | `own_overhead` | s | of `run_time`, what starting a process takes; label `node` |
 //!
-//! **What `time_wait` is.** The time in which the program neither ran nor was
-//! ready to run: it waited for the network, a disk, another process or a clock.
+//! The first three parts add up to the time that the node's program ran, also where its threads overlap:
+//! `program::split` says how that is divided, and where it is exact.
+//!
+//! **What `time_wait` is.** The time in which no thread of the program ran or was
+//! ready to run: it waited for the network, a disk, another node or a clock.
 //! It does not tell these apart. Between two cells that differ only in the
-//! fabric, the *change* of it is the network's. It is exact for a program that
-//! does one thing at a time. Where threads overlap, their processor times add up
-//! and hide waiting; where they exceed the wall time nothing can be said, and
-//! the metric is absent, not zero. Time that the kernel spends on packets in
+//! fabric, the *change* of it is the network's. Time that the kernel spends on packets in
 //! interrupts belongs to nobody's processor time and so counts as waiting.
 
 mod argv;
+mod find;
 mod own;
 mod part;
+mod sent;
 
-use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameters;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, FaultKind};
 
 use argv::{PARAMETERS, argv, env};
 use own::Own;
 
-pub(in crate::tool) use argv::find;
+pub(in crate::tool) use find::find;
 
 /// What every command tells: name, unit, which way is better.
-const METRICS: [(&str, &str, Better); 5] = [
+const METRICS: [(&str, &str, Better); 8] = [
     ("run_time", "s", Better::Lower),
     ("time_compute", "s", Better::Lower),
     ("time_wait", "s", Better::Lower),
     ("time_queue", "s", Better::Neither),
+    ("parallel_cpu_time", "s", Better::Neither),
+    ("sent_messages", "", Better::Neither),
+    ("sent_bytes", "B", Better::Neither),
     ("own_overhead", "s", Better::Neither),
 ];
 
 /// Whether this machine has the program that the parameters name.
 ///
 /// # Errors
-/// When it is not there, or may not be executed.
+/// A usage fault where it is not there, or may not be executed: whoever wrote the command line corrects it.
 pub fn present(params: &Params) -> Result<(), Fault> {
-    find(&argv(params)?[0]).map(drop)
+    let found = find::find_first(&argv(params)?);
+    found.map(drop).map_err(|fault| Fault { kind: FaultKind::Usage, ..fault })
 }
 
 /// The user's own program as a workload.

@@ -14,8 +14,10 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::{Fault, FaultKind};
 
-use super::argv::{argv, env, find};
+use super::argv::{argv, env};
+use super::find::find_first;
 use super::own::Own;
+use super::sent::Sent;
 use crate::peer::gathering::{gather, join};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
@@ -27,6 +29,10 @@ const ON_ITS_WAY: Duration = Duration::from_secs(1);
 /// A program that ends badly so shortly before node 0's may have lost its peer
 /// there: all started within milliseconds, and who serves says goodbye first.
 const TOGETHER: Duration = Duration::from_millis(250);
+
+/// What to do about a connection that was refused.
+const EARLY: &str = "nodes start together, so that the other node may not listen yet: have the program try again until \
+                     it does";
 
 /// What nodes say once they have started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +59,7 @@ struct Ready {
 pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let argv = argv(&part.params)?;
     let env = env(&part.params)?;
-    let path = find(&argv[0])?;
+    let path = find_first(&argv)?;
     let own = Own::read(&part.params)?;
     let log = part.params.text("log", "")?;
     let log = (!log.is_empty()).then(|| PathBuf::from(log));
@@ -77,12 +83,19 @@ impl Prepared for Ready {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         let until = Until::new(self.part.deadline, cancelled);
+        let before = self.sent();
         let outcome = match &self.listener {
             Some(listener) => self.lead(listener, &until),
             None => self.follow(endpoints, &until).map(|account| (account, None)),
         };
         let (account, own) = until.blame(outcome).map_err(|f| f.at(format!("node {}", self.part.node)))?;
         self.report(&account, out)?;
+        if let Some(sent) = before.zip(self.sent()).map(|(before, after)| after.since(before)) {
+            for (name, value) in [("sent_messages", sent.messages()), ("sent_bytes", sent.payload())] {
+                let reading = Reading::value(name, value, Origin::Measured);
+                out.take(reading.label("node", self.part.node), 1)?;
+            }
+        }
         if let Some(own) = own {
             out.take(own, 1)?;
         }
@@ -107,7 +120,7 @@ impl Ready {
             let _ = line.say(&Word::End { ran: program.wall().as_secs_f64() });
         }
         let account = self.end(&mut program)?;
-        judge(&self.argv[0], account.status, || program.last_words())?;
+        self.judge(&account, &program)?;
         let own = self.own.as_ref().map(|own| {
             let value = own.value(&program.written())?;
             Ok(Reading::value(&own.metric.name, value, Origin::Measured))
@@ -123,7 +136,7 @@ impl Ready {
         let outcome = self.run_until_told(&mut line, until);
         if let Err(fault) = &outcome {
             // Node 0 may be gone already: then it needs no reason.
-            let _ = line[0].say(&Word::Failed { reason: fault.message.clone() });
+            let _ = line[0].say(&Word::Failed { reason: fault.sentence() });
         }
         outcome
     }
@@ -139,9 +152,17 @@ impl Ready {
         let account = self.end(&mut program)?;
         let by_itself = |ran: &f64| account.wall + TOGETHER.as_secs_f64() < *ran;
         if failed && word.as_ref().map_or(true, by_itself) {
-            judge(&self.argv[0], account.status, || program.last_words())?;
+            self.judge(&account, &program)?;
         }
         word.map(|_| account)
+    }
+
+    /// A fault unless the program ended well.
+    fn judge(&self, account: &Account, program: &Program) -> Result<(), Fault> {
+        judge(&self.argv[0], account.status, || program.last_words()).map_err(|fault| {
+            let early = self.part.nodes > 1 && was_refused(&fault.message);
+            if early { fault.remedy(EARLY) } else { fault }
+        })
     }
 
     /// Ends the program, and keeps what it wrote where that was asked for.
@@ -173,6 +194,12 @@ impl Ready {
         })
     }
 
+    /// What this node has sent on its links so far; `None` where it has none of its own.
+    fn sent(&self) -> Option<Sent> {
+        let own = self.part.addresses.get(self.part.node)?;
+        if own.is_loopback() { None } else { Sent::now() }
+    }
+
     fn start(&self) -> Result<Program, Fault> {
         let hosts: Vec<_> =
             self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
@@ -191,19 +218,25 @@ impl Ready {
             let reading = Reading::value(name, value, Origin::Measured);
             out.take(reading.label("node", self.part.node), 1)
         };
-        take("time_compute", account.compute)?;
-        if let Some(queue) = account.queue {
-            take("time_queue", queue)?;
+        let split = account.split();
+        take("time_compute", split.compute)?;
+        if account.queued.is_some() {
+            take("time_queue", split.queue)?;
         }
-        if let Some(wait) = account.wait() {
-            take("time_wait", wait)?;
-        }
+        take("time_wait", split.wait)?;
+        take("parallel_cpu_time", split.parallel)?;
         take("own_overhead", account.start)?;
         if self.part.node == 0 {
             out.take(Reading::value("run_time", account.wall, Origin::Measured), 1)?;
         }
         Ok(())
     }
+}
+
+/// Whether a program wrote that its connection was refused, as C libraries, Python, Java, Go, Rust and Node say it.
+fn was_refused(said: &str) -> bool {
+    let said = said.to_lowercase();
+    ["connection refused", "connectionrefused", "econnrefused"].iter().any(|word| said.contains(word))
 }
 
 /// Waits for node 0's word that it is over, and how many seconds its program ran.

@@ -1,0 +1,180 @@
+//! What `scale` does to a comparison of links.
+//!
+//! Links run at a fabric's rate over the scale, but their latency stays this kernel's. A program that sends its
+//! data in as many messages, each as much smaller, loses nothing by that. One that sends as many bytes a message
+//! in fewer messages, or messages that are small anyway, pays too little latency, and so the rate decides more
+//! than it would on the fabric.
+//!
+//! How much more follows from the run's own counts. Messages of a node that wait for one of another cannot be
+//! more than the lesser number of those sent one way and those sent the other: twice that many turns, each of
+//! which lacks `(scale − 1) · L`, `L` being the fabric's latency. With that added to each run time the ratio is
+//! nearer to one; where so little is left of the effect that the conclusion would be another one, there is none.
+
+use crosstalk_core::record::{Better, Observation};
+use crosstalk_core::testbed::Link;
+
+use super::comparison::Pair;
+use super::family::Family;
+use crate::catalogue::Catalogues;
+use crate::command::RUN_TIME;
+use crate::findings::Comparison;
+use crate::number;
+use crate::plan::Place;
+use crate::samples::Attempt;
+
+/// The share of an effect (of its logarithm) that may be the missing latency's.
+const TOLERATED: f64 = 0.5;
+/// An effect that latency changes by less is the same effect.
+const SAME: f64 = 0.02;
+
+/// What the missing latency means for a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaled {
+    /// By how much links are scaled down.
+    scale: f64,
+    /// Messages in a run, data in each in bytes, and messages a second; at the base.
+    messages: f64,
+    bytes: f64,
+    rate: f64,
+    /// The ratio that was found, and with the missing latency.
+    found: f64,
+    with_latency: f64,
+}
+
+/// What it means for `pair`, whose ratio was found to be `found` over `blocks`. `None` where links are not
+/// scaled, or nothing was counted.
+pub fn of(pair: &Pair, found: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<Scaled> {
+    let (other, base) = pair.contrast().cells()?;
+    let view = &pair.view;
+    let cells = &view.data.experiments[view.index];
+    let lacks = |cell: usize| lacking(&cells.planned.cells[cell].scene.place, catalogues);
+    let (lacking_other, lacking_base) = (lacks(other)?, lacks(base)?);
+    let scale = lacking_other.0.max(lacking_base.0);
+    if scale <= 1.0 {
+        return None;
+    }
+    let count = |cell: usize, block: &usize| Counts::of(cells.cells[cell].last.get(block)?);
+    let counted: Vec<(Counts, Counts)> =
+        blocks.iter().filter_map(|block| Some((count(other, block)?, count(base, block)?))).collect();
+    let shift = |(other, base): &(Counts, Counts)| {
+        (other.stretched(lacking_other.1) / base.stretched(lacking_base.1)).ln()
+    };
+    let mean =
+        |of: &dyn Fn(&(Counts, Counts)) -> f64| counted.iter().map(of).sum::<f64>() / counted.len() as f64;
+    let shift = mean(&shift);
+    // A time grows with latency; what is better when higher shrinks.
+    let shift = if pair.metric.better == Better::Higher { -shift } else { shift };
+    let messages = mean(&|(_, base)| base.messages);
+    let bytes = mean(&|(_, base)| base.bytes) / messages;
+    let rate = mean(&|(_, base)| base.messages / base.seconds);
+    let with_latency = (found.ln() + shift).exp();
+    let sound = [messages, bytes, rate, found, with_latency].iter().all(|v| v.is_finite() && *v > 0.0);
+    sound.then_some(Scaled { scale, messages, bytes, rate, found, with_latency })
+}
+
+/// The scale of a place's links, and the seconds of latency that a message lacks there.
+fn lacking(place: &Place, catalogues: &Catalogues) -> Option<(f64, f64)> {
+    let Place::Real { fabric, link, scale, .. } = place else { return None };
+    match link {
+        // Links that are not shaped are what they are.
+        Link::Unshaped => Some((1.0, 0.0)),
+        Link::Rate(_) => {
+            let latency = catalogues.find_fabric(fabric).ok()?.costs.latency.0;
+            Some((*scale, (scale - 1.0) * latency))
+        }
+    }
+}
+
+/// What one attempt sent.
+struct Counts {
+    seconds: f64,
+    messages: f64,
+    bytes: f64,
+    /// Messages that may have waited for one of another node.
+    turns: f64,
+}
+
+impl Counts {
+    fn of(attempt: &Attempt) -> Option<Self> {
+        let each = |name: &str| -> Vec<f64> {
+            let named = attempt.readings.iter().filter(|reading| reading.metric == name);
+            named
+                .filter_map(|reading| match reading.observation {
+                    Observation::Value(value) => Some(value),
+                    _ => None,
+                })
+                .collect()
+        };
+        let (seconds, sent) = (*each(RUN_TIME).first()?, each("sent_messages"));
+        let (messages, most) = (sent.iter().sum::<f64>(), sent.iter().copied().fold(0.0, f64::max));
+        let bytes = each("sent_bytes").iter().sum();
+        Some(Counts { seconds, messages, bytes, turns: 2.0 * most.min(messages - most) })
+    }
+
+    /// The run time with latency for each turn, over the run time.
+    fn stretched(&self, lacking: f64) -> f64 {
+        1.0 + lacking * self.turns / self.seconds
+    }
+}
+
+impl Scaled {
+    /// Whether the conclusion would be another one.
+    fn decides(&self) -> bool {
+        let (effect, shift) = (self.found.ln(), (self.with_latency / self.found).ln());
+        shift.abs() > SAME && shift.abs() > TOLERATED * effect.abs()
+    }
+
+    /// The ratio that was found, and with the missing latency, in the direction in which the first is above one.
+    fn factors(&self) -> (String, String) {
+        let sign = if self.found < 1.0 { -1 } else { 1 };
+        let told = |ratio: f64| number::number(ratio.powi(sign), "ratio");
+        (told(self.found), told(self.with_latency))
+    }
+
+    /// Why there is no verdict, where there is none.
+    pub fn doubt(&self) -> Option<String> {
+        let (found, with_latency) = self.factors();
+        self.decides().then(|| {
+            format!(
+                "links run at 1/{} of their rates, but latency is not scaled, and this program sends messages of {}, {} \
+                 a second: the factor found is {found}, with latency scaled it would be about {with_latency}; send fewer \
+                 and larger messages, or take a smaller --scale",
+                self.scale,
+                number::number(self.bytes, "B"),
+                number::number(self.rate, ""),
+            )
+        })
+    }
+
+    /// For which programs the number holds.
+    pub fn note(&self) -> String {
+        let (found, with_latency) = self.factors();
+        format!(
+            "links run at 1/{0} of their rates, latency is not scaled: the factor {found} holds for a program that sends \
+             as many messages, each {0} times as large (this one: {1} a run, {2} each, {3} a second); for one that sends \
+             {0} times as many, it would be about {with_latency}",
+            self.scale,
+            number::number(self.messages, ""),
+            number::number(self.bytes, "B"),
+            number::number(self.rate, ""),
+        )
+    }
+}
+
+/// What a reader must know of comparisons whose links are scaled, in `blocks`.
+pub fn notes(
+    family: &Family,
+    found: &[Option<Comparison>],
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> Vec<String> {
+    let about = |(pair, found): (&Pair, &Comparison)| {
+        let scaled = of(pair, found.ratio.value, blocks, catalogues)?;
+        Some(match scaled.doubt() {
+            Some(doubt) => format!("{}: no verdict: {doubt}", pair.title()),
+            None => format!("{}: {}", pair.title(), scaled.note()),
+        })
+    };
+    let pairs = family.pairs.iter().map(|(pair, _)| pair).zip(found);
+    pairs.filter_map(|(pair, found)| about((pair, found.as_ref()?))).collect()
+}

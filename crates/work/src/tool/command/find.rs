@@ -1,0 +1,218 @@
+//! The program that a command line names: where it is, and why it cannot be run.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::Fault;
+
+/// What only a shell knows: its own commands and reserved words.
+const SHELLS: [&str; 34] = [
+    "!", ".", ":", "[[", "alias", "bg", "case", "cd", "declare", "eval", "exec", "exit", "export", "fg",
+    "for", "function", "if", "jobs", "let", "local", "popd", "pushd", "read", "set", "shift", "source",
+    "time", "trap", "ulimit", "umask", "unset", "until", "while", "{",
+];
+/// Characters that mean something to a shell.
+const SYNTAX: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '~', '"', '\'', '\n'];
+/// As much of a script's first line as the kernel reads (`BINPRM_BUF_SIZE`).
+const FIRST_LINE: usize = 256;
+
+/// Where the program is: as execvp(3) would find it.
+///
+/// # Errors
+/// When it is not there, or may not be executed.
+pub fn find(program: &str) -> Result<PathBuf, Fault> {
+    find_in(program, &std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// The program of a command line; where it is none, what the user may have meant.
+///
+/// # Errors
+/// When it cannot be run, or is something for a shell.
+pub fn find_first(argv: &[String]) -> Result<PathBuf, Fault> {
+    find(&argv[0]).map_err(|fault| match meant(argv) {
+        Some(meant) if !Path::new(&argv[0]).exists() => {
+            Fault::environment(format!("`{}` is no program: {}", argv[0], meant.why))
+                .at("parameter `argv`")
+                .remedy(format!("write -- {}", meant.instead))
+        }
+        _ => fault,
+    })
+}
+
+/// What a command line that names no program was meant to be.
+struct Meant {
+    why: &'static str,
+    instead: String,
+}
+
+fn meant(argv: &[String]) -> Option<Meant> {
+    let first = &argv[0];
+    let name = first.split('=').next().unwrap_or_default();
+    let variable = first.contains('=')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let quoted = || argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    let (why, instead) = if variable && argv.len() > 1 {
+        ("no shell is asked, which would set the variable", format!("env {}", quoted()))
+    } else if first.contains(SYNTAX) || SHELLS.contains(&first.as_str()) {
+        // One word is a shell's line as it is; of several each was quoted already.
+        let line = if argv.len() == 1 { first.clone() } else { argv.join(" ") };
+        ("it is for a shell, and none is asked", format!("sh -c {}", quote(&line)))
+    } else if first.contains(char::is_whitespace) && argv.len() == 1 {
+        ("its words are quoted as one", first.split_whitespace().collect::<Vec<_>>().join(" "))
+    } else {
+        return None;
+    };
+    Some(Meant { why, instead })
+}
+
+/// A word as a shell is given it.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
+    if program.contains('/') {
+        return executable(Path::new(program), path);
+    }
+    let mut refused = None;
+    for directory in std::env::split_paths(path) {
+        let candidate = directory.join(program);
+        match executable(&candidate, path) {
+            Ok(found) => return Ok(found),
+            Err(fault) if candidate.is_file() => refused = refused.or(Some(fault)),
+            Err(_) => {}
+        }
+    }
+    Err(refused.unwrap_or_else(|| {
+        Fault::environment(format!("`{program}` cannot be found in PATH ({})", path.to_string_lossy()))
+            .at("parameter `argv`")
+            .remedy("install it on every node, or give the path to it, such as \"./my-job\"")
+    }))
+}
+
+fn executable(file: &Path, path: &OsStr) -> Result<PathBuf, Fault> {
+    let shown = file.display();
+    let fault = |message: String| Fault::environment(message).at("parameter `argv`");
+    let Ok(facts) = fs::metadata(file) else {
+        return Err(fault(format!("`{shown}` cannot be found"))
+            .remedy("check the path; it must be there on every node"));
+    };
+    if !facts.is_file() {
+        return Err(fault(format!("`{shown}` is not a program")));
+    }
+    if facts.permissions().mode() & 0o111 == 0 {
+        return Err(fault(format!("`{shown}` may not be executed")).remedy(format!("chmod +x {shown}")));
+    }
+    match first_line(file) {
+        Some(line) => interpreted(file, &line, path).map(|()| file.to_path_buf()),
+        None => Ok(file.to_path_buf()),
+    }
+}
+
+/// What follows `#!` in a script's first line.
+fn first_line(file: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    // One that may be executed but not read is the kernel's to judge.
+    File::open(file).ok()?.take(FIRST_LINE as u64).read_to_end(&mut start).ok()?;
+    let text = String::from_utf8_lossy(start.strip_prefix(b"#!")?).into_owned();
+    text.split('\n').next().map(str::to_string)
+}
+
+/// Whether what the first line of a script names is there.
+fn interpreted(file: &Path, line: &str, path: &OsStr) -> Result<(), Fault> {
+    let shown = file.display();
+    let fault = |message: String| Fault::environment(message).at(format!("{shown}:1"));
+    if line.ends_with('\r') {
+        let named = line.trim();
+        return Err(fault(format!(
+            "the script's lines end in CR and LF, so that its interpreter is `{named}\\r`, which is not there"
+        ))
+        .remedy(format!("sed -i 's/\\r$//' {shown}")));
+    }
+    let mut words = line.split_whitespace();
+    let Some(interpreter) = words.next() else {
+        return Err(fault("the script's first line names no interpreter".into()).remedy("write #!/bin/sh"));
+    };
+    let missing = |named: &str| {
+        Err(fault(format!("the script's interpreter `{named}` cannot be found"))
+            .remedy("install it, or correct the script's first line"))
+    };
+    if !Path::new(interpreter).exists() {
+        return missing(interpreter);
+    }
+    // env(1) looks for its first word in PATH, where that is no option or variable.
+    let by_env = Path::new(interpreter).file_name() == Some(OsStr::new("env"));
+    match words.next().filter(|word| by_env && !word.starts_with('-') && !word.contains(['=', '/'])) {
+        Some(named) if !std::env::split_paths(path).any(|folder| folder.join(named).exists()) => {
+            missing(named)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &[&str]) -> Vec<String> {
+        line.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_program_that_is_nowhere_is_named_with_the_path() {
+        let fault = find_in("no-such-program", OsStr::new("/nowhere:/neither")).expect_err("is nowhere");
+        assert!(fault.message.contains("`no-such-program`"), "{fault}");
+        assert!(fault.message.contains("/nowhere:/neither"), "{fault}");
+    }
+
+    #[test]
+    fn what_is_for_a_shell_is_told_with_what_to_write() {
+        for (line, instead) in [
+            (&["a | b"] as &[&str], "sh -c 'a | b'"),
+            (&["a && b"], "sh -c 'a && b'"),
+            (&["FOO=1", "true", "a b"], "env FOO=1 true 'a b'"),
+            (&["cd", "x"], "sh -c 'cd x'"),
+            (&["~/no-such-job"], "sh -c '~/no-such-job'"),
+            (&["no-such-python job.py"], "no-such-python job.py"),
+            (&["echo 'x' > y"], r"sh -c 'echo '\''x'\'' > y'"),
+        ] {
+            let fault = find_first(&words(line)).expect_err("is no program");
+            assert_eq!(fault.remedy, Some(format!("write -- {instead}")), "{line:?}: {fault}");
+        }
+        let fault = find_first(&words(&["no-such-program", "|"])).expect_err("is nowhere");
+        assert!(fault.message.contains("cannot be found in PATH"), "{fault}");
+    }
+
+    #[test]
+    fn a_script_is_judged_by_its_first_line() {
+        let directory = tempfile::tempdir().expect("makes one");
+        let path = directory.path().join("job");
+        let write = |text: &str, mode| {
+            fs::write(&path, text).expect("writes");
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("sets");
+            find_in("job", directory.path().as_os_str())
+        };
+        let fault = write("#!/bin/sh\n", 0o644).expect_err("may not run");
+        assert!(fault.remedy.is_some_and(|r| r.starts_with("chmod +x")), "no remedy");
+        assert_eq!(write("#!/bin/sh\n", 0o755), Ok(path.clone()));
+        assert_eq!(write("\x7fELF and more", 0o755), Ok(path.clone()));
+        for (text, said) in [
+            ("#!/bin/sh\r\necho\r\n", "is `/bin/sh\\r`"),
+            ("#!/no/such/python -u\n", "interpreter `/no/such/python` cannot be found"),
+            ("#!/usr/bin/env no-such-python\n", "interpreter `no-such-python` cannot be found"),
+            ("#!\n", "names no interpreter"),
+        ] {
+            let fault = write(text, 0o755).expect_err("has no interpreter");
+            assert!(fault.message.contains(said) && fault.remedy.is_some(), "{said}: {fault}");
+            assert!(fault.place.as_deref().is_some_and(|place| place.ends_with("/job:1")), "{fault}");
+        }
+    }
+}
