@@ -27,6 +27,7 @@ pub mod refusal;
 pub mod regular;
 pub mod slice;
 pub mod sysctl;
+pub mod tcp;
 pub mod ticks;
 pub mod undisturbed;
 pub mod vector;

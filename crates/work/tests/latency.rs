@@ -158,7 +158,7 @@ fn impostor(upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send) -> Result<Ve
 fn an_end_that_dies_in_mid_run_is_noticed_at_once() {
     let begin = Instant::now();
     let fault = impostor(|listener, control| {
-        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":null}\n").expect("is ready");
+        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":[]}\n").expect("is ready");
         let (mut data, _) = listener.accept().expect("comes");
         let mut message = [0; 72];
         data.read_exact(&mut message).expect("token and message");
@@ -174,7 +174,7 @@ fn an_end_that_falls_silent_is_a_fault_after_the_patience() {
     let params = Params::default().with("duration", "10 s").with("patience", "300 ms");
     let begin = Instant::now();
     let fault = impostor_with(&params, |listener, control| {
-        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":null}\n").expect("is ready");
+        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":[]}\n").expect("is ready");
         let _data = listener.accept().expect("comes");
         // Until the measuring end hangs up.
         let _ = control.read(&mut [0]);
