@@ -5,6 +5,7 @@ mod args;
 mod aside;
 mod catalogue;
 mod conclude;
+mod exports;
 mod links;
 mod out;
 mod parts;

@@ -14,6 +14,7 @@ pub mod launcher;
 pub mod ledger;
 pub mod limits;
 pub mod listening;
+pub mod load;
 pub mod locks;
 pub mod namespace;
 pub mod netlink;
