@@ -9,7 +9,7 @@ mod probe;
 mod tenants;
 
 pub use export::ExportArgs;
-pub use probe::{MachineArgs, Probe, ProbeArgs, WireArgs};
+pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
 pub use tenants::{BoincProjectArgs, Donating, ExecArgs, GuardArgs};
 
 /// Measures what wires and neighbours cost your applications, explains where

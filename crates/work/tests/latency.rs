@@ -219,7 +219,7 @@ fn lost_datagrams_are_counted_and_late_ones_not_mistaken() {
     let outcomes = impostor_with(&params, |_, control| {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
         let port = socket.local_addr().expect("has one").port();
-        writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":{port}}}").expect("is ready");
+        writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":[{port}]}}").expect("is ready");
         thread::scope(|scope| {
             scope.spawn(|| lossy(&socket));
             read_line(control);
