@@ -25,6 +25,7 @@ mod count;
 mod outcome;
 mod send;
 mod spec;
+mod tally;
 
 pub use carriers::{measure, measure_live, serve};
 pub use count::{Counted, Interval};
