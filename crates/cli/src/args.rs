@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod export;
 mod probe;
 mod tenants;
 
-pub use probe::{MachineArgs, Probe, ProbeArgs, WireArgs};
+pub use export::ExportArgs;
+pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
 pub use tenants::{BoincProjectArgs, Donating, ExecArgs, GuardArgs};
 
 /// Measures what wires and neighbours cost your applications, explains where
@@ -181,16 +183,27 @@ pub struct StudyArgs {
     /// shorter key such as `slaves` where it means one thing only.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Blocks at which to look whether the data suffice; the last is the budget.
+    /// Blocks (runs of every cell) after which to analyse whether the data suffice; the last is the
+    /// budget [default: the study's; 12,24,48 for your own program].
     #[arg(long, value_name = "N,N…", value_delimiter = ',', allow_negative_numbers = true)]
     pub looks: Vec<usize>,
-    /// Seed of the order and of generated inputs.
-    #[arg(long, allow_negative_numbers = true)]
+    /// Run every cell exactly N times and analyse once, at the end; a comparison needs 6 or more
+    /// [default: as many as --looks says].
+    #[arg(long, value_name = "N", conflicts_with = "looks", allow_negative_numbers = true, value_parser = at_least_one)]
+    pub runs: Option<usize>,
+    /// Run every cell N times first, without counting these runs [default: the study's, mostly 0].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub warmup: Option<usize>,
+    /// Your own program: before each of its runs, run this line with `sh -c` on node 0, not timed.
+    #[arg(long, value_name = "CMD")]
+    pub prepare: Option<String>,
+    /// Seed of the order and of generated inputs [default: the study's, mostly 1].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// A directory with further `fabrics/`, `systems/`, `components/`, `interconnects/` and `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,
-    /// Your own program: on how many nodes.
+    /// Your own program: on how many nodes [default: 1].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub nodes: Option<usize>,
     /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`, or an environment
@@ -200,12 +213,16 @@ pub struct StudyArgs {
     pub vary: Vec<String>,
     /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
     /// your program as much less data to send, in as many messages: latency is not scaled. `crosstalk
-    /// doctor` names the scale for each fabric.
+    /// doctor` names the scale for each fabric [default: 1].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub scale: Option<f64>,
     /// Your own program and its arguments.
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a number of at least 1".into())
 }
 
 #[derive(Args)]
@@ -214,12 +231,15 @@ pub struct RunArgs {
     pub study: StudyArgs,
     #[command(flatten)]
     pub how: HowArgs,
-    /// The run's directory; `runs/NAME-001` and so on where not given.
+    /// The run's directory [default: runs/NAME-001, then -002 and so on].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the study to a file as well, to keep and change.
+    /// Write the study to a file as well, to keep and change; refuses a file that is there.
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Let --save overwrite its file.
+    #[arg(long, requires = "save")]
+    pub force: bool,
 }
 
 /// How a run is performed and judged.
@@ -235,6 +255,11 @@ pub struct HowArgs {
     /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
     #[arg(long)]
     pub gate: bool,
+    /// Print the deciding sentence and the report's place alone: no progress, no notes.
+    #[arg(long, conflicts_with = "json")]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub export: ExportArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -362,4 +387,6 @@ pub struct ReportArgs {
     /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
     #[arg(long)]
     pub gate: bool,
+    #[command(flatten)]
+    pub export: ExportArgs,
 }

@@ -71,10 +71,14 @@ pub fn read(path: &Path) -> Result<String, Fault> {
     Ok(text)
 }
 
+/// Whether a study of that name is a file.
+pub fn is_file(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains('/')
+}
+
 /// The study of that name: a bundled one, or a file.
 pub fn study(name: &str) -> Result<Study, Fault> {
-    let is_file = name.ends_with(".toml") || name.contains('/');
-    if is_file {
+    if is_file(name) {
         let path = Path::new(name);
         let mut study = crosstalk_study::parse(&read(path)?, name)?;
         if study.name.is_empty() {

@@ -12,9 +12,11 @@ use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Plan, PlanOptions};
+use crosstalk_study::row::Row;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::args::ExportArgs;
 use crate::out::Out;
 use crate::{catalogue, parts, signal};
 
@@ -83,6 +85,16 @@ fn kept(dir: &RunDir) -> Result<Kept, Fault> {
         .map_err(|e| Fault::usage(format!("not a run's options: {e}")).at(place()))
 }
 
+/// What is wanted of a run beside its report.
+pub struct Wanted<'a> {
+    /// An exit code that says how it ended.
+    pub gate: bool,
+    /// The deciding sentence alone.
+    pub quiet: bool,
+    /// Files for other programs.
+    pub export: &'a ExportArgs,
+}
+
 /// Analyses what was measured, writes the reports, says the deciding sentence.
 ///
 /// # Errors
@@ -90,7 +102,7 @@ fn kept(dir: &RunDir) -> Result<Kept, Fault> {
 pub fn conclude(
     dir: &RunDir,
     resolved: Resolved,
-    gate: bool,
+    wanted: &Wanted,
     interrupted: &AtomicBool,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
@@ -108,16 +120,22 @@ pub fn conclude(
     dir.write("findings.json", &done.json)?;
     dir.write("report.html", &done.html)?;
     dir.write("report.md", &done.markdown)?;
+    wanted.export.write(&done.rows)?;
     let page = dir.path().join("report.html");
-    out.paint(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
-    out.say(&format!("\nreport: {}", page.display()));
+    if wanted.quiet {
+        out.say(&findings.headline.text);
+    } else {
+        out.paint(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
+        out.say("");
+    }
+    out.say(&format!("report: {}", page.display()));
     out.tell(&json!({
         "result": "findings",
         "dir": dir.path(),
         "report": page,
         "findings": findings,
     }));
-    Ok(if gate { verdict(&findings) } else { ExitCode::SUCCESS })
+    Ok(if wanted.gate { verdict(&findings) } else { ExitCode::SUCCESS })
 }
 
 /// What a run found, and as it is written down.
@@ -126,6 +144,7 @@ struct Pages {
     json: String,
     html: String,
     markdown: String,
+    rows: Vec<Row>,
 }
 
 impl Pages {
@@ -135,7 +154,8 @@ impl Pages {
         let json = serde_json::to_string_pretty(&findings)
             .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
         let (html, markdown) = (crosstalk_report::html(&findings), crosstalk_report::markdown(&findings));
-        Ok(Pages { findings, json, html, markdown })
+        let rows = crosstalk_study::row::rows(&resolved.study, &resolved.plan, &run);
+        Ok(Pages { findings, json, html, markdown, rows })
     }
 }
 

@@ -5,6 +5,8 @@ mod args;
 mod aside;
 mod catalogue;
 mod conclude;
+mod endpoint;
+mod exports;
 mod links;
 mod out;
 mod parts;
@@ -14,6 +16,7 @@ mod readings;
 mod shell;
 mod signal;
 mod verb;
+mod ways;
 
 use std::process::ExitCode;
 

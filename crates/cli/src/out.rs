@@ -91,8 +91,14 @@ impl Out {
 
     /// Whether colour is welcome (see no-color.org).
     pub fn colour(&self) -> bool {
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) || is_dumb();
+        std::io::stdout().is_terminal() && !unwanted
     }
+}
+
+/// Whether the terminal can do nothing but write lines (`TERM=dumb`): no colour, no bar.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// A line on stderr, beside what is said.

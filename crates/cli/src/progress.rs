@@ -10,18 +10,27 @@ use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_study::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::out::Out;
+use crate::out::{Out, is_dumb};
 use crate::verb::plan::duration;
 
 /// What suits where the output goes.
-pub fn watcher(out: &Out) -> Box<dyn Progress> {
-    if out.json {
+pub fn watcher(out: &Out, quiet: bool) -> Box<dyn Progress> {
+    if quiet {
+        Box::new(Silent)
+    } else if out.json {
         Box::new(Events(Out::new(true)))
-    } else if std::io::stderr().is_terminal() {
+    } else if std::io::stderr().is_terminal() && !is_dumb() {
         Box::new(Bar::new())
     } else {
         Box::new(Plain { said: Instant::now(), failures: Failures::default() })
     }
+}
+
+/// Nothing is shown.
+struct Silent;
+
+impl Progress for Silent {
+    fn event(&mut self, _: Event) {}
 }
 
 struct Events(Out);
@@ -159,9 +168,9 @@ impl Failures {
 
 fn left(to_look: f64, to_end: f64) -> String {
     if to_end - to_look < 1.0 {
-        format!("{} left", duration(to_end))
+        format!("about {} left", duration(to_end))
     } else {
-        format!("{} to the next look, {} at most", duration(to_look), duration(to_end))
+        format!("about {} to the next analysis, {} in all", duration(to_look), duration(to_end))
     }
 }
 

@@ -4,14 +4,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_stats::quantile::samples_needed;
+use crosstalk_stats::quantile::{ranks, samples_needed};
+use serde_json::{Value, json};
 
 /// Percentiles shown of a distribution, each only from enough samples.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
+/// The error of a percentile's interval.
+const ERROR: f64 = 0.05;
+
+/// One reading for programs. A distribution's percentiles have 95 % intervals, and stand there only
+/// where there are samples enough for one.
+pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
+    let mut told = json!({ "reading": reading, "n": n, "unit": unit });
+    if let (Observation::Histogram(seen), Value::Object(fields)) = (&reading.observation, &mut told) {
+        let scale = if unit.is_some_and(|unit| unit == "s") { 1e-9 } else { 1.0 };
+        let at = |q: f64| seen.quantile(q).map(|value| value * scale);
+        let interval = |(q, name): (f64, &str)| {
+            let ranks = ranks(seen.count(), q, ERROR)?;
+            let of = |rank: u64| at(rank as f64 / seen.count() as f64);
+            Some((name.to_string(), json!({ "value": at(q), "low": of(ranks.low), "high": of(ranks.high) })))
+        };
+        let percentiles: serde_json::Map<String, Value> = SHOWN.into_iter().filter_map(interval).collect();
+        fields.insert("percentiles".into(), percentiles.into());
+        fields.insert("max".into(), json!(at(1.0)));
+    }
+    told
+}
+
+/// What came lately, as a line while it goes on and as an event; `None` of another reading.
+pub fn lately(reading: &Reading) -> Option<(String, Value)> {
+    let (rate, label) = (reading.number()?, |name: &str| reading.labels.get(name)?.parse::<f64>().ok());
+    let (begin, end) = (label("begin")?, label("end")?);
+    let line = format!("{begin:>8.2}–{end:<8.2} s  {}", human(rate, "bit/s"));
+    let event =
+        json!({ "event": "interval", "begin": begin, "end": end, "bandwidth": rate, "unit": "bit/s" });
+    is_lately(reading).then_some((line, event))
+}
+
+fn is_lately(reading: &Reading) -> bool {
+    reading.metric == "bandwidth_lately"
+}
+
 /// Readings for people: a metric with numbers for many things as a table of them, or as a matrix;
 /// others a paragraph for each thing.
 pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
+    // What was told while it went on is not told again.
+    let readings: Vec<_> = readings.iter().filter(|(reading, _)| !is_lately(reading)).cloned().collect();
+    let readings = &readings[..];
     let of_pairs = |(reading, _): &&(Reading, u64)| reading.labels.contains_key("from");
     let things =
         |metric: &str| readings.iter().filter(|(r, _)| r.metric == metric && r.number().is_some()).count();
@@ -142,8 +182,19 @@ fn about(reading: &Reading) -> String {
     let node = label("node").map(|node| format!("node {node}"));
     let offered = label("offered").map(|rate| format!("{rate} /s offered"));
     let ends = label("ends").map(|ends| ends.replace('-', " "));
-    let parts =
-        [label("transport"), size, label("mode"), ends, offered, node, label("device"), label("kind")];
+    let streams = label("streams").map(|streams| format!("{streams} streams"));
+    let parts = [
+        label("transport"),
+        size,
+        streams,
+        label("direction"),
+        label("mode"),
+        ends,
+        offered,
+        node,
+        label("device"),
+        label("kind"),
+    ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
 }
@@ -153,6 +204,9 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
         Observation::Value(v) => Some(match reading.labels.get("settled").map(String::as_str) {
             // Of the whole time, so that it may lie below what came in once it was steady.
             _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
+            _ if reading.labels.contains_key("congestion") => {
+                format!("{}, congestion control {}", human(*v, unit), reading.labels["congestion"])
+            }
             Some("false") => format!("{} left out, and still not steady: a busy machine?", human(*v, unit)),
             // Of messages: the shares that were lost, matched, left unexplained.
             _ if unit == "ratio" => human(*v, "%"),
@@ -164,7 +218,8 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
                 .filter(|(q, _)| samples_needed(*q, 0.05).is_some_and(|needed| n >= needed))
                 .filter_map(|(q, name)| Some(format!("{name} {}", human(h.quantile(*q)? * 1e-9, unit))))
                 .collect();
-            Some(format!("{}   of {n}", percentiles.join("   ")))
+            let max = h.quantile(1.0).map(|max| format!("   max {}", human(max * 1e-9, unit)));
+            Some(format!("{}{}   of {n}", percentiles.join("   "), max.unwrap_or_default()))
         }
         Observation::Series(_) => None,
     }
@@ -199,6 +254,19 @@ mod tests {
         let text = text(&[reading(0, 1, 1e-9), reading(0, 10, 2e-9), reading(1, 10, 3e-9)], &units());
         assert_eq!(text.matches("2.00 ns").count(), 2, "{text}");
         assert!(text.lines().nth(1).is_some_and(|head| head.trim_end().ends_with("10")), "{text}");
+    }
+
+    #[test]
+    fn programs_read_percentiles_with_intervals_where_there_are_samples_enough() {
+        let mut seen = Histogram::default();
+        (1..=400).for_each(|n| seen.record(n * 1000));
+        let told = told(&Reading::histogram("time", seen, Origin::Measured), 400, Some(&"s".to_string()));
+        let names: Vec<&String> = told["percentiles"].as_object().expect("some").keys().collect();
+        assert_eq!(names, ["p50", "p90", "p99"]);
+        let number = |name: &str| told["percentiles"]["p50"][name].as_f64().expect("a number");
+        assert!(number("low") < number("value") && number("value") < number("high"), "{told}");
+        assert!((number("value") / 200e-6 - 1.0).abs() < 0.01, "{told}");
+        assert!((told["max"].as_f64().expect("one") / 400e-6 - 1.0).abs() < 0.01, "{told}");
     }
 
     #[test]

@@ -1,7 +1,49 @@
 //! Words as a shell reads them back, on one line.
 
-/// The command line as it could be typed again: without the directory, which holds a run
-/// by then, and for people.
+use clap::ValueEnum;
+use crosstalk_lab::rundir::RunDir;
+
+use crate::args::{RunArgs, TestbedKind};
+use crate::catalogue;
+
+/// The command line that repeats a run. A study that was read from a file or changed is named by what the run
+/// keeps of it: the file may be another by then.
+pub fn repeat(args: &RunArgs, dir: &RunDir, cut: bool) -> String {
+    let study = &args.study;
+    let Some(name) = &study.study else { return command_line() };
+    let is_changed = study.engine.is_some()
+        || !study.set.is_empty()
+        || !study.looks.is_empty()
+        || !study.catalogue.is_empty()
+        || study.scale.is_some()
+        || study.seed.is_some()
+        || study.runs.is_some()
+        || study.warmup.is_some()
+        || study.prepare.is_some();
+    if !catalogue::is_file(name) && !is_changed {
+        return command_line();
+    }
+    let mut words =
+        vec!["crosstalk".to_string(), "run".into(), dir.path().join("study.toml").display().to_string()];
+    if cut {
+        words.push("--quick".into());
+    }
+    if !study.catalogue.is_empty() {
+        words.extend(["--catalogue".into(), dir.path().join("catalogue").display().to_string()]);
+    }
+    if let Some(testbed) =
+        args.how.testbed.to_possible_value().filter(|_| args.how.testbed != TestbedKind::Auto)
+    {
+        words.extend(["--testbed".into(), testbed.get_name().into()]);
+    }
+    if let Some(deadline) = &args.how.deadline {
+        words.extend(["--deadline".into(), deadline.clone()]);
+    }
+    words.extend(args.how.gate.then(|| "--gate".into()));
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The command line as it could be typed again, for people: without what it writes, which is there by then.
 pub fn command_line() -> String {
     let words = again(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     std::iter::once("crosstalk".to_string())
@@ -10,7 +52,11 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
-/// The words but `--json` and `--out`, up to a command of the user's.
+/// Flags that say what is written or printed, with a value and without.
+const WITH_VALUE: [&str; 5] = ["--out", "--save", "--export-csv", "--export-json", "--export-markdown"];
+const ALONE: [&str; 3] = ["--json", "--force", "--quiet"];
+
+/// The words but those flags, up to a command of the user's.
 fn again(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut words = words.peekable();
     let mut kept = Vec::new();
@@ -20,9 +66,9 @@ fn again(words: impl Iterator<Item = String>) -> Vec<String> {
                 kept.push(word);
                 kept.extend(words.by_ref());
             }
-            "--out" => drop(words.next()),
-            "--json" => {}
-            _ if word.starts_with("--out=") => {}
+            flag if WITH_VALUE.contains(&flag) => drop(words.next()),
+            flag if ALONE.contains(&flag) => {}
+            flag if flag.split_once('=').is_some_and(|(flag, _)| WITH_VALUE.contains(&flag)) => {}
             _ => kept.push(word),
         }
     }
@@ -59,6 +105,7 @@ mod tests {
     fn what_is_repeated_needs_another_directory() {
         let words = |text: &str| again(text.split(' ').map(String::from)).join(" ");
         assert_eq!(words("--json run kosmos --out runs/a --quick --out=b"), "run kosmos --quick");
+        assert_eq!(words("run --save my.toml --force --export-csv=a.csv --quiet -- job"), "run -- job");
         assert_eq!(
             words("run --nodes 2 --out x -- ./job --out y --json"),
             "run --nodes 2 -- ./job --out y --json"

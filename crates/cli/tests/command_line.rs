@@ -104,7 +104,7 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["resume", "nowhere"], &["nowhere", "no run here"], 2),
         (&["report", "nowhere"], &["nowhere", "no run here"], 2),
         (&["show", "sriu"], &["did you mean `srio`?"], 2),
-        (&["probe", "latency", "--to", "nonsense"], &["--to", "HOST:PORT"], 2),
+        (&["probe", "latency", "--to", "nonsense:x"], &["--to", "HOST:PORT"], 2),
         (&["probe", "latency", "--size", "0 B"], &["above zero"], 2),
         (&["probe", "latency", "--size", "64 Q"], &["unknown unit `Q`"], 2),
         (&["probe", "latency", "--scale", "10"], &["--scale", "--fabric"], 2),

@@ -191,6 +191,31 @@ fn calls_add_up_to_the_way() {
 }
 
 #[test]
+fn without_a_way_all_are_taken_in_turns_and_stand_in_a_table() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let settings = ["--set", "ends=one-thread", "--set", "duration=20 ms"];
+    let output = crosstalk(dir.path(), &[&["--json", "probe", "wire"], &settings[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (last, events) = lines.split_last().expect("a line");
+    let ways = last["ways"].as_array().expect("ways");
+    assert_eq!(ways.len(), 5, "{last}");
+    let timed: Vec<&Value> = ways.iter().filter(|way| way["p50"].is_number()).collect();
+    assert!(timed.len() >= 2, "the kernel's sockets are there: {last}");
+    for way in ways.iter().filter(|way| way["p50"].is_null()) {
+        assert!(way["missing"].is_string(), "{way}");
+    }
+    // In turns: each round has all of them, in the same order.
+    let order: Vec<&Value> = events.iter().map(|event| &event["way"]).collect();
+    let round: Vec<&Value> = timed.iter().map(|way| &way["way"]).collect();
+    assert_eq!(order, [&round[..], &round[..], &round[..]].concat());
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().expect("a directory");
     for (settings, says) in [

@@ -79,6 +79,11 @@ impl Uring {
         })
     }
 
+    /// The connection's socket.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
     /// Asks for more bytes, unless that is under way.
     fn receive(&mut self) -> io::Result<()> {
         if self.receiving {

@@ -124,6 +124,8 @@ mod tests {
             quick: false,
             cut: false,
             looks: vec![4],
+            warmup: 0,
+            questions: 0,
             experiments: vec![experiment],
             warnings: Vec::new(),
         }

@@ -13,13 +13,14 @@ use crate::attempt::{Given, perform};
 use crate::troupe::Troupe;
 
 /// Performs a real-time scene once on a fresh cluster; returns what it observed,
-/// each with the number of raw observations behind it.
+/// each with the number of raw observations behind it, and hands it to `live` as it arrives.
 pub fn once(
     registry: &Registry,
     testbed: &dyn Testbed,
     scene: &Scene,
     deadline: Duration,
     interrupted: &AtomicBool,
+    live: &mut dyn FnMut(&Reading),
 ) -> Result<Vec<(Reading, u64)>, Fault> {
     let mut troupe = Troupe::new(testbed.raise(scene.place.nodes())?, interrupted);
     // Links that cannot be held are the machine's fault, with a remedy, and no attempt's.
@@ -27,6 +28,7 @@ pub fn once(
     let given = Given { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
     let ended = perform(&mut troupe, scene, &given, &mut |reading, _, n| {
+        live(&reading);
         readings.push((reading, n));
         Ok(())
     })?;

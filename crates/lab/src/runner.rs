@@ -96,6 +96,9 @@ impl<'a> Runner<'a> {
         if let Some(ending) = self.look(first)? {
             return Ok(ending);
         }
+        if self.warm_up(troupe)? == Status::Interrupted {
+            return Ok(Ending::interrupted());
+        }
         for block in first..budget {
             let turns = turns(plan, &before, block);
             if self.block(troupe, block, turns)? == Status::Interrupted {
@@ -110,6 +113,46 @@ impl<'a> Runner<'a> {
             }
         }
         Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })
+    }
+
+    /// Every cell so many times that its caches are warm, whatever comes of it: nothing of it is written down.
+    fn warm_up(&mut self, troupe: &mut Troupe) -> Result<Status, Fault> {
+        let lab = self.lab;
+        for round in 1..=lab.plan.warmup {
+            for cell in lab.plan.order(0) {
+                if lab.is_interrupted() {
+                    return Ok(Status::Interrupted);
+                }
+                let planned = &lab.plan.experiments[cell.0].cells[cell.1];
+                let at = describe(&planned.levels);
+                let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
+                self.progress.event(Event::Preparing { what: what.trim_end().into() });
+                let ended = perform(troupe, &planned.scene, &self.given(planned)?, &mut |_, _, _| Ok(()))?;
+                match ended.status {
+                    Status::Interrupted => return Ok(Status::Interrupted),
+                    Status::Failed => {
+                        let why = ended.reason.as_deref().unwrap_or("no reason given");
+                        self.progress.event(Event::Warning { text: format!("{what} failed: {why}") });
+                    }
+                    Status::Started | Status::Finished => {}
+                }
+            }
+        }
+        Ok(Status::Finished)
+    }
+
+    /// What an attempt at a cell is given besides its scene.
+    fn given(&self, planned: &Cell) -> Result<Given<'a>, Fault> {
+        let lab = self.lab;
+        let by_estimate = || (planned.effort.seconds(1, lab.pace) * DEADLINE_FACTOR).max(DEADLINE_LEAST);
+        Ok(Given {
+            registry: lab.registry,
+            emulation: self.emulation(planned)?,
+            artifacts: Some(lab.dir.artifacts()),
+            seed: lab.plan.seed,
+            deadline: lab.deadline.unwrap_or_else(|| Duration::from_secs_f64(by_estimate())),
+            interrupted: lab.interrupted,
+        })
     }
 
     /// The cells of one block in their order; then, in the same order, those that failed or
@@ -210,18 +253,7 @@ impl<'a> Runner<'a> {
             block,
             turn,
         });
-        let given = Given {
-            registry: lab.registry,
-            emulation: self.emulation(planned)?,
-            artifacts: Some(lab.dir.artifacts()),
-            seed: lab.plan.seed,
-            deadline: lab.deadline.unwrap_or_else(|| {
-                Duration::from_secs_f64(
-                    (planned.effort.seconds(1, lab.pace) * DEADLINE_FACTOR).max(DEADLINE_LEAST),
-                )
-            }),
-            interrupted: lab.interrupted,
-        };
+        let given = self.given(planned)?;
         let began = Instant::now();
         let journal = &mut self.journal;
         let mut keep =

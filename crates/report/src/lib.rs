@@ -8,6 +8,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod export;
+
 mod html;
 mod label;
 mod markdown;

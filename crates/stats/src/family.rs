@@ -113,6 +113,13 @@ pub fn first_deciding_look(looks: &Looks, questions: usize) -> Option<usize> {
     looks.all().into_iter().find(decides).map(|look| look.blocks)
 }
 
+/// The most paired questions that the plan could decide one of, if all blocks agree.
+pub fn most_questions(looks: &Looks) -> usize {
+    // 2⁻ⁿ ≤ error / 2K, see [`blocks_needed`] and [`level`].
+    let at = |look: &Look| look.error * 2_f64.powi(look.blocks.min(1000) as i32 - 1);
+    looks.all().iter().map(at).fold(0.0, f64::max) as usize
+}
+
 /// One look: answers until no finding frees more for the others.
 fn step_down(
     blocks: usize,
@@ -211,6 +218,17 @@ mod tests {
         let quick = Looks::new(&[6], 0.05).expect("valid");
         assert_eq!(first_deciding_look(&quick, 1), Some(6));
         assert_eq!(first_deciding_look(&quick, 2), None);
+    }
+
+    #[test]
+    fn the_most_questions_are_those_beyond_which_no_look_decides() {
+        for (looks, most) in [(&[5][..], 0), (&[6], 1), (&[9], 12), (&[4, 8], 3)] {
+            let looks = Looks::new(looks, 0.05).expect("valid");
+            assert_eq!(most_questions(&looks), most);
+            assert_eq!(first_deciding_look(&looks, most + 1), None);
+            assert!(most == 0 || first_deciding_look(&looks, most).is_some());
+        }
+        assert!(most_questions(&Looks::new(&[5000], 0.05).expect("valid")) > 1_000_000);
     }
 
     #[test]

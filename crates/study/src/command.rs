@@ -76,6 +76,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         cite: String::new(),
         looks: vec![12, 24, 48],
         seed: 1,
+        warmup: 0,
         headline: headline(vary, argv),
         quick: None,
         engine: BTreeMap::new(),

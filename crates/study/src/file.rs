@@ -42,6 +42,9 @@ pub struct Study {
     /// Seed of the order and of generated inputs.
     #[serde(default = "default_seed")]
     pub seed: u64,
+    /// Attempts at each cell that are run before the first block, and do not count.
+    #[serde(default, skip_serializing_if = "none")]
+    pub warmup: usize,
     /// Which comparison the deciding sentence is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Headline>,
@@ -72,6 +75,10 @@ pub struct Study {
 
 fn no(flag: &bool) -> bool {
     !*flag
+}
+
+fn none(count: &usize) -> bool {
+    *count == 0
 }
 
 fn default_looks() -> Vec<usize> {

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod predicate;
 pub mod published;
 pub mod resolve;
+pub mod row;
 pub mod samples;
 pub mod schema;
 pub mod write;

@@ -1,5 +1,6 @@
 //! What will be run: every cell, in which order, until when.
 
+mod budget;
 mod cells;
 pub mod make;
 mod metrics;
@@ -34,6 +35,10 @@ pub struct Plan {
     pub cut: bool,
     /// Blocks at which to look whether the data suffice, ascending; the last is the budget.
     pub looks: Vec<usize>,
+    /// Attempts at each cell before the first block, which do not count.
+    pub warmup: usize,
+    /// How many questions are judged together: comparisons and primary claims.
+    pub questions: usize,
     /// Its experiments.
     pub experiments: Vec<PlannedExperiment>,
     /// What this host cannot do of it, each with its remedy.

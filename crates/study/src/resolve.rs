@@ -8,7 +8,7 @@ use crate::check;
 use crate::engine;
 use crate::file::Study;
 use crate::plan::{PlanOptions, place};
-use crate::substitute::factors_in;
+use crate::substitute::{factors_in, literal};
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::parameter::Parameters;
@@ -62,6 +62,12 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
     if let Some(seed) = options.seed {
         resolved.seed = seed;
     }
+    if let Some(warmup) = options.warmup {
+        resolved.warmup = warmup;
+    }
+    if let Some(line) = &options.prepare {
+        set_prepare(&mut resolved, line).map_err(|fault| fault.at("--prepare"))?;
+    }
     if let Some(looks) = &options.looks {
         check::looks(looks)?;
         resolved.looks.clone_from(looks);
@@ -70,6 +76,21 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
         }
     }
     Ok(resolved)
+}
+
+/// Has node 0 run `line` before each attempt at a program of the user's own.
+fn set_prepare(study: &mut Study, line: &str) -> Result<(), Fault> {
+    let works = study.experiment.values_mut().flat_map(|experiment| experiment.work.values_mut());
+    let mut found = false;
+    for work in works.filter(|work| work.kind == "command") {
+        work.params.0.insert("prepare".into(), literal(line));
+        found = true;
+    }
+    if found {
+        return Ok(());
+    }
+    Err(Fault::usage("nothing here is a program of your own")
+        .remedy("leave it out, or write the program after `--`"))
 }
 
 /// Runs all links that are held to a fabric's rate at it over `scale`.

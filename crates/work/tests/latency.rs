@@ -158,7 +158,7 @@ fn impostor(upon: impl FnOnce(&TcpListener, &mut TcpStream) + Send) -> Result<Ve
 fn an_end_that_dies_in_mid_run_is_noticed_at_once() {
     let begin = Instant::now();
     let fault = impostor(|listener, control| {
-        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":null}\n").expect("is ready");
+        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":[]}\n").expect("is ready");
         let (mut data, _) = listener.accept().expect("comes");
         let mut message = [0; 72];
         data.read_exact(&mut message).expect("token and message");
@@ -174,7 +174,7 @@ fn an_end_that_falls_silent_is_a_fault_after_the_patience() {
     let params = Params::default().with("duration", "10 s").with("patience", "300 ms");
     let begin = Instant::now();
     let fault = impostor_with(&params, |listener, control| {
-        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":null}\n").expect("is ready");
+        control.write_all(b"{\"answer\":\"ready\",\"token\":7,\"udp\":[]}\n").expect("is ready");
         let _data = listener.accept().expect("comes");
         // Until the measuring end hangs up.
         let _ = control.read(&mut [0]);
@@ -219,7 +219,7 @@ fn lost_datagrams_are_counted_and_late_ones_not_mistaken() {
     let outcomes = impostor_with(&params, |_, control| {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
         let port = socket.local_addr().expect("has one").port();
-        writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":{port}}}").expect("is ready");
+        writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":[{port}]}}").expect("is ready");
         thread::scope(|scope| {
             scope.spawn(|| lossy(&socket));
             read_line(control);

@@ -11,7 +11,7 @@ use crosstalk_core::value::Params;
 use crosstalk_work::probe::latency::{Spec, measure};
 use crosstalk_work::probe::{Times, Until, listen, serve};
 
-const HELLO: &str = r#"{"ask":"hello","version":3}"#;
+const HELLO: &str = r#"{"ask":"hello","version":4}"#;
 
 /// What is asked of an end that echoes, with one thing being otherwise.
 fn echo(otherwise: (&str, &str)) -> String {
@@ -22,6 +22,7 @@ fn echo(otherwise: (&str, &str)) -> String {
         ("stamps", "\"none\""),
         ("pin", "null"),
         ("seconds", "1"),
+        ("idle", "1"),
     ];
     let said = usual
         .map(|(name, value)| format!("\"{name}\":{}", if name == otherwise.0 { otherwise.1 } else { value }));

@@ -1,25 +1,28 @@
 //! `crosstalk probe KIND`: one instrument, now.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_core::need::NeedState;
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{BitRate, Seconds};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
+use crosstalk_study::row::Row;
 use crosstalk_testbed::{Launcher, Local, Virtual};
-use crosstalk_work::probe::{Times, Until, bandwidth, latency, listen, load, serve};
-use serde_json::json;
+use crosstalk_work::probe::{Times, Until, bandwidth, latency, load, serve};
+use serde_json::{Value as Json, json};
 
-use crate::args::{MachineArgs, Probe, ProbeArgs, WireArgs};
+use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
+use crate::endpoint::{listener, resolve};
 use crate::out::{Out, complain};
-use crate::{catalogue, parts, readings, signal};
+use crate::{catalogue, parts, readings, signal, ways};
 
 /// A probe's other end serves this long at most: a forgotten one ends by itself.
 const SERVE: Seconds = Seconds(24.0 * 3600.0);
@@ -27,12 +30,12 @@ const SERVE: Seconds = Seconds(24.0 * 3600.0);
 const SLACK: f64 = 30.0;
 
 /// Readings, each with how many observations it stands for.
-type Readings = Vec<(Reading, u64)>;
+pub type Readings = Vec<(Reading, u64)>;
 
 /// What is measured: a workload with its parameters.
-struct Asked {
-    kind: &'static str,
-    params: Params,
+pub struct Asked {
+    pub kind: &'static str,
+    pub params: Params,
 }
 
 pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -51,7 +54,9 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
             }
             between(&load.wire, Asked { kind: "load", params }, out)
         }
-        Probe::Bandwidth(wire) => between(wire, Asked { kind: "bandwidth", params: wired(wire)? }, out),
+        Probe::Bandwidth(asked) => {
+            between(&asked.wire, Asked { kind: "bandwidth", params: streams(asked)? }, out)
+        }
         Probe::Memory(machine) => own_machine("memory", machine, out),
         Probe::Cores(machine) => own_machine("cores", machine, out),
         Probe::Kernel(machine) => own_machine("kernel", machine, out),
@@ -64,29 +69,39 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
 fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     if let Some(address) = &wire.listen {
-        let listener = listen(resolve(address, "--listen")?)?;
-        out.say(&format!("serving at {address} until interrupted"));
+        let listener = listener(resolve(address, "--listen")?)?;
+        let at = listener.local_addr().map_or_else(|_| address.clone(), |at| at.to_string());
+        out.say(&format!("serving at {at} until interrupted"));
         let until = Until::new(SERVE, &interrupted);
         serve(&listener, Times::Forever, &until, &mut |fault| complain(&fault.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
+    wire.export.check()?;
     let limit = limit(&asked)?;
+    let mut live = |reading: &Reading| {
+        if let Some((line, event)) = readings::lately(reading) {
+            out.say(&line);
+            out.tell(&event);
+        }
+    };
     let found = match &wire.to {
         Some(address) => {
             let until = Until::new(Seconds(limit.as_secs_f64()), &interrupted);
-            measure(&asked, resolve(address, "--to")?, &until)?
+            measure(&asked, resolve(address, "--to")?, &until, &mut live)?
         }
         None => {
+            needed(&asked)?;
             let bed = Virtual::new(Launcher::current()).until(&interrupted);
-            scene(&asked, place(wire)?, &bed, limit, &interrupted)?
+            scene(&asked, place(wire)?, &bed, limit, &interrupted, &mut live)?
         }
     };
-    tell(&asked, &found, out)
+    tell(&asked, &found, &wire.export, out)
 }
 
 /// An instrument that measures the machine it runs on.
 fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    machine.export.check()?;
     let mut params = Params::default();
     for text in &machine.set {
         let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
@@ -97,38 +112,102 @@ fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<E
         params = params.with(&name, value);
     }
     let asked = Asked { kind, params };
-    let limit = limit(&asked)?;
-    let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
-    let found = scene(&asked, here, &Local::new(Launcher::current()), limit, &interrupted)?;
-    tell(&asked, &found, out)
+    limit(&asked)?;
+    let once = |asked: &Asked| {
+        needed(asked)?;
+        let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
+        scene(asked, here, &Local::new(Launcher::current()), limit(asked)?, &interrupted, &mut |_| ())
+    };
+    if kind == "wire" && ways::are_all_asked_for(&asked.params) {
+        let found = ways::measure(&asked, once, out)?;
+        let units = units(&asked)?;
+        out.say(&ways::table(&found));
+        tell_programs(&asked, &found.readings, &machine.export, &units, &found.json(), out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let found = once(&asked)?;
+    tell(&asked, &found, &machine.export, out)
 }
 
-fn tell(asked: &Asked, found: &Readings, out: &Out) -> Result<ExitCode, Fault> {
+/// Refuses what this machine has not got, before anything runs.
+fn needed(asked: &Asked) -> Result<(), Fault> {
+    let missing = |state: NeedState| match state {
+        NeedState::Found { .. } => None,
+        NeedState::Missing { consequence, remedy } => Some((consequence, remedy)),
+    };
+    let needs = parts::registry().workload(asked.kind)?.needs(&asked.params);
+    match needs.into_iter().find_map(|need| missing(need.state)) {
+        None => Ok(()),
+        Some((consequence, remedy)) => {
+            let fault = Fault::environment(consequence);
+            Err(remedy.into_iter().fold(fault, |fault, remedy| fault.remedy(remedy)))
+        }
+    }
+}
+
+fn tell(asked: &Asked, found: &Readings, export: &ExportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let units = units(asked)?;
     out.say(&readings::text(found, &units));
-    let found: Vec<_> = found
-        .iter()
-        .map(|(reading, n)| json!({ "reading": reading, "n": n, "unit": units.get(&reading.metric) }))
-        .collect();
-    out.tell(&json!({ "result": "probe", "readings": found }));
+    tell_programs(asked, found, export, &units, &Json::Null, out)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
-    let wrong = |why: String, remedy: &str| Fault::usage(why).at(flag).remedy(remedy);
-    let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
-    if host.is_empty() || port.parse::<u16>().is_err() {
-        let why = format!("expected HOST:PORT, found `{address}`");
-        return Err(wrong(why, "write for example 10.0.0.2:7700"));
+/// The files that were asked for, and the last JSON line, with what `more` has.
+fn tell_programs(
+    asked: &Asked,
+    found: &Readings,
+    export: &ExportArgs,
+    units: &BTreeMap<String, String>,
+    more: &Json,
+    out: &Out,
+) -> Result<(), Fault> {
+    let name = format!("probe {}", asked.kind);
+    let unit = |reading: &Reading| units.get(&reading.metric);
+    let row = |reading: &Reading| Row::of_reading(&name, reading, unit(reading).map_or("", String::as_str));
+    let rows: Vec<Row> = found.iter().filter_map(|(reading, _)| row(reading)).collect();
+    let told: Vec<Json> =
+        found.iter().map(|(reading, n)| readings::told(reading, *n, unit(reading))).collect();
+    let mut last = json!({ "result": "probe", "readings": told });
+    if let (Json::Object(last), Json::Object(more)) = (&mut last, more) {
+        last.extend(more.clone());
     }
-    address.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(|| {
-        wrong(format!("no address is known for the host `{host}`"), "give its address, or see /etc/hosts")
-    })
+    let written = export.write(&rows);
+    out.tell(&last);
+    written
+}
+
+/// A stream's parameters.
+fn streams(asked: &BandwidthArgs) -> Result<Params, Fault> {
+    let mut params = wired(&asked.wire)?.with("reverse", asked.reverse);
+    params = params.with("streams", i64::try_from(asked.parallel).unwrap_or(i64::MAX));
+    if let Some(rate) = &asked.rate {
+        params = params.with("rate", Value::from_word(&bit_rate(rate)));
+    }
+    if let Some(time) = &asked.interval {
+        params = params.with("report", Value::from_word(time));
+    }
+    if let Some(name) = &asked.congestion {
+        params = params.with("congestion", name.as_str());
+    }
+    Ok(params)
+}
+
+/// `100M`, as iperf3 takes it, in this program's words; other texts as they are.
+fn bit_rate(text: &str) -> String {
+    let number = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    let unit = match &text[number.len()..] {
+        "k" | "K" => "kbit/s",
+        "m" | "M" => "Mbit/s",
+        "g" | "G" => "Gbit/s",
+        _ => return text.to_string(),
+    };
+    format!("{number} {unit}")
 }
 
 fn wired(wire: &WireArgs) -> Result<Params, Fault> {
-    let mut params =
-        Params::default().with("transport", wire.transport.as_str()).with("duration", wire.time.as_str());
+    let mut params = Params::default()
+        .with("transport", wire.transport.as_str())
+        .with("duration", Value::from_word(&wire.time));
     match &wire.size[..] {
         [] => {}
         [one] => params = params.with("size", Value::from_word(one)),
@@ -148,7 +227,12 @@ fn limit(asked: &Asked) -> Result<Duration, Fault> {
     Ok(Duration::from_secs_f64(effort.seconds(1, 1.0) * 4.0 + SLACK))
 }
 
-fn measure(asked: &Asked, target: SocketAddr, until: &Until) -> Result<Readings, Fault> {
+fn measure(
+    asked: &Asked,
+    target: SocketAddr,
+    until: &Until,
+    live: &mut dyn FnMut(&Reading),
+) -> Result<Readings, Fault> {
     let params = &asked.params;
     Ok(match asked.kind {
         "latency" => {
@@ -158,7 +242,16 @@ fn measure(asked: &Asked, target: SocketAddr, until: &Until) -> Result<Readings,
         "load" => load::measure(target, &load::Spec::from_params(params)?, until)?,
         _ => {
             let spec = bandwidth::Spec::from_params(params)?;
-            bandwidth::measure(target, &spec, until)?.iter().flat_map(bandwidth::Outcome::readings).collect()
+            let mut readings = Vec::new();
+            let mut told = |spec: &bandwidth::Spec, size, interval| {
+                let (reading, n) = bandwidth::lately(spec, size, interval);
+                live(&reading);
+                readings.push((reading, n));
+                Ok(())
+            };
+            let outcomes = bandwidth::measure_live(target, &spec, until, &mut told)?;
+            readings.extend(outcomes.iter().flat_map(bandwidth::Outcome::readings));
+            readings
         }
     })
 }
@@ -180,6 +273,7 @@ fn scene(
     bed: &dyn Testbed,
     limit: Duration,
     interrupted: &Arc<AtomicBool>,
+    live: &mut dyn FnMut(&Reading),
 ) -> Result<Readings, Fault> {
     let work =
         Work { kind: asked.kind.into(), params: asked.params.clone(), nodes: place.nodes(), lasts: false };
@@ -189,7 +283,7 @@ fn scene(
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    crosstalk_lab::once(&parts::registry(), bed, &scene, limit, interrupted)
+    crosstalk_lab::once(&parts::registry(), bed, &scene, limit, interrupted, live)
 }
 
 /// What the fabric's rate is divided by.

@@ -1,5 +1,7 @@
 //! `crosstalk run`.
 
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,30 +10,28 @@ use std::time::Duration;
 
 use crosstalk_core::record::Status;
 use crosstalk_core::testbed::Testbed;
-use crosstalk_core::units::Seconds;
+use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::value::Value;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
+use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
-use crosstalk_study::{PlanOptions, setting};
+use crosstalk_study::{PlanOptions, counted, setting};
 use crosstalk_work::app;
 use crosstalk_work::tool::command;
 
-use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
-use crate::conclude::{Resolved, conclude};
+use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs, TestbedKind};
+use crate::conclude::{Resolved, Wanted, conclude};
 use crate::out::Out;
 use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    args.how.export.check()?;
     let resolved = prepare(&args.study)?;
-    if let Some(file) = &args.save {
-        std::fs::write(file, crosstalk_study::to_toml(&resolved.study))
-            .map_err(|e| Fault::usage(format!("cannot write it: {e}")).at(file.display().to_string()))?;
-    }
     if resolved.plan.cells().next().is_none() {
         let why = resolved.plan.warnings.join("; ");
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
@@ -45,12 +45,31 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
+    if let Some(file) = &args.save {
+        save(file, &resolved, args.force)?;
+    }
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
     };
     resolved.save(&dir)?;
-    perform(&dir, resolved, Run::default(), &how, out)
+    let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().collect();
+    let command = shell::repeat(&args, &dir, resolved.plan.cut);
+    perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
+}
+
+/// Writes the study to a file of the user's; over one that is there only where that is asked for.
+fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(!force).create(force).truncate(force);
+    let text = crosstalk_study::to_toml(&resolved.study);
+    let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => Fault::usage(format!("{} is there already", file.display()))
+            .at("--save")
+            .remedy("name another file, or overwrite this one with --force"),
+        _ => Fault::usage(format!("cannot write {}: {e}", file.display())).at("--save"),
+    })
 }
 
 /// Nodes are on this machine: a program or a file that is not here is on none of them.
@@ -68,17 +87,34 @@ pub struct How {
     /// The longest an attempt may take.
     deadline: Option<Duration>,
     gate: bool,
+    quiet: bool,
+    export: ExportArgs,
     interrupted: Arc<AtomicBool>,
 }
 
+/// How a run, or the rest of one, begins.
+pub struct Begin<'a> {
+    /// The command line that repeats it.
+    pub command: String,
+    /// What the user is told first.
+    pub notes: Vec<String>,
+    pub how: &'a How,
+}
+
 impl How {
+    /// What is wanted beside the report.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { gate: self.gate, quiet: self.quiet, export: &self.export }
+    }
+
     /// # Errors
     /// What this host cannot do of the plan, or interrupted.
     pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
-        Ok(How { kind: args.testbed, testbed, deadline, gate: args.gate, interrupted })
+        let (kind, gate, quiet, export) = (args.testbed, args.gate, args.quiet, args.export.clone());
+        Ok(How { kind, testbed, deadline, gate, quiet, export, interrupted })
     }
 }
 
@@ -109,7 +145,9 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         seed: args.seed,
         engine: args.engine.clone(),
         scale: args.scale,
-        looks: (!args.looks.is_empty()).then(|| args.looks.clone()),
+        looks: args.runs.map(|n| vec![n]).or_else(|| (!args.looks.is_empty()).then(|| args.looks.clone())),
+        warmup: args.warmup,
+        prepare: args.prepare.clone(),
         discovered: parts::discovered(),
         ..PlanOptions::default()
     };
@@ -145,11 +183,15 @@ pub fn perform(
     dir: &RunDir,
     resolved: Resolved,
     before: Run,
-    how: &How,
+    begin: Begin,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
+    let how = begin.how;
     let registry = parts::registry();
-    let mut progress = progress::watcher(out);
+    let mut progress = progress::watcher(out, how.quiet);
+    for text in begin.notes.into_iter().chain(busy()) {
+        progress.event(Event::Warning { text });
+    }
     let lab = Lab {
         registry: &registry,
         catalogues: &resolved.catalogues,
@@ -160,7 +202,7 @@ pub fn perform(
         clock: &SystemClock,
         deadline: how.deadline,
         pace: pace(&resolved.plan),
-        command: shell::command_line(),
+        command: begin.command,
         interrupted: &how.interrupted,
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
@@ -171,11 +213,26 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => finish(dir, resolved, how.gate, &how.interrupted, out),
+        Ok(_) => finish(dir, resolved, &how.wanted(), &how.interrupted, out),
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
     }
+}
+
+/// Over how long it is looked whether others compute.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// That others compute on this machine, and what to do; nothing where it is idle enough.
+pub fn busy() -> Option<String> {
+    let busy =
+        crosstalk_host::load::busy(GLANCE).filter(|busy| busy.share() > crosstalk_host::load::TOO_BUSY)?;
+    Some(format!(
+        "this machine is busy: other programs use {} of its {}, so runs take longer and vary more (find them with \
+         `top`, and stop them or wait)",
+        human(busy.share(), "%"),
+        counted(busy.processors, "processor")
+    ))
 }
 
 /// How this machine's pace compares with the yardstick's: measured where an
@@ -188,11 +245,11 @@ pub fn pace(plan: &Plan) -> f64 {
 pub fn finish(
     dir: &RunDir,
     resolved: Resolved,
-    gate: bool,
+    wanted: &Wanted,
     interrupted: &AtomicBool,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
-    let code = conclude(dir, resolved, gate, interrupted, out)?;
+    let code = conclude(dir, resolved, wanted, interrupted, out)?;
     something_finished(dir).map(|()| code)
 }
 

@@ -10,7 +10,8 @@ use crosstalk_study::number;
 
 use crate::summary::{self, Fact};
 use crate::{label, words};
-use escape::{code, text};
+use escape::code;
+pub(crate) use escape::text;
 
 /// The report.
 pub fn markdown(findings: &Findings) -> String {
@@ -39,7 +40,7 @@ pub fn markdown(findings: &Findings) -> String {
 }
 
 /// A table of ready cells. `right` says which columns are numbers.
-fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
+pub(crate) fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule: Vec<String> =
         right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();

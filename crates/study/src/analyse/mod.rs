@@ -122,6 +122,12 @@ pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, lo
     overview::decision(&judge(study, catalogues, &data, blocks))
 }
 
+/// How many questions a plan judges together, before there are any data.
+pub fn questions(study: &Study, catalogues: &Catalogues, plan: &Plan) -> usize {
+    let run = Run::default();
+    judge(study, catalogues, &Data::new(plan, &run), 0).questions
+}
+
 /// The block that a run goes on with: the one that was cut short, repeated whole
 /// because its cells are to be compared with each other, or the one after the last.
 pub fn next_block(plan: &Plan, run: &Run) -> usize {

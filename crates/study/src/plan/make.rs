@@ -1,8 +1,8 @@
 //! Study, catalogues, registry and options → plan.
 
 use super::scene::Maker;
-use super::{Plan, PlanOptions, PlannedExperiment, cells, metrics, same};
-use crate::analyse::{ALPHA, counted, list};
+use super::{Plan, PlanOptions, PlannedExperiment, budget, cells, metrics, same};
+use crate::analyse::{list, questions};
 use crate::catalogue::Catalogues;
 use crate::check::check;
 use crate::factor::EQUAL;
@@ -14,9 +14,6 @@ use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
-use crosstalk_stats::family::{first_deciding_look, level};
-use crosstalk_stats::looks::Looks;
-use crosstalk_stats::paired::blocks_needed;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,16 +51,20 @@ pub fn plan(
     if cut && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
-    warnings.extend(too_few(&study, &experiments, &looks));
-    Ok(Plan {
+    let mut plan = Plan {
         study: study.name.clone(),
         seed: study.seed,
         quick: options.quick,
         cut,
         looks,
+        warmup: study.warmup,
+        questions: 0,
         experiments,
         warnings,
-    })
+    };
+    plan.questions = questions(&resolved, catalogues, &plan);
+    plan.warnings.extend(budget::warning(&plan));
+    Ok(plan)
 }
 
 /// One experiment with its cells, or why it must wait for them. `whole` is the
@@ -189,26 +190,6 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Re
         }
     }
     remarks
-}
-
-/// What is said of a budget in which nothing could be decided, however clear the data.
-fn too_few(study: &Study, experiments: &[PlannedExperiment], looks: &[usize]) -> Option<String> {
-    let run = |name: &str| experiments.iter().any(|e| e.name == name && !e.cells.is_empty());
-    let claims = study.claim.values().filter(|claim| claim.is_primary_evidence());
-    let asked = claims.into_iter().any(|claim| claim.experiments().all(|(_, name)| run(name)))
-        || study.experiment.iter().any(|(name, e)| e.compare.is_some() && run(name));
-    // The fewest: claims and comparisons may be one question, and one alone needs the least.
-    let questions = usize::from(asked);
-    let planned = Looks::new(looks, ALPHA)?;
-    if questions == 0 || first_deciding_look(&planned, questions).is_some() {
-        return None;
-    }
-    let needed = blocks_needed(level(ALPHA, questions, 0));
-    Some(format!(
-        "{} can decide nothing, even if all agree: a question needs {needed} at one look, more than one question \
-         more (try: --looks {needed})",
-        counted(planned.budget(), "block"),
-    ))
 }
 
 /// A metric's name has one meaning in a study.

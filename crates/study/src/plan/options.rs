@@ -15,6 +15,10 @@ pub struct PlanOptions {
     pub seed: Option<u64>,
     /// Looks instead of the study's.
     pub looks: Option<Vec<usize>>,
+    /// Attempts at each cell before the first block, instead of the study's.
+    pub warmup: Option<usize>,
+    /// A shell's line that node 0 runs before each attempt at a program of the user's own.
+    pub prepare: Option<String>,
     /// Run the workloads on this engine, and of the study what it has for it.
     pub engine: Option<String>,
     /// Run every experiment's links at their fabric's rate over this, instead of what the study says.

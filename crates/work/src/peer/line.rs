@@ -62,8 +62,8 @@ impl Line {
     }
 
     /// Says something.
-    pub fn say(&mut self, message: &impl Serialize) -> Result<(), Fault> {
-        send(&mut self.writer, message).map_err(|f| self.attempt(f))
+    pub fn say(&self, message: &impl Serialize) -> Result<(), Fault> {
+        send(&mut &self.writer, message).map_err(|f| self.attempt(f))
     }
 
     /// Waits for a line; `None` when the other end has closed.

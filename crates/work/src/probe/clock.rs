@@ -25,6 +25,11 @@ pub fn identity() -> Option<String> {
     Some(format!("{} {namespace}", boot.trim()))
 }
 
+/// Whether the other end's clock, by its name, is this one.
+pub fn is_shared(theirs: &Option<String>) -> bool {
+    theirs.is_some() && *theirs == identity()
+}
+
 /// What it costs to time one message: two reads of the clock and a store, in
 /// seconds. The median of batches, so that an interruption does not count.
 pub fn overhead() -> f64 {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -13,17 +13,14 @@ use crosstalk_core::Fault;
 use super::greeting::{await_greeting, greet};
 use super::meeting::Spot;
 use super::{bandwidth, latency};
-use crate::peer::socket::{accept, broken, connect, gone, is_readable, udp_beside};
+use crate::peer::socket::{broken, connect, gone, is_readable, udp_beside};
 use crate::peer::{Line, TICK, Until};
 
 /// The version of this conversation; both ends refuse another one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// How much longer than it said a session may take, in seconds.
 pub const GRACE: f64 = 10.0;
-
-/// How long a data connection may take to show its token.
-const SHOWING: Duration = Duration::from_secs(2);
 
 /// From the measuring end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +30,9 @@ pub enum Ask {
     Hello { version: u32 },
     /// Send back what comes: answered by [`Answer::Ready`].
     Echo(latency::Session),
-    /// Count what comes: answered by [`Answer::Ready`], and at the end by [`Answer::Counted`].
+    /// Count what comes: answered by [`Answer::Ready`], meanwhile by [`Answer::Interval`] where that is
+    /// asked for, and at the end by [`Answer::Counted`]. Reversed: send, answered at the end by
+    /// [`Answer::Sent`].
     Count(bandwidth::Session),
     /// No more will come.
     Finished,
@@ -43,12 +42,23 @@ pub enum Ask {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
-    /// The version, and the name of this end's clock where it has one.
-    Hello { version: u32, clock: Option<String> },
+    /// The version, the name of this end's clock where it has one, and the processors it may use.
+    Hello {
+        version: u32,
+        clock: Option<String>,
+        #[serde(default)]
+        cpus: Vec<usize>,
+    },
+    /// It is measuring with somebody else, for about so many seconds more.
+    Busy { seconds: f64 },
     /// Connect, say the token, and begin.
     Ready(Ready),
+    /// What came lately.
+    Interval(bandwidth::Interval),
     /// What came.
     Counted(bandwidth::Counted),
+    /// What was sent.
+    Sent(bandwidth::Sent),
     /// It will not do, and why.
     Refused { reason: String },
 }
@@ -58,14 +68,23 @@ pub enum Answer {
 pub struct Ready {
     /// What it has to say, so that nobody else is taken for it.
     pub token: u64,
-    /// The port of the datagrams.
-    pub udp: Option<u16>,
+    /// The ports of the datagrams, one a stream.
+    pub udp: Vec<u16>,
     /// Where two ends on one host meet.
     pub spot: Option<Spot>,
 }
 
-/// Greets a serving end. Returns the conversation, and the name of its clock.
-pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Option<String>), Fault> {
+/// What the serving end says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// The name of its clock, where it has one.
+    pub clock: Option<String>,
+    /// The processors it may use; none where it does not say.
+    pub cpus: Vec<usize>,
+}
+
+/// Greets a serving end. Returns the conversation, and what that end says of itself.
+pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Host), Fault> {
     let stream = connect(target, until).map_err(|f| {
         f.remedy(format!(
             "start the other end: `crosstalk probe latency --listen {target}`, \
@@ -75,12 +94,19 @@ pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Option<String>),
     let mut line = Line::new(stream)?;
     line.say(&Ask::Hello { version: VERSION })?;
     match answer(&mut line, until)? {
-        Answer::Hello { version: VERSION, clock } => Ok((line, clock)),
+        Answer::Hello { version: VERSION, clock, cpus } => Ok((line, Host { clock, cpus })),
         Answer::Hello { version, .. } => Err(Fault::environment(format!(
             "the other end speaks version {version} of the probes' protocol, this one {VERSION}"
         ))
         .at(target.to_string())
         .remedy("run the same version of crosstalk on both hosts")),
+        Answer::Busy { seconds } => {
+            Err(Fault::environment("the other end is busy: it measures with another host")
+                .at(target.to_string())
+                .remedy(format!(
+                    "try again in about {seconds:.0} s, or let another end listen on another port"
+                )))
+        }
         other => Err(unexpected(target, &other)),
     }
 }
@@ -110,31 +136,40 @@ pub fn unexpected(peer: SocketAddr, answer: &Answer) -> Fault {
     Fault::attempt(format!("the other end answered out of turn: {answer:?}")).at(peer.to_string())
 }
 
-/// The serving end's UDP socket, connected to the measuring end once it has greeted.
+/// The serving end's UDP sockets, each connected to one of the measuring end's once that has greeted.
 pub fn expect_datagrams(
     listener: &TcpListener,
-    line: &mut Line,
+    line: &Line,
     token: u64,
+    streams: usize,
     until: &Until,
-) -> Result<UdpSocket, Fault> {
+) -> Result<Vec<UdpSocket>, Fault> {
     let peer = line.peer();
-    let port = listener.local_addr().map_err(|e| broken(peer, &e))?.port();
-    let socket = udp_beside(SocketAddr::new(line.local()?.ip(), port))?;
-    let port = socket.local_addr().map_err(|e| broken(peer, &e))?.port();
-    line.say(&Answer::Ready(Ready { token, udp: Some(port), spot: None }))?;
-    await_greeting(&socket, line, token, until)?;
-    Ok(socket)
+    let failed = |e| broken(peer, &e);
+    let beside = SocketAddr::new(line.local()?.ip(), listener.local_addr().map_err(failed)?.port());
+    let sockets: Vec<UdpSocket> = (0..streams).map(|_| udp_beside(beside)).collect::<Result<_, _>>()?;
+    let port = |socket: &UdpSocket| socket.local_addr().map(|address| address.port());
+    let udp = sockets.iter().map(port).collect::<Result<_, _>>().map_err(failed)?;
+    line.say(&Answer::Ready(Ready { token, udp, spot: None }))?;
+    sockets.iter().try_for_each(|socket| await_greeting(socket, line, token, until))?;
+    Ok(sockets)
 }
 
-/// The measuring end's UDP socket, to a serving end that is ready.
+/// The measuring end's UDP sockets, to a serving end that is ready.
 pub fn datagrams_to(
     target: SocketAddr,
     line: &Line,
     ready: &Ready,
     until: &Until,
-) -> Result<UdpSocket, Fault> {
-    let port = ready.udp.ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))?;
-    greet(line.local()?.ip(), SocketAddr::new(target.ip(), port), ready.token, until)
+) -> Result<Vec<UdpSocket>, Fault> {
+    let local = line.local()?.ip();
+    let to = |port: &u16| greet(local, SocketAddr::new(target.ip(), *port), ready.token, until);
+    ready.udp.iter().map(to).collect()
+}
+
+/// The only one of them.
+pub fn only(mut sockets: Vec<UdpSocket>) -> Result<UdpSocket, Fault> {
+    sockets.pop().ok_or_else(|| Fault::attempt("the other end did not say its UDP port"))
 }
 
 /// The limit of a session that is to take `seconds`.
@@ -176,38 +211,22 @@ pub fn data(target: SocketAddr, token: u64, until: &Until) -> Result<TcpStream, 
     Ok(stream)
 }
 
-/// The serving end's: the next connection that shows the token. Others are
-/// turned away.
-pub fn expect(listener: &TcpListener, line: &Line, token: u64, until: &Until) -> Result<TcpStream, Fault> {
-    loop {
-        comes(listener, line, until)?;
-        let (mut stream, peer) = accept(listener, until)?;
-        let mut shown = [0; 8];
-        let read = stream.set_read_timeout(Some(SHOWING)).and_then(|()| stream.read_exact(&mut shown));
-        if read.is_ok() && shown == token.to_le_bytes() {
-            stream.set_read_timeout(None).map_err(|e| broken(peer, &e))?;
-            return Ok(stream);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::socket::listen;
     use crosstalk_core::message::receive;
     use crosstalk_core::units::Seconds;
     use proptest::prelude::*;
     use std::sync::atomic::AtomicBool;
 
     const ASKS: [&str; 3] = [
-        r#"{"ask":"hello","version":3}"#,
-        r#"{"ask":"echo","transport":"tcp","size":64,"mode":"blocking","stamps":"both","pin":null,"seconds":1.0}"#,
-        r#"{"ask":"count","transport":"udp","size":64,"seconds":1.0,"interval":0.1,"pin":1}"#,
+        r#"{"ask":"hello","version":4}"#,
+        r#"{"ask":"echo","transport":"tcp","size":64,"mode":"blocking","stamps":"both","pin":null,"seconds":1.0,"idle":5.0}"#,
+        r#"{"ask":"count","transport":"udp","size":64,"seconds":1.0,"bytes":null,"rate":1e6,"interval":0.1,"report":1.0,"streams":2,"reverse":true,"congestion":"reno","pin":1}"#,
     ];
     const ANSWERS: [&str; 3] = [
-        r#"{"answer":"hello","version":3,"clock":"a boot time:[1]"}"#,
-        r#"{"answer":"ready","token":18446744073709551615,"udp":null,"spot":{"file":"/tmp/spot"}}"#,
+        r#"{"answer":"hello","version":4,"clock":"a boot time:[1]","cpus":[0]}"#,
+        r#"{"answer":"ready","token":18446744073709551615,"udp":[7],"spot":{"file":"/tmp/spot"}}"#,
         r#"{"answer":"counted","bytes":1,"receives":1,"seconds":0.0,"intervals":[1],"overhead":0.0}"#,
     ];
 
@@ -217,37 +236,6 @@ mod tests {
 
     fn answered(line: &str) -> Result<Option<Answer>, Fault> {
         receive(&mut format!("{line}\n").as_bytes())
-    }
-
-    /// A door, and both ends of a conversation.
-    fn at_a_door(until: &Until) -> (TcpListener, Line, Line) {
-        let door = listen(([127, 0, 0, 1], 0).into()).expect("listens");
-        let there = connect(door.local_addr().expect("has one"), until).expect("connects");
-        let (here, _) = accept(&door, until).expect("accepts");
-        (door, Line::new(here).expect("has a peer"), Line::new(there).expect("has a peer"))
-    }
-
-    #[test]
-    fn who_is_through_before_the_door_is_opened_has_come() {
-        let never = AtomicBool::new(false);
-        let until = Until::new(Seconds(5.0), &never);
-        let (door, here, mut there) = at_a_door(&until);
-        let came = data(door.local_addr().expect("has one"), 7, &until).expect("connects");
-        drop(came);
-        there.say(&Ask::Finished).expect("says");
-        assert_eq!(comes(&door, &here, &until), Ok(()));
-        expect(&door, &here, 7, &until).expect("is let in");
-    }
-
-    #[test]
-    fn who_hangs_up_instead_is_not_waited_for() {
-        let never = AtomicBool::new(false);
-        let until = Until::new(Seconds(5.0), &never);
-        let (door, here, there) = at_a_door(&until);
-        drop(there);
-        assert_eq!(comes(&door, &here, &until), Err(gone(here.peer())));
-        let _another = data(door.local_addr().expect("has one"), 7, &until).expect("connects");
-        assert_eq!(comes(&door, &here, &until), Err(gone(here.peer())));
     }
 
     #[test]

@@ -16,9 +16,9 @@ use crosstalk_core::Fault;
 use crosstalk_host::nudge::Nudged;
 
 use super::arguments::Transport;
-use super::control::{Answer, Ready, data, expect};
+use super::control::{Answer, Ready, data};
 use super::meeting::{Meeting, give, meet, take};
-use super::server::Door;
+use super::server::Serving;
 use crate::peer::socket::broken;
 use crate::peer::{Line, Until};
 
@@ -71,36 +71,71 @@ impl Medium {
     /// The serving end's: says that it is ready, and waits for the measuring end.
     pub fn serve(
         transport: Transport,
-        door: Door,
-        line: &mut Line,
+        serving: Serving,
+        line: &Line,
         token: u64,
         waiting: Waiting,
         until: &Until,
     ) -> Result<Self, Fault> {
-        let nap = waiting.nap;
+        let mut served = Medium::serve_all(transport, serving, line, token, waiting, 1, until)?;
+        served.pop().ok_or_else(|| Fault::attempt("no stream was asked for"))
+    }
+
+    /// The same of several streams.
+    pub fn serve_all(
+        transport: Transport,
+        serving: Serving,
+        line: &Line,
+        token: u64,
+        waiting: Waiting,
+        streams: usize,
+        until: &Until,
+    ) -> Result<Vec<Self>, Fault> {
+        let ready = |spot| line.say(&Answer::Ready(Ready { token, udp: Vec::new(), spot }));
         if Medium::is_tcp(transport) {
-            line.say(&Answer::Ready(Ready { token, udp: None, spot: None }))?;
-            let socket = expect(door.listener, line, token, until)?;
-            return Medium::tcp(transport, socket, nap).map_err(|e| broken(line.peer(), &e));
+            let arrivals = serving.acceptor.expect(token);
+            ready(None)?;
+            let next = |_| {
+                let socket = arrivals.next(line, until)?;
+                Medium::tcp(transport, socket, waiting.nap).map_err(|e| broken(line.peer(), &e))
+            };
+            return (0..streams).map(next).collect();
         }
-        let meeting = Meeting::open(door.scratch, token)?;
-        line.say(&Answer::Ready(Ready { token, udp: None, spot: Some(meeting.spot.clone()) }))?;
-        let stream = meeting.accept(line, token, until)?;
+        let meeting = Meeting::open(serving.door.scratch, token)?;
+        ready(Some(meeting.spot.clone()))?;
+        (0..streams)
+            .map(|_| Medium::hand_over(transport, meeting.accept(line, token, until)?, waiting))
+            .collect()
+    }
+
+    /// What is between two ends on this host, one of which came by `stream`.
+    fn hand_over(transport: Transport, stream: UnixStream, waiting: Waiting) -> Result<Self, Fault> {
         let failed = |e: io::Error| Fault::environment(format!("cannot make a {}: {e}", transport.name()));
         match transport {
             Transport::Pipe => {
                 let made = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()));
                 let (here, there) = (made()?, made()?);
                 give(&stream, [there.0.as_fd(), here.1.as_fd()])?;
-                Pipe::new(here.0.into(), there.1.into(), nap).map(Medium::Pipe).map_err(failed)
+                Pipe::new(here.0.into(), there.1.into(), waiting.nap).map(Medium::Pipe).map_err(failed)
             }
             Transport::Shared => {
                 let memory = memory().map_err(failed)?;
                 // Two are handed over whatever the medium is.
                 give(&stream, [memory.as_fd(), memory.as_fd()])?;
-                Ring::map(&memory, Side::First, nap, waiting.other_sleeps).map(Medium::Shared).map_err(failed)
+                Ring::map(&memory, Side::First, waiting.nap, waiting.other_sleeps)
+                    .map(Medium::Shared)
+                    .map_err(failed)
             }
-            _ => Medium::unix(stream, nap).map_err(failed),
+            _ => Medium::unix(stream, waiting.nap).map_err(failed),
+        }
+    }
+
+    /// The TCP socket, where it is one.
+    pub fn socket(&self) -> Option<&TcpStream> {
+        match self {
+            Medium::Tcp(socket) => Some(socket),
+            Medium::Uring(uring) => Some(uring.socket()),
+            _ => None,
         }
     }
 
@@ -162,7 +197,8 @@ impl Medium {
 pub struct Pipe {
     input: File,
     output: File,
-    /// Pipes have no deadlines of their own.
+    /// Pipes have no deadlines of their own: the thread that uses it is woken.
+    nap: Option<Duration>,
     nudged: Option<Nudged>,
 }
 
@@ -171,13 +207,22 @@ impl Pipe {
         for end in [&input, &output] {
             ioctl_fionbio(end, nap.is_none())?;
         }
-        Ok(Pipe { input, output, nudged: nap.map(Nudged::begin) })
+        Ok(Pipe { input, output, nap, nudged: None })
+    }
+
+    /// Begun by the thread that waits, and not by the one that made the pipe.
+    #[inline]
+    fn nudge(&mut self) {
+        if let (None, Some(nap)) = (&self.nudged, self.nap) {
+            self.nudged = Some(Nudged::begin(nap));
+        }
     }
 }
 
 impl Read for Pipe {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.nudge();
         let input = &mut self.input;
         match &self.nudged {
             Some(nudged) => nudged.while_waiting(|| input.read(into)),
@@ -189,6 +234,7 @@ impl Read for Pipe {
 impl Write for Pipe {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.nudge();
         let output = &mut self.output;
         match &self.nudged {
             Some(nudged) => nudged.while_waiting(|| output.write(bytes)),

@@ -10,6 +10,7 @@
 //! ends can be nodes of a scene (node 1 serves, node 0 measures), two hosts
 //! given by address, or both on this host ([`here`]).
 
+mod acceptor;
 pub(crate) mod alone;
 mod arguments;
 pub mod band;
@@ -27,6 +28,7 @@ pub mod memory;
 mod node;
 pub mod pcie;
 mod pin;
+mod processors;
 mod server;
 mod settle;
 pub mod stream;
@@ -46,5 +48,6 @@ type Readings = Vec<(Reading, u64)>;
 pub fn transport_needs() -> Vec<Need> {
     let carriers =
         [crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), crosstalk_comm::rdma::need()];
-    [Transport::IoUring.need()].into_iter().chain(carriers).collect()
+    let polls = processors::need(latency::Mode::Polling);
+    [Transport::IoUring.need()].into_iter().chain(carriers).chain(polls).collect()
 }

@@ -17,7 +17,7 @@ use crate::peer::Until;
 use crate::peer::socket::listen;
 
 /// What node 0 does once it knows where node 1 listens.
-type Measure = Box<dyn FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send>;
+type Measure = Box<dyn FnOnce(SocketAddr, &Until, &mut dyn Sink) -> Result<Readings, Fault> + Send>;
 
 /// Two nodes, timed by the wall clock, for about so many `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
@@ -29,6 +29,14 @@ pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
 pub fn prepare(
     part: &Part,
     measure: impl FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send + 'static,
+) -> Result<Box<dyn Prepared>, Fault> {
+    prepare_live(part, |target, until, _| measure(target, until))
+}
+
+/// The same where something is to be told while it goes on.
+pub fn prepare_live(
+    part: &Part,
+    measure: impl FnOnce(SocketAddr, &Until, &mut dyn Sink) -> Result<Readings, Fault> + Send + 'static,
 ) -> Result<Box<dyn Prepared>, Fault> {
     let measure: Measure = Box::new(measure);
     let deadline = part.deadline;
@@ -79,7 +87,7 @@ impl Prepared for Node {
                     .flatten()
                     .ok_or_else(|| Fault::attempt("node 1 does not say where it listens"))?;
                 let until = Until::new(deadline, cancelled);
-                for (reading, n) in until.blame(measure(target, &until))? {
+                for (reading, n) in until.blame(measure(target, &until, out))? {
                     out.take(reading, n)?;
                 }
             }

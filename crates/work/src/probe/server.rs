@@ -1,23 +1,26 @@
 //! The end that serves: it does what the measuring end asks, one conversation
-//! after the other.
+//! after the other. Who comes meanwhile learns that it is busy.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 
-use super::control::{Answer, Ask, VERSION};
-use super::{bandwidth, clock, latency};
-use crate::peer::socket::{accept, listen};
-use crate::peer::{Line, Until};
+use super::acceptor::Acceptor;
+use super::control::{Answer, Ask};
+use super::{bandwidth, latency};
+use crate::peer::socket::listen;
+use crate::peer::{Line, TICK, Until};
 
-/// How long a caller may take to greet: a port scanner must not block the port.
-const GREETING: Duration = Duration::from_secs(2);
+/// How long a measuring end may ask for nothing, or send nothing of what it has announced: it is
+/// stopped, or the path is cut, and others are to be served.
+pub const IDLE: Duration = Duration::from_secs(5);
 
 /// How many conversations to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,15 @@ impl<'a> From<&'a TcpListener> for Door<'a> {
     }
 }
 
+/// What a session is served with.
+#[derive(Clone, Copy)]
+pub struct Serving<'a> {
+    /// Where its end came in.
+    pub door: Door<'a>,
+    /// Who takes in its connections.
+    pub acceptor: &'a Acceptor,
+}
+
 /// Serves measuring ends that come in at `door`. With [`Times::Forever`] a
 /// conversation that fails is told to `failed`, and the next is awaited.
 pub fn serve<'a>(
@@ -52,13 +64,42 @@ pub fn serve<'a>(
     failed: &mut dyn FnMut(Fault),
 ) -> Result<(), Fault> {
     let door = door.into();
-    loop {
-        let (stream, peer) = accept(door.listener, until)?;
-        let mut line = Line::new(stream)?;
-        if !greeted(&mut line, until) {
-            continue;
+    let acceptor = Acceptor::new()?;
+    let (greeted, callers) = channel();
+    thread::scope(|scope| {
+        let accepts = &acceptor;
+        let accepting = scope.spawn(move || accepts.run(door.listener, &greeted, until));
+        let served = conversations(Serving { door, acceptor: &acceptor }, &callers, times, until, failed);
+        acceptor.end();
+        match accepting.join() {
+            Ok(Err(fault)) => Err(fault),
+            _ => served,
         }
-        match (converse(&mut line, door, until).map_err(|f| f.at(peer.to_string())), times) {
+    })
+}
+
+fn conversations(
+    serving: Serving,
+    callers: &Receiver<Line>,
+    times: Times,
+    until: &Until,
+    failed: &mut dyn FnMut(Fault),
+) -> Result<(), Fault> {
+    loop {
+        until.check("a connection")?;
+        let mut line = match callers.recv_timeout(TICK) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => {
+                until.check("a connection")?;
+                return Err(Fault::attempt("no more connections are taken"));
+            }
+        };
+        let peer = line.peer();
+        let outcome = converse(&mut line, serving, until).map_err(|f| f.at(peer.to_string()));
+        drop(line);
+        serving.acceptor.free();
+        match (outcome, times) {
             (outcome, Times::Once) => return outcome,
             (Err(fault), _) if fault.kind == FaultKind::Interrupted || until.is_over() => return Err(fault),
             (Err(fault), Times::Forever) => failed(fault),
@@ -67,22 +108,24 @@ pub fn serve<'a>(
     }
 }
 
-/// Whether the caller is a measuring end of this version.
-fn greeted(line: &mut Line, until: &Until) -> bool {
-    let Ok(Some(Ask::Hello { version })) = line.hear(&until.within(GREETING)) else {
-        return false;
-    };
-    // One of another version learns this one's and goes away by itself.
-    let said = line.say(&Answer::Hello { version: VERSION, clock: clock::identity() });
-    said.is_ok() && version == VERSION
-}
-
 /// Does what is asked until the measuring end hangs up.
-fn converse(line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
-    while let Some(ask) = line.hear(until)? {
+fn converse(line: &mut Line, serving: Serving, until: &Until) -> Result<(), Fault> {
+    loop {
+        serving.acceptor.busy_for(IDLE);
+        let asked = line.hear(&until.within(IDLE)).map_err(|fault| {
+            let idle = fault.kind == FaultKind::Attempt && !until.is_over() && !line.stirs();
+            if idle { idled(line.peer()) } else { fault }
+        })?;
+        let Some(ask) = asked else { return Ok(()) };
         let outcome = match ask {
-            Ask::Echo(session) => latency::echo(&session, line, door, until),
-            Ask::Count(session) => bandwidth::count(&session, line, door, until),
+            Ask::Echo(session) => {
+                serving.acceptor.busy_for(about(session.seconds));
+                latency::echo(&session, line, serving, until)
+            }
+            Ask::Count(session) => {
+                serving.acceptor.busy_for(about(session.seconds));
+                bandwidth::serve(&session, line, serving, until)
+            }
             Ask::Hello { .. } | Ask::Finished => Ok(()),
         };
         if let Err(fault) = outcome {
@@ -92,7 +135,18 @@ fn converse(line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
             return Err(fault);
         }
     }
-    Ok(())
+}
+
+/// How long a session will go on, whatever was said.
+fn about(seconds: f64) -> Duration {
+    Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 86_400.0) })
+}
+
+/// The fault for an end that has fallen silent.
+pub fn idled(peer: SocketAddr) -> Fault {
+    Fault::attempt("the measuring end has fallen silent, and was hung up on")
+        .at(peer.to_string())
+        .remedy("see whether it is stopped, or the path is cut")
 }
 
 /// Both ends on this host: serves on the loopback and calls `measure` with

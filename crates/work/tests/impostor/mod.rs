@@ -12,7 +12,7 @@ use crosstalk_work::probe::Until;
 use crosstalk_work::probe::latency::{Outcome, Spec, measure};
 
 /// The version of the conversation that these ends speak.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What is measured against an end of which `upon` gets the connection of control after the
 /// greeting, and what was asked.

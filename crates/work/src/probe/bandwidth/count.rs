@@ -1,31 +1,32 @@
-//! The serving end: counts what comes, interval by interval.
+//! The end that counts what comes, interval by interval.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::units::Bytes;
 
+use super::carriers::Carriers;
 use super::spec::Session;
+use super::tally::{Tally, sum};
 use crate::peer::socket::passing;
 use crate::peer::{Line, TICK, Until};
-use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Answer, GRACE, expect_datagrams, limit, token};
-use crate::probe::medium::{Medium, Waiting, over};
-use crate::probe::pin::pin;
-use crate::probe::server::Door;
+use crate::probe::medium::over;
+use crate::probe::server::{IDLE, idled};
 
 /// How long no datagram comes after the last was sent: then none will.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Receives into at least so many bytes: small writes must not make small reads.
-const LEAST_BUFFER: usize = 64 << 10;
+/// Receives into so many bytes: small writes must not make small reads, and large ones must not take
+/// memory that no cache holds.
+const BUFFER: std::ops::RangeInclusive<usize> = 64 << 10..=1 << 20;
 
-/// What the serving end counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What was counted, on all streams together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Counted {
     /// Bytes of payload in all.
     pub bytes: u64,
@@ -39,189 +40,197 @@ pub struct Counted {
     pub overhead: f64,
 }
 
-/// Serves one session of the probe.
-pub fn count(session: &Session, line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
-    session.transport.carries(Bytes(session.size))?;
-    let until = limit(session.seconds, until);
-    let _pinned = pin(session.pin)?;
-    let overhead = clock::overhead();
-    let token = token();
-    let mut tally = Tally::new(session)?;
-    if session.transport == Transport::Udp {
-        let socket = expect_datagrams(door.listener, line, token, &until)?;
-        datagrams(&socket, session, token, &mut tally, line, &until)?;
-    } else {
-        let medium = Medium::serve(session.transport, door, line, token, Waiting::alike(Some(TICK)), &until)?;
-        over!(medium, end => stream(end, session, &mut tally, line, &until)?);
-    }
-    line.say(&Answer::Counted(tally.counted(overhead)))
+/// What came lately.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Seconds since the first byte.
+    pub begin: f64,
+    /// For so many seconds.
+    pub seconds: f64,
+    /// Bytes of payload.
+    pub bytes: u64,
 }
 
-/// Counts a stream until its end.
-fn stream(
-    mut end: impl Read,
-    session: &Session,
-    tally: &mut Tally,
-    line: &Line,
-    until: &Until,
-) -> Result<(), Fault> {
-    let failed = |e: io::Error| Fault::attempt(format!("the connection failed: {e}"));
-    let mut buffer = vec![0; (session.size as usize).max(LEAST_BUFFER)];
-    // Memory does not tell that the other end was killed; the conversation does.
-    let mut leaving = false;
-    let end_by = end_by(until);
-    loop {
-        match end.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(n) => tally.add(n),
-            Err(e) if passing(&e) && line.stirs() && leaving => return Ok(()),
-            Err(e) if passing(&e) => {
-                leaving = line.stirs();
-                until.check("the next bytes")?;
-            }
-            Err(e) => return Err(failed(e)),
-        }
-        still_asked(tally, end_by, until)?;
-    }
+/// What all streams of a session share.
+struct Shared<'a> {
+    session: &'a Session,
+    token: u64,
+    line: &'a Line,
+    until: &'a Until<'a>,
+    /// When the first byte of any stream came; 0: none has.
+    begin: AtomicU64,
+    /// Whether a stream has failed.
+    over: AtomicBool,
 }
 
-/// Counts datagrams until the measuring end says that it has finished, and no
-/// more come.
-fn datagrams(
-    socket: &UdpSocket,
+/// Counts on all of `carriers`, each with a thread of its own, until they are over; tells `report`
+/// meanwhile where the session wants that.
+pub fn count(
+    carriers: Carriers,
     session: &Session,
     token: u64,
-    tally: &mut Tally,
     line: &Line,
     until: &Until,
-) -> Result<(), Fault> {
-    let failed = |e: io::Error| Fault::attempt(format!("the UDP socket failed: {e}"));
-    socket.set_read_timeout(Some(QUIET)).map_err(failed)?;
-    let mut buffer = vec![0; session.size as usize];
-    let end_by = end_by(until);
-    loop {
-        match socket.recv(&mut buffer) {
-            // A greeting that was repeated.
-            Ok(n) if buffer[..n] == token.to_le_bytes() => {}
-            Ok(n) => tally.add(n),
-            Err(e) if passing(&e) && line.stirs() => return Ok(()),
-            Err(e) if passing(&e) => until.check("the next datagram")?,
-            Err(e) => return Err(failed(e)),
+    report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
+) -> Result<Counted, Fault> {
+    let overhead = clock::overhead();
+    let begin = AtomicU64::new(0);
+    let shared = Shared { session, token, line, until, begin, over: AtomicBool::new(false) };
+    let live: Vec<AtomicU64> = (0..carriers.len()).map(|_| AtomicU64::new(0)).collect();
+    let mut counted = thread::scope(|scope| {
+        let (shared, live) = (&shared, &live);
+        let counts =
+            |place: usize| Tally::new(session.seconds, session.interval, &shared.begin, &live[place]);
+        let threads: Vec<_> = match carriers {
+            Carriers::Streams(media) => media
+                .into_iter()
+                .enumerate()
+                .map(|(place, one)| {
+                    scope.spawn(move || {
+                        shared.guard(counts(place), |tally| over!(one, end => shared.stream(end, tally)))
+                    })
+                })
+                .collect(),
+            Carriers::Datagrams(all) => all
+                .into_iter()
+                .enumerate()
+                .map(|(place, one)| {
+                    scope.spawn(move || shared.guard(counts(place), |tally| shared.datagrams(&one, tally)))
+                })
+                .collect(),
+        };
+        let goes_on = || threads.iter().any(|thread| !thread.is_finished());
+        let told = session.report.map_or(Ok(()), |every| shared.told(every, live, &goes_on, report));
+        if told.is_err() {
+            shared.over.store(true, Ordering::Relaxed);
         }
-        still_asked(tally, end_by, until)?;
-    }
+        let mut tallies = Vec::new();
+        for thread in threads {
+            tallies.push(thread.join().map_err(|_| Fault::attempt("a counting thread panicked"))??);
+        }
+        told.map(|()| sum(tallies))
+    })?;
+    counted.overhead = overhead;
+    Ok(counted)
 }
 
-/// When the time will be up, in nanoseconds of the probes' clock.
-fn end_by(until: &Until) -> u64 {
-    clock::now() + until.left().as_nanos() as u64
-}
-
-/// Also an end that never falls silent is served for no longer than it said.
-#[inline]
-fn still_asked(tally: &Tally, end_by: u64, until: &Until) -> Result<(), Fault> {
-    if until.cancelled() || tally.last > end_by { until.check("the end of what is sent") } else { Ok(()) }
-}
-
-/// Counts by interval. Adding reads the clock and allocates nothing.
-struct Tally {
-    interval: u64,
-    begin: u64,
-    last: u64,
-    bytes: u64,
-    receives: u64,
-    intervals: Vec<u64>,
-}
-
-impl Tally {
-    fn new(session: &Session) -> Result<Self, Fault> {
-        let interval = (session.interval * 1e9) as u64;
-        let intervals = ((session.seconds + GRACE) / session.interval).ceil();
-        if interval == 0 || !(1.0..1e8).contains(&intervals) {
-            return Err(Fault::usage("expected an interval above zero and shorter than the duration")
-                .at("parameter `interval`"));
+impl<'a> Shared<'a> {
+    /// When one stream fails, all are over.
+    fn guard(
+        &self,
+        tally: Result<Tally<'a>, Fault>,
+        work: impl FnOnce(&mut Tally<'a>) -> Result<(), Fault>,
+    ) -> Result<Tally<'a>, Fault> {
+        let counted = tally.and_then(|mut tally| work(&mut tally).map(|()| tally));
+        if counted.is_err() {
+            self.over.store(true, Ordering::Relaxed);
         }
-        let intervals = vec![0; intervals as usize];
-        Ok(Tally { interval, begin: 0, last: 0, bytes: 0, receives: 0, intervals })
+        counted
     }
 
-    #[inline]
-    fn add(&mut self, n: usize) {
-        self.add_at(n, clock::now());
-    }
-
-    /// Bytes that came at `now`, in nanoseconds.
-    #[inline]
-    fn add_at(&mut self, n: usize, now: u64) {
-        if self.receives == 0 {
-            self.begin = now;
-        }
-        self.last = now;
-        self.bytes += n as u64;
-        self.receives += 1;
-        let index = ((now - self.begin) / self.interval) as usize;
-        let index = index.min(self.intervals.len() - 1);
-        self.intervals[index] += n as u64;
-    }
-
-    fn counted(mut self, overhead: f64) -> Counted {
-        let used =
-            if self.receives == 0 { 0 } else { ((self.last - self.begin) / self.interval) as usize + 1 };
-        self.intervals.truncate(used);
-        Counted {
-            bytes: self.bytes,
-            receives: self.receives,
-            seconds: (self.last - self.begin) as f64 * 1e-9,
-            intervals: self.intervals,
-            overhead,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn session(seconds: f64, interval: f64) -> Session {
-        Session { transport: Transport::Tcp, size: 1, seconds, interval, pin: None }
-    }
-
-    #[test]
-    fn bytes_fall_into_the_interval_they_came_in() {
-        let mut tally = Tally::new(&session(1.0, 0.1)).expect("fits");
-        for (n, ms) in [(5, 1000), (7, 1099), (11, 1100), (13, 1350)] {
-            tally.add_at(n, ms * 1_000_000);
-        }
-        let counted = tally.counted(0.0);
-        assert_eq!(counted.intervals, [12, 11, 0, 13]);
-        assert_eq!((counted.bytes, counted.receives), (36, 4));
-        assert!((counted.seconds - 0.35).abs() < 1e-12);
-    }
-
-    #[test]
-    fn nothing_came() {
-        let counted = Tally::new(&session(1.0, 0.1)).expect("fits").counted(0.0);
-        assert_eq!((counted.bytes, counted.seconds, counted.intervals.len()), (0, 0.0, 0));
-    }
-
-    #[test]
-    fn an_interval_of_zero_is_refused() {
-        assert!(Tally::new(&session(1.0, 0.0)).is_err());
-        assert!(Tally::new(&session(f64::MAX, 0.1)).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn the_intervals_hold_every_byte(steps in proptest::collection::vec((1usize..100_000, 0u64..400_000_000), 1..100)) {
-            let mut tally = Tally::new(&session(1.0, 0.1)).expect("fits");
-            let mut now = 7;
-            for (n, step) in steps {
-                now += step;
-                tally.add_at(n, now);
+    /// Tells what has come, every so many seconds, and at the end what is left where that is much.
+    fn told(
+        &self,
+        every: f64,
+        live: &[AtomicU64],
+        goes_on: &dyn Fn() -> bool,
+        report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let (mut from, mut before) = (0.0, 0);
+        loop {
+            let still = goes_on();
+            let begin = self.begin.load(Ordering::Relaxed);
+            let passed = if begin == 0 { 0.0 } else { clock::now().saturating_sub(begin) as f64 * 1e-9 };
+            let is_due = passed >= from + every;
+            if is_due || (!still && passed > from + every / 2.0) {
+                let bytes: u64 = live.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
+                report(Interval { begin: from, seconds: passed - from, bytes: bytes - before })?;
+                (from, before) = (passed, bytes);
             }
-            let counted = tally.counted(0.0);
-            prop_assert_eq!(counted.intervals.iter().sum::<u64>(), counted.bytes);
+            if !still {
+                return Ok(());
+            }
+            thread::sleep(TICK / 5);
         }
+    }
+
+    /// Counts a stream until its end.
+    fn stream(&self, mut end: impl Read, tally: &mut Tally) -> Result<(), Fault> {
+        let failed = |e: io::Error| Fault::attempt(format!("the connection failed: {e}"));
+        let size = (self.session.size as usize).clamp(*BUFFER.start(), *BUFFER.end());
+        // Not zeros, which the kernel would find memory for while time is taken.
+        let mut buffer = vec![1; size];
+        // Memory does not tell that the other end was killed; the conversation does.
+        let mut leaving = false;
+        let limits = self.limits();
+        let mut moved = clock::now();
+        loop {
+            match end.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => {
+                    tally.add(n);
+                    moved = tally.last;
+                }
+                Err(e) if passing(&e) && self.line.stirs() && leaving => return Ok(()),
+                Err(e) if passing(&e) => {
+                    leaving = self.line.stirs();
+                    self.still_comes(moved, limits)?;
+                }
+                Err(e) => return Err(failed(e)),
+            }
+            self.still_asked(tally, limits)?;
+            if self.over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Counts datagrams until the end that sends says that it has finished, and no more come.
+    fn datagrams(&self, socket: &UdpSocket, tally: &mut Tally) -> Result<(), Fault> {
+        let failed = |e: io::Error| Fault::attempt(format!("the UDP socket failed: {e}"));
+        socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(QUIET))).map_err(failed)?;
+        let mut buffer = vec![1; self.session.size as usize];
+        let limits = self.limits();
+        let mut moved = clock::now();
+        loop {
+            match socket.recv(&mut buffer) {
+                // A greeting that was repeated.
+                Ok(n) if buffer[..n] == self.token.to_le_bytes() => {}
+                Ok(n) => {
+                    tally.add(n);
+                    moved = tally.last;
+                }
+                Err(e) if passing(&e) && self.line.stirs() => return Ok(()),
+                Err(e) if passing(&e) => self.still_comes(moved, limits)?,
+                // An answer to a greeting met no socket any more.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(e) => return Err(failed(e)),
+            }
+            self.still_asked(tally, limits)?;
+            if self.over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// When the time will be up, in nanoseconds of the probes' clock; and for how many nothing may come.
+    fn limits(&self) -> (u64, u64) {
+        let idle = IDLE.as_nanos() as u64 + (self.session.gap() * 2.0) as u64;
+        (clock::now() + self.until.left().as_nanos() as u64, idle)
+    }
+
+    /// Also an end that never falls silent is served for no longer than it said.
+    #[inline]
+    fn still_asked(&self, tally: &Tally, (end, _): (u64, u64)) -> Result<(), Fault> {
+        if self.until.cancelled() || tally.last > end {
+            self.until.check("the end of what is sent")?;
+        }
+        Ok(())
+    }
+
+    /// An end that has sent nothing for long is stopped.
+    fn still_comes(&self, moved: u64, (_, idle): (u64, u64)) -> Result<(), Fault> {
+        self.until.check("the next bytes")?;
+        if clock::now() - moved > idle { Err(idled(self.line.peer())) } else { Ok(()) }
     }
 }

@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::units::Bytes;
 
-use super::count::Counted;
+use super::count::{Counted, Interval};
 use super::send::Sent;
 use super::spec::Spec;
 use crate::probe::arguments::Transport;
@@ -29,8 +29,20 @@ pub struct Outcome {
     pub offered: f64,
     /// Datagrams not received, of those sent; `None` over TCP, which loses none.
     pub lost: Option<f64>,
+    /// Datagrams received.
+    pub arrived: Option<u64>,
     /// Writes or datagrams sent.
     pub sent: u64,
+    /// Writes or datagrams that were due by the rate asked for, and not sent.
+    pub not_sent: Option<u64>,
+    /// Segments that TCP sent again, on all streams.
+    pub retransmitted: Option<u64>,
+    /// TCP's congestion control.
+    pub congestion: Option<String>,
+    /// How many streams went side by side.
+    pub streams: usize,
+    /// Whether the serving end sent.
+    pub reverse: bool,
     /// Received in all.
     pub received: Bytes,
     /// Left out at the beginning.
@@ -42,15 +54,20 @@ pub struct Outcome {
     pub own_overhead: f64,
 }
 
+/// What came lately, as a reading.
+pub fn lately(spec: &Spec, size: Bytes, interval: Interval) -> (Reading, u64) {
+    let rate = interval.bytes as f64 * 8.0 / interval.seconds.max(1e-9);
+    let reading = Reading::value("bandwidth_lately", rate, Origin::Measured)
+        .label("begin", format!("{:.2}", interval.begin))
+        .label("end", format!("{:.2}", interval.begin + interval.seconds))
+        .label("size", size.0)
+        .label("transport", spec.transport.name());
+    (reading, 1)
+}
+
 impl Outcome {
     /// Sums up what was sent and counted for one size.
-    pub(super) fn new(
-        spec: &Spec,
-        size: Bytes,
-        sent: Sent,
-        counted: &Counted,
-        own_overhead: f64,
-    ) -> Result<Self, Fault> {
+    pub(super) fn new(spec: &Spec, size: Bytes, sent: &Sent, counted: &Counted) -> Result<Self, Fault> {
         if counted.seconds <= 0.0 {
             return Err(Fault::attempt(format!(
                 "{} bytes were received in {} calls: too few to tell a rate",
@@ -66,8 +83,8 @@ impl Outcome {
         let at = settling.at;
         let warm_up = at as f64 * interval;
         let early: u64 = whole[..at].iter().sum();
-        let received = || counted.receives as f64 / sent.writes.max(1) as f64;
-        let lost = spec.transport.loses().then(|| 1.0 - received().min(1.0));
+        let arrived = spec.transport.loses().then_some(counted.receives);
+        let lost = arrived.map(|arrived| 1.0 - (arrived as f64 / sent.writes.max(1) as f64).min(1.0));
         Ok(Outcome {
             size,
             transport: spec.transport,
@@ -77,11 +94,17 @@ impl Outcome {
             interval,
             offered: sent.bytes as f64 * 8.0 / sent.seconds.max(1e-9),
             lost,
+            arrived,
             sent: sent.writes,
+            not_sent: sent.due.map(|due| due - sent.writes.min(due)),
+            retransmitted: sent.retransmitted,
+            congestion: sent.congestion.clone(),
+            streams: spec.streams,
+            reverse: spec.reverse,
             received: Bytes(counted.bytes),
             warm_up,
             settled: settling.found,
-            own_overhead,
+            own_overhead: sent.overhead.max(counted.overhead),
         })
     }
 
@@ -98,7 +121,16 @@ impl Outcome {
             readings.push((series, n));
         }
         readings.push(value("offered", self.offered, self.sent));
+        if let Some(arrived) = self.arrived {
+            readings.push(value("sent", self.sent as f64, 1));
+            readings.push(value("received", arrived as f64, 1));
+        }
         readings.extend(self.lost.map(|v| value("lost", v, self.sent)));
+        readings.extend(self.not_sent.map(|n| value("not_sent", n as f64, 1)));
+        if let (Some(segments), Some(congestion)) = (self.retransmitted, &self.congestion) {
+            let (reading, n) = value("retransmitted", segments as f64, 1);
+            readings.push((reading.label("congestion", congestion), n));
+        }
         let (warm_up, n) = value("warm_up", self.warm_up, 1);
         readings.push((warm_up.label("settled", self.settled), n));
         readings.push(value("own_overhead", self.own_overhead, 1));
@@ -106,6 +138,8 @@ impl Outcome {
     }
 
     fn labelled(&self, reading: Reading) -> Reading {
-        reading.label("size", self.size.0).label("transport", self.transport.name())
+        let named = reading.label("size", self.size.0).label("transport", self.transport.name());
+        let named = if self.streams > 1 { named.label("streams", self.streams) } else { named };
+        if self.reverse { named.label("direction", "reverse") } else { named }
     }
 }

@@ -9,26 +9,26 @@ use crate::peer::socket::broken;
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{GRACE, expect_datagrams, limit, token};
+use crate::probe::control::{GRACE, expect_datagrams, limit, only, token};
 use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
-use crate::probe::server::{Door, closed};
+use crate::probe::server::{IDLE, Serving, closed, idled};
 
 /// Serves one session of the probe.
-pub fn echo(session: &Session, line: &mut Line, door: Door, until: &Until) -> Result<(), Fault> {
+pub fn echo(session: &Session, line: &Line, serving: Serving, until: &Until) -> Result<(), Fault> {
     session.transport.carries(Bytes(session.size))?;
     let until = limit(session.seconds, until);
     let _pinned = pin(session.pin)?;
     let token = token();
     let peer = line.peer();
     if session.transport == Transport::Udp {
-        let socket = expect_datagrams(door.listener, line, token, &until)?;
+        let socket = only(expect_datagrams(serving.door.listener, line, token, 1, &until)?)?;
         let wire = Datagrams::new(socket, session.mode, TICK).map_err(|e| broken(peer, &e))?;
         return reflect(wire, session, line, &until);
     }
     // The measuring end may sleep, and is looked for, where this one does.
     let waiting = Waiting::alike(session.mode.nap(TICK));
-    let medium = Medium::serve(session.transport, door, line, token, waiting, &until)?;
+    let medium = Medium::serve(session.transport, serving, line, token, waiting, &until)?;
     over!(medium, stream => reflect(Stream::new(stream, session.mode), session, line, &until))
 }
 
@@ -45,12 +45,18 @@ fn write_times(message: &mut [u8], stamps: Stamps, now: u64) {
     }
 }
 
+/// Nanoseconds without a message after which the measuring end counts as stopped.
+fn idle(seconds: f64) -> u64 {
+    (seconds.clamp(IDLE.as_secs_f64(), 86_400.0) * 1e9) as u64
+}
+
 /// Sends every message back, until the measuring end has something else to say.
 fn reflect(mut wire: impl Wire, session: &Session, line: &Line, until: &Until) -> Result<(), Fault> {
     let mut message = vec![0; session.size as usize];
     let stamps = if session.stamps.fit(session.size) { session.stamps } else { Stamps::None };
     let mut now = clock::now();
     let end = now + until.left().as_nanos() as u64;
+    let idle = idle(session.idle);
     loop {
         let outcome = wire.take(&mut message).and_then(|arrival| {
             if let Arrival::Whole(n) = arrival {
@@ -65,6 +71,7 @@ fn reflect(mut wire: impl Wire, session: &Session, line: &Line, until: &Until) -
             Ok(Arrival::Whole(_)) if now < end && !until.cancelled() => {}
             Ok(Arrival::Closed) => return Ok(()),
             Ok(_) if line.stirs() => return Ok(()),
+            Ok(_) if clock::now().saturating_sub(now) > idle => return Err(idled(line.peer())),
             Ok(_) => until.check("the next message")?,
             Err(e) if closed(e.kind()) => return Ok(()),
             Err(e) => return Err(broken(line.peer(), &e)),

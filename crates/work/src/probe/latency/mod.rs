@@ -36,7 +36,7 @@ pub(super) use wire::{Stamps, number, numbered};
 
 use crosstalk_core::record::{Better, Metric};
 
-use super::node;
+use super::{node, processors};
 use crate::Declared;
 
 /// The probe as a workload.
@@ -48,7 +48,7 @@ pub const LATENCY: Declared<Spec> = Declared {
     deploy: |spec| node::deployment(metrics(), spec.seconds()),
     needs: |spec| {
         let seen = spec.stages.then(crosstalk_observe::stages::need);
-        std::iter::once(spec.transport.need()).chain(seen).collect()
+        std::iter::once(spec.transport.need()).chain(processors::need(spec.mode)).chain(seen).collect()
     },
     prepare: |spec, part| {
         node::prepare(part, move |target, until| {

@@ -15,9 +15,10 @@ use crate::peer::socket::{broken, gone};
 use crate::peer::{Line, TICK, Until};
 use crate::probe::arguments::Transport;
 use crate::probe::clock;
-use crate::probe::control::{Ask, answer, datagrams_to, open, ready};
+use crate::probe::control::{Ask, answer, datagrams_to, only, open, ready};
 use crate::probe::medium::{Medium, Waiting, over};
 use crate::probe::pin::pin;
+use crate::probe::processors;
 
 /// Room for so many messages a second of measuring: more than a core can do.
 const MESSAGES_A_SECOND: f64 = 5e6;
@@ -59,8 +60,9 @@ pub struct Followed {
 pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
     let _pinned = pin(spec.pin[0])?;
     let overhead = clock::overhead();
-    let (mut line, theirs) = open(target, until)?;
-    let shared = theirs.is_some() && theirs == clock::identity();
+    let (mut line, host) = open(target, until)?;
+    let shared = clock::is_shared(&host.clock);
+    processors::each_polls(spec.mode, spec.pin, &host)?;
     if spec.stages && !shared {
         return Err(Fault::usage("stages are seen where both ends are on one host")
             .at("parameter `stages`")
@@ -103,7 +105,7 @@ fn session(
     let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
     let mut tracer = None;
     let mut samples = if session.transport == Transport::Udp {
-        let socket = datagrams_to(target, line, &ready, until)?;
+        let socket = only(datagrams_to(target, line, &ready, until)?)?;
         tracer = spec
             .stages
             .then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session))

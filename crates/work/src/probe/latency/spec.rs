@@ -10,6 +10,7 @@ use crosstalk_core::value::{Params, parameter};
 
 use super::wire::Stamps;
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
+use crate::probe::server::IDLE;
 
 /// The parameters of the probe.
 pub const PARAMETERS: Parameters = Parameters(&[&[
@@ -125,6 +126,7 @@ impl Spec {
             stamps,
             pin: self.pin[1],
             seconds: self.duration.0 + self.patience.0,
+            idle: self.patience.0 + IDLE.as_secs_f64(),
         }
     }
 }
@@ -168,6 +170,8 @@ pub struct Session {
     pub pin: Option<usize>,
     /// About how long it will go on: long after, the measuring end is gone.
     pub seconds: f64,
+    /// Seconds without a message after which the measuring end counts as stopped.
+    pub idle: f64,
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub const TRIES: usize = 3;
 const BEGIN: f64 = 1000.0;
 /// How near the two ends of the search come, as a ratio.
 const NEAR: f64 = 1.03;
+/// No lower rate is tried.
+pub const LEAST: f64 = 1.0;
 /// No machine of today takes more.
 const HIGHEST: f64 = 2e7;
 
@@ -38,7 +40,7 @@ pub fn saturation(mut kept_up: impl FnMut(f64) -> Result<bool, Fault>) -> Result
     }
     if low == 0.0 {
         // Slower than the first guess: from below.
-        while high > 1.0 && looks < MOST_LOOKS {
+        while high > LEAST && looks < MOST_LOOKS {
             high /= 2.0;
             looks += 1;
             if keeps_up(high)? {

@@ -16,7 +16,10 @@
 //! | `latency` | s | distribution from the time due to the reply; label `offered`, messages a second |
 //! | `latency_p50` `_p99` `_p999` `_p9999` | s | percentiles that the number of messages allows |
 //! | `achieved` | 1/s | replies, over the time they took |
-//! | `lost` | ratio | not answered within the patience after the last was due |
+//! | `sent` | messages | sent by the time the last reply was waited for |
+//! | `received` | messages | answered within the patience after the last was due |
+//! | `lost` | ratio | not answered, of those sent |
+//! | `not_sent` | messages | due, and not sent: there was no room for them, or this end was too slow |
 //! | `sent_late` | s | distribution: how much later than due a message was taken from the measuring end, which was late itself or had to wait for room |
 //! | `saturation` | 1/s | the highest rate that both ends together kept up with, where it was looked for |
 //! | `own_overhead` | s | what timing one message costs |
@@ -34,11 +37,11 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 
 use super::arguments::Transport;
-use super::control::{Ask, datagrams_to, open, ready};
+use super::control::{Ask, datagrams_to, only, open, ready};
 use super::medium::{Medium, Waiting, over};
 use super::pin::pin;
 use super::settle::percentile;
-use super::{Readings, clock, node};
+use super::{Readings, clock, node, processors};
 use crate::Declared;
 use crate::peer::socket::broken;
 use crate::peer::{Line, Until};
@@ -51,7 +54,7 @@ pub const LOAD: Declared<Spec> = Declared {
     parameters: spec::PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| node::deployment(metrics(), spec.seconds()),
-    needs: |spec| vec![spec.transport.need()],
+    needs: |spec| std::iter::once(spec.transport.need()).chain(processors::need(spec.mode)).collect(),
     prepare: |spec, part| {
         let spec = Spec { seed: part.seed, ..spec };
         node::prepare(part, move |target, until| measure(target, &spec, until))
@@ -68,7 +71,10 @@ fn metrics() -> Vec<Metric> {
     metrics.extend(PERCENTILES.map(|(_, name)| lower(name, "s")));
     metrics.extend([
         Metric::new("achieved", "1/s", Better::Higher),
+        Metric::new("sent", "messages", Better::Neither),
+        Metric::new("received", "messages", Better::Neither),
         lower("lost", "ratio"),
+        lower("not_sent", "messages"),
         Metric::new("sent_late", "s", Better::Neither),
         Metric::new("saturation", "1/s", Better::Higher),
         Metric::new("own_overhead", "s", Better::Neither),
@@ -80,10 +86,11 @@ fn metrics() -> Vec<Metric> {
 pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin[0])?;
     let overhead = clock::overhead();
-    let (mut line, _) = open(target, until)?;
+    let (mut line, host) = open(target, until)?;
+    processors::each_polls(spec.mode, spec.pin, &host)?;
     let ready = ready(&mut line, &Ask::Echo(spec.session()), until)?;
     let mut readings = if spec.transport == Transport::Udp {
-        let socket = datagrams_to(target, &line, &ready, until)?;
+        let socket = only(datagrams_to(target, &line, &ready, until)?)?;
         let wire = Datagrams::new(socket).map_err(|e| broken(target, &e))?;
         curve(wire, spec, &line, until)
     } else {
@@ -132,7 +139,10 @@ fn told(seen: &Seen, rate: f64) -> Readings {
     let late = seen.sent_late.count();
     readings.extend([
         measured("achieved", seen.achieved(), n),
+        measured("sent", seen.sent as f64, 1),
+        measured("received", n as f64, 1),
         measured("lost", seen.lost(), seen.sent),
+        measured("not_sent", (seen.due - seen.sent) as f64, 1),
         (Reading::histogram("sent_late", seen.sent_late.clone(), Origin::Measured), late),
     ]);
     readings.into_iter().map(|(reading, n)| (reading.label("offered", rate.round()), n)).collect()

@@ -79,6 +79,8 @@ pub struct Seen {
     /// From when a message was due until all of it was taken.
     pub sent_late: Histogram,
     /// Messages due.
+    pub due: u64,
+    /// Messages sent, of those.
     pub sent: u64,
     /// For how long messages were due: to the last one, and as long as lies between two, in
     /// nanoseconds.
@@ -98,15 +100,20 @@ impl Seen {
         self.latency.count() as f64 / (self.took.max(self.span).max(1) as f64 * 1e-9)
     }
 
-    /// The share that was not answered.
+    /// The share of those sent that was not answered.
     pub fn lost(&self) -> f64 {
         1.0 - self.latency.count() as f64 / self.sent.max(1) as f64
+    }
+
+    /// The share of those due that was not answered, sent or not.
+    fn missing(&self) -> f64 {
+        1.0 - self.latency.count() as f64 / self.due.max(1) as f64
     }
 
     /// Whether the replies came as fast as the messages were due.
     pub fn kept_up(&self) -> bool {
         let slack = BEHIND.1.max((self.span as f64 * BEHIND.0) as u64);
-        self.lost() <= MISSING && self.took <= self.span + slack
+        self.missing() <= MISSING && self.took <= self.span + slack
     }
 }
 
@@ -158,7 +165,8 @@ impl<'a, W: Duplex> Lane<'a, W> {
         let mut seen = Seen {
             latency: Histogram::default(),
             sent_late: Histogram::default(),
-            sent: schedule.len() as u64,
+            due: schedule.len() as u64,
+            sent: 0,
             span: last + gap,
             took: 0,
         };
@@ -180,11 +188,13 @@ impl<'a, W: Duplex> Lane<'a, W> {
                     seen.latency.record(seen.took - due);
                 }
             })?;
-            if seen.latency.count() == seen.sent || now >= last + patience {
+            if seen.latency.count() == seen.due || now >= last + patience {
                 break;
             }
             self.go_on(&mut turns, until)?;
         }
+        // Of a message that has been taken in part nothing is known yet.
+        seen.sent = self.sent - first - u64::from(self.left > 0);
         self.drain(patience, until)?;
         Ok(seen)
     }

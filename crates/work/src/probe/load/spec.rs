@@ -9,6 +9,7 @@ use crosstalk_stats::rng::Rng;
 use super::find;
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive};
 use crate::probe::latency::{Mode, Session, Stamps};
+use crate::probe::server::IDLE;
 
 /// The parameters of the probe.
 pub const PARAMETERS: Parameters = Parameters(&[&[
@@ -109,7 +110,17 @@ impl Spec {
             stamps: Stamps::None,
             pin: self.pin[1],
             seconds: self.seconds(),
+            idle: self.longest_gap() + self.patience.0 + IDLE.as_secs_f64(),
         }
+    }
+
+    /// Seconds between two messages that are not exceeded: at random times once in 10⁸.
+    fn longest_gap(&self) -> f64 {
+        let slowest = match &self.rates {
+            Some(rates) => rates.iter().copied().fold(f64::INFINITY, f64::min),
+            None => find::LEAST / 2.0 * find::SHARES[0],
+        };
+        if self.random { 20.0 / slowest } else { 1.0 / slowest }
     }
 
     /// When messages are due at `rate` over so many seconds: nanoseconds from the begin, ascending.

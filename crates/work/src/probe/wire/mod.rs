@@ -35,6 +35,7 @@ use crosstalk_comm::ring::memory;
 use crosstalk_comm::{dpdk, rdma};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::Prepared;
 use crosstalk_host::cpu::allowed;
@@ -71,7 +72,10 @@ pub const WIRE: Declared<Spec> = Declared {
         ];
         alone::deployment(metrics, spec.duration.0 + spec.overhead())
     },
-    needs: |spec| spec.transport.needs(),
+    needs: |spec| {
+        let two = (spec.ends == Ends::TwoProcesses).then(two_processors);
+        spec.transport.needs().into_iter().chain(two).collect()
+    },
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
         alone::prepare(part, move |until| measure(&spec, until))
     },
@@ -173,15 +177,22 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     }
 }
 
+const ONE_PROCESSOR: &str = "two ends need a processor each, and this process may use one";
+const TWO_PROCESSORS: &str = "take ends = \"one-thread\", or let it use two (taskset)";
+
+fn two_processors() -> Need {
+    match processors(Ends::TwoProcesses) {
+        Ok((near, far)) => Need::found("two processors", format!("{far} and {near}")),
+        Err(_) => Need::missing("two processors", ONE_PROCESSOR, TWO_PROCESSORS),
+    }
+}
+
 /// The processors of the two ends; the first alone where one thread has both.
 fn processors(ends: Ends) -> Result<(usize, usize), Fault> {
     let cpus = allowed();
     match (cpus.last(), cpus.first()) {
         (Some(near), Some(far)) if near != far || ends == Ends::OneThread => Ok((*near, *far)),
-        (Some(_), _) => {
-            Err(Fault::environment("two ends need a processor each, and this process may use one")
-                .remedy("take ends = \"one-thread\", or let it use two (taskset)"))
-        }
+        (Some(_), _) => Err(Fault::environment(ONE_PROCESSOR).remedy(TWO_PROCESSORS)),
         _ => Err(Fault::environment("the kernel does not say which processors may be used")),
     }
 }

@@ -9,6 +9,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("argv", "", "the program and its arguments, a list; no shell is asked"),
     Parameter::new("nodes", "1", "on how many nodes it runs at once"),
     Parameter::new("env", "none", "pairs of a variable's name and its value"),
+    Parameter::new("prepare", "none", "a line for `sh -c` that node 0 runs before each attempt, not timed"),
     Parameter::new("log", "none", "a directory for what each node's program writes"),
     Parameter::new("metric", "none", "the name of a metric of the program's own, on which the study decides"),
     Parameter::new(

@@ -100,6 +100,7 @@ impl Workload for Command {
         argv(params)?;
         env(params)?;
         params.text("log", "")?;
+        params.text("prepare", "")?;
         let nodes = params.count("nodes", 1, 1)? as usize;
         let own = Own::read(params)?.map(|own| own.metric);
         let common = METRICS.map(|(name, unit, better)| Metric::new(name, unit, better));

@@ -106,6 +106,8 @@ impl Prepared for Ready {
 impl Ready {
     /// Node 0: when its program ends, all end. What it used, and its own metric where it has one.
     fn lead(&self, listener: &TcpListener, until: &Until) -> Result<(Account, Option<Reading>), Fault> {
+        // The other nodes wait for the start, and so for this.
+        self.make_ready(until)?;
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
         if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
@@ -126,6 +128,25 @@ impl Ready {
             Ok(Reading::value(&own.metric.name, value, Origin::Measured))
         });
         Ok((account, own.transpose()?))
+    }
+
+    /// Runs the line that comes before each attempt, and ends what it leaves behind.
+    fn make_ready(&self, until: &Until) -> Result<(), Fault> {
+        let line = self.part.params.text("prepare", "")?;
+        if line.is_empty() {
+            return Ok(());
+        }
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]);
+        self.env_of_nodes(&mut shell);
+        let told = |fault: Fault| fault.at("parameter `prepare`");
+        let mut program = Program::start(shell, fresh()).map_err(told)?;
+        program.watch(&[], until).map_err(|fault| match fault.kind {
+            FaultKind::Attempt => told(hung(line, program.wall().as_secs_f64(), &program.last_words())),
+            _ => fault,
+        })?;
+        let account = program.end()?;
+        judge(line, account.status, || program.last_words()).map_err(told)
     }
 
     /// Any other node: its program may end before node 0's, but not badly.
@@ -201,16 +222,20 @@ impl Ready {
     }
 
     fn start(&self) -> Result<Program, Fault> {
-        let hosts: Vec<_> =
-            self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
         let mut command = Command::new(&self.path);
         command.args(&self.argv[1..]);
+        self.env_of_nodes(&mut command);
+        Program::start(command, fresh())
+    }
+
+    /// What tells a program of its nodes, and what is varied.
+    fn env_of_nodes(&self, command: &mut Command) {
+        let hosts: Vec<_> =
+            self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
         command.envs(self.env.iter().cloned());
         command.env("CROSSTALK_HOSTS", hosts.join(","));
         command.env("CROSSTALK_NODE", self.part.node.to_string());
         command.env("CROSSTALK_NODES", self.part.nodes.to_string());
-        let mark = fresh();
-        Program::start(command, mark)
     }
 
     fn report(&self, account: &Account, out: &mut dyn Sink) -> Result<(), Fault> {

@@ -1,0 +1,73 @@
+//! Rows written to the files that were asked for.
+
+use std::path::Path;
+
+use crosstalk_core::Fault;
+use crosstalk_study::row::Row;
+use serde_json::{Value, json};
+
+use crate::args::ExportArgs;
+
+/// The version of what `--export-json` writes.
+const SCHEMA: &str = "crosstalk.export/1";
+
+impl ExportArgs {
+    /// Refuses what could not be written, before anything runs.
+    ///
+    /// # Errors
+    /// A usage fault that names the flag's file.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.files().try_for_each(|(flag, path)| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let refuse = |why: &str| Err(Fault::usage(format!("{}: {why}", path.display())).at(flag));
+            match parent {
+                _ if path.is_dir() => refuse("this is a directory: expected a file"),
+                Some(parent) if !parent.is_dir() => refuse("there is no such directory"),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Writes each file that is asked for.
+    ///
+    /// # Errors
+    /// An environment fault where one cannot be written; the others are.
+    pub fn write(&self, rows: &[Row]) -> Result<(), Fault> {
+        let written = self.files().map(|(flag, path)| {
+            let text = match flag {
+                "--export-csv" => crosstalk_report::export::csv(rows),
+                "--export-markdown" => crosstalk_report::export::markdown(rows),
+                _ => json(rows),
+            };
+            std::fs::write(path, text)
+                .map_err(|e| Fault::environment(format!("cannot write {}: {e}", path.display())).at(flag))
+        });
+        written.fold(Ok(()), |all, one| all.and(one))
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [
+            ("--export-csv", &self.export_csv),
+            ("--export-json", &self.export_json),
+            ("--export-markdown", &self.export_markdown),
+        ];
+        all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
+    }
+}
+
+/// As hyperfine writes it: `results`, each with its `command`, `parameters` and `times` (`values` of what is
+/// no time).
+fn json(rows: &[Row]) -> String {
+    let result = |row: &Row| {
+        let mut told = json!(row);
+        if row.unit != "s"
+            && let Value::Object(fields) = &mut told
+            && let Some(values) = fields.remove("times")
+        {
+            fields.insert("values".into(), values);
+        }
+        told
+    };
+    let told = json!({ "schema": SCHEMA, "results": rows.iter().map(result).collect::<Vec<_>>() });
+    serde_json::to_string_pretty(&told).unwrap_or_default() + "\n"
+}

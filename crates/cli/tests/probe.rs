@@ -1,0 +1,276 @@
+//! `crosstalk probe` between two ends, as users of iperf3, sockperf and fio expect it.
+
+mod common;
+
+use common::{command, crosstalk, finish, kill, stderr, stdout};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A serving end, until the drop.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    /// `None` where the port is taken.
+    fn at(dir: &Path, address: &[&str]) -> Option<Self> {
+        let mut child = command(dir, &[&["probe", "latency", "--listen"], address].concat());
+        let mut child = child.stderr(Stdio::inherit()).spawn().expect("starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("is told");
+        let address = line.strip_prefix("serving at ").and_then(|rest| rest.split(' ').next());
+        let address = address.map(str::to_string);
+        if address.is_none() {
+            child.wait().expect("ends");
+        }
+        Some(Serving { address: address?, child })
+    }
+
+    fn here(dir: &Path) -> Self {
+        Serving::at(dir, &["127.0.0.1:0"]).expect("serves")
+    }
+
+    /// What `crosstalk probe ARGS --to HERE --json` prints.
+    fn measured(&self, dir: &Path, args: &[&str]) -> Told {
+        let output = crosstalk(dir, &[&["probe"], args, &["--to", &self.address, "--json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        Told::new(&stdout(&output))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a probe printed for programs.
+struct Told {
+    events: Vec<Value>,
+    last: Value,
+}
+
+impl Told {
+    fn new(text: &str) -> Self {
+        let mut lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        let last = lines.pop().expect("a line");
+        Told { events: lines, last }
+    }
+
+    fn of(&self, metric: &str) -> &Value {
+        let readings = self.last["readings"].as_array().expect("readings");
+        let found = readings.iter().find(|line| line["reading"]["metric"] == metric);
+        found.unwrap_or_else(|| panic!("no `{metric}` in {}", self.last))
+    }
+
+    fn number(&self, metric: &str) -> f64 {
+        self.of(metric)["reading"]["value"].as_f64().expect("a number")
+    }
+}
+
+#[test]
+fn what_is_offered_in_large_writes_is_what_is_received() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let told = Serving::here(dir.path()).measured(dir.path(), &["bandwidth", "-l", "512 MiB", "-t", "0.3"]);
+    let ratio = told.number("offered") / told.number("bandwidth");
+    // What buffers hold at the end has been sent and not received; more is not between them.
+    assert!((0.6..1.7).contains(&ratio), "offered / received: {ratio}");
+}
+
+#[test]
+fn datagrams_are_sent_received_lost_or_not_sent() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    let told = serving
+        .measured(dir.path(), &["load", "--transport", "udp", "-l", "65507", "-r", "100000", "-t", "0.3"]);
+    let (sent, received) = (told.number("sent"), told.number("received"));
+    assert_eq!(sent + told.number("not_sent"), 30_000.0);
+    assert!(received <= sent && sent > 0.0, "{received} of {sent}");
+    assert!((told.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
+
+    let args = ["bandwidth", "--transport", "udp", "-l", "65507", "-b", "100M", "-t", "0.3"];
+    let told = serving.measured(dir.path(), &args);
+    let (sent, received) = (told.number("sent"), told.number("received"));
+    // 100 Mbit/s for 0.3 s are 57.2 datagrams: the 58th is begun.
+    assert!((57.0..=58.0).contains(&(sent + told.number("not_sent"))), "{sent} sent");
+    assert!(received <= sent && received > 0.0, "{received} of {sent}");
+    assert!((told.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
+}
+
+#[test]
+fn ten_messages_a_second_are_a_rate() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let told = Serving::here(dir.path()).measured(dir.path(), &["load", "--rate", "10", "--time", "1 s"]);
+    assert_eq!((told.number("sent"), told.number("received")), (10.0, 10.0));
+}
+
+#[test]
+fn streams_go_side_by_side_in_both_directions_and_tell_on_the_way() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    for reverse in [&[] as &[&str], &["-R"]] {
+        let args = [&["bandwidth", "-P", "3", "-t", "0.6", "-i", "0.2", "-C", "reno"], reverse].concat();
+        let told = serving.measured(dir.path(), &args);
+        assert!(told.events.len() >= 2, "{:?}", told.events);
+        assert!(told.events.iter().all(|e| e["event"] == "interval" && e["bandwidth"].is_number()));
+        let begins: Vec<f64> = told.events.iter().filter_map(|e| e["begin"].as_f64()).collect();
+        assert!(begins[0] == 0.0 && begins.windows(2).all(|two| two[0] < two[1]), "{begins:?}");
+        let labels = &told.of("bandwidth")["reading"]["labels"];
+        assert_eq!(labels["streams"], "3");
+        assert_eq!(labels["direction"] == "reverse", !reverse.is_empty(), "{labels}");
+        assert_eq!(told.of("retransmitted")["reading"]["labels"]["congestion"], "reno");
+        assert!(told.number("bandwidth") > 0.0 && told.number("retransmitted") >= 0.0);
+    }
+    let udp =
+        serving.measured(dir.path(), &["bandwidth", "--transport", "udp", "-P", "2", "-R", "-t", "0.2"]);
+    assert!(udp.number("received") > 0.0 && udp.number("received") <= udp.number("sent"));
+    let paced = serving.measured(dir.path(), &["bandwidth", "-P", "2", "-b", "20M", "-t", "0.5"]);
+    assert!((0.7..1.1).contains(&(paced.number("offered") / 40e6)), "{}", paced.number("offered"));
+}
+
+#[test]
+fn intervals_are_printed_while_it_goes_on() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    let args = ["probe", "bandwidth", "--to", &serving.address, "-t", "3", "-i", "0.1"];
+    let mut child = command(dir.path(), &args).spawn().expect("starts");
+    let mut lines = BufReader::new(child.stdout.as_mut().expect("piped")).lines();
+    let first = lines.next().expect("a line").expect("reads");
+    assert!(first.contains("0.00–") && first.contains("bit/s"), "{first}");
+    drop(lines);
+    assert!(child.try_wait().expect("waits").is_none(), "the line came at the end");
+    kill("-KILL", child.id());
+    child.wait().expect("ends");
+}
+
+#[test]
+fn a_port_may_be_left_out_and_ipv4_reaches_who_listens_on_all_addresses() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Some(_serving) = Serving::at(dir.path(), &[]) else {
+        eprintln!("skipped: port 7700 is taken");
+        return;
+    };
+    for transport in ["tcp", "udp"] {
+        let args = ["probe", "latency", "--to", "127.0.0.1", "--transport", transport, "-t", "0.2", "--json"];
+        let output = crosstalk(dir.path(), &args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let told = Told::new(&stdout(&output));
+        let p50 = &told.of("round_trip")["percentiles"]["p50"];
+        let number = |name: &str| p50[name].as_f64().expect("a number");
+        assert!(number("low") <= number("value") && number("value") <= number("high"), "{p50}");
+        assert!(told.of("round_trip")["max"].as_f64().expect("one") >= number("high"));
+    }
+}
+
+#[test]
+fn numbers_are_written_to_files() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    let files = ["--export-csv", "x.csv", "--export-json", "x.json", "--export-markdown", "x.md"];
+    let args = [&["latency", "-t", "0.1"] as &[&str], &files].concat();
+    serving.measured(dir.path(), &args);
+    for file in ["x.csv", "x.json", "x.md"] {
+        let text = std::fs::read_to_string(dir.path().join(file)).expect("is there");
+        assert!(text.contains("round_trip") && text.contains("probe latency"), "{file}: {text}");
+    }
+    let nowhere = ["probe", "latency", "--to", "127.0.0.1:1", "--export-csv", "nowhere/x.csv"];
+    let refused = crosstalk(dir.path(), &nowhere);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+#[test]
+fn who_is_served_and_who_says_nothing_keep_no_others_waiting() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    let _silent: Vec<TcpStream> =
+        (0..3).map(|_| TcpStream::connect(&serving.address).expect("connects")).collect();
+    let mut greeted = TcpStream::connect(&serving.address).expect("connects");
+    greeted.write_all(b"{\"ask\":\"hello\",\"version\":4}\n").expect("greets");
+    let mut answer = String::new();
+    BufReader::new(&greeted).read_line(&mut answer).expect("is answered");
+    assert!(answer.contains("\"hello\""), "{answer}");
+
+    let args = ["probe", "latency", "--to", &serving.address, "-t", "0.1"];
+    let busy = crosstalk(dir.path(), &args);
+    assert_eq!(busy.status.code(), Some(4), "{}", stdout(&busy));
+    assert!(
+        stderr(&busy).contains("busy") && stderr(&busy).contains("try again in about"),
+        "{}",
+        stderr(&busy)
+    );
+    drop(greeted);
+    serving.measured(dir.path(), &["latency", "-t", "0.1"]);
+
+    // One that is stopped in mid-run is hung up on after a short while.
+    let long = ["probe", "bandwidth", "--to", &serving.address, "-t", "60", "-i", "0.1"];
+    let mut stopped = command(dir.path(), &long).spawn().expect("starts");
+    let mut line = String::new();
+    BufReader::new(stopped.stdout.as_mut().expect("piped")).read_line(&mut line).expect("is told");
+    kill("-STOP", stopped.id());
+    let begin = Instant::now();
+    while !crosstalk(dir.path(), &args).status.success() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "still busy after {:?}", begin.elapsed());
+    }
+    kill("-KILL", stopped.id());
+    stopped.wait().expect("ends");
+}
+
+/// `crosstalk ARGS` on one processor; `None` where that cannot be had.
+fn on_one(dir: &Path, args: &[&str]) -> Option<std::process::Output> {
+    let mut taskset = Command::new("taskset");
+    taskset.args(["-c", "0", env!("CARGO_BIN_EXE_crosstalk")]).args(args).current_dir(dir);
+    let child = taskset.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let output = child.ok().map(finish)?;
+    let failed = stderr(&output).contains("taskset");
+    (!failed || stderr(&output).contains("processors")).then_some(output)
+}
+
+#[test]
+fn two_ends_that_poll_on_one_processor_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for args in [&["probe", "latency", "--poll"] as &[&str], &["probe", "load", "--poll"], &["probe", "wire"]]
+    {
+        let Some(output) = on_one(dir.path(), args) else {
+            eprintln!("skipped: no taskset to processor 0 here");
+            return;
+        };
+        assert_eq!(output.status.code(), Some(4), "{args:?}: {}", stdout(&output));
+        let said = stderr(&output);
+        assert!(said.contains("need a processor each") && said.contains("try:"), "{args:?}: {said}");
+    }
+    let doctor = on_one(dir.path(), &["doctor", "--no-load"]).expect("runs");
+    assert!(stdout(&doctor).contains("miss two processors to poll on"), "{}", stdout(&doctor));
+
+    let serving = Serving::here(dir.path());
+    let args = ["probe", "latency", "--to", &serving.address, "--poll", "--pin", "0,0"];
+    let pinned = crosstalk(dir.path(), &args);
+    assert_eq!(pinned.status.code(), Some(2), "{}", stdout(&pinned));
+    assert!(stderr(&pinned).contains("`pin`"), "{}", stderr(&pinned));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (args, says) in [
+        (&["bandwidth", "-P", "0"] as &[&str], "at least 1"),
+        (&["bandwidth", "-P", "1000"], "at most 128"),
+        (&["bandwidth", "-i", "1 ms"], "at least 0.1 s"),
+        (&["bandwidth", "-b", "0"], "above zero"),
+        (&["bandwidth", "-b", "fast"], "100 Mbit/s"),
+        (&["bandwidth", "-C", "reno", "--transport", "udp"], "no congestion control"),
+        (&["bandwidth", "--transport", "udp", "-l", "65508"], "65507"),
+        // A domain above ffff is one, if not of this host.
+        (&["pcie", "--set", "device=10000:00:1f.0"], "there is no PCI device"),
+    ] {
+        let output = crosstalk(dir.path(), &[&["probe"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
+    }
+}

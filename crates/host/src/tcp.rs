@@ -1,0 +1,37 @@
+//! What the kernel says of a TCP connection (tcp(7)).
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::errno::check;
+
+/// How many segments a connection has sent again, as of now (`TCP_INFO`).
+///
+/// # Errors
+/// Where it is no TCP socket.
+pub fn retransmitted(socket: &impl AsFd) -> io::Result<u64> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: pointer and length describe live memory, of which the kernel writes at most that much.
+    check(unsafe {
+        libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &mut length)
+    })?;
+    // SAFETY: it is made of integers, for which the zeros are valid that the kernel has not written.
+    Ok(u64::from(unsafe { info.assume_init() }.tcpi_total_retrans))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    #[test]
+    fn a_fresh_connection_has_sent_nothing_again_and_a_datagram_socket_is_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        let stream = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
+        assert_eq!(retransmitted(&stream).expect("is told"), 0);
+        assert!(retransmitted(&UdpSocket::bind("127.0.0.1:0").expect("binds")).is_err());
+    }
+}

@@ -1,0 +1,61 @@
+//! A table for people.
+
+use crosstalk_core::units::human;
+use crosstalk_study::row::Row;
+use std::collections::BTreeSet;
+
+use crate::markdown::{grid, text};
+
+/// Rows as a Markdown table. Metrics, percentiles and levels have columns where rows have them.
+pub fn markdown(rows: &[Row]) -> String {
+    let parameters: BTreeSet<&str> =
+        rows.iter().flat_map(|r| r.parameters.keys()).map(String::as_str).collect();
+    let percentiles: BTreeSet<&str> =
+        rows.iter().flat_map(|r| r.percentiles.keys()).map(String::as_str).filter(|p| *p != "p50").collect();
+    let mut head: Vec<String> = vec!["Command".into()];
+    head.extend(parameters.iter().map(|name| text(name)));
+    let names = head.len() + 1;
+    head.extend(["Metric", "Median", "95 % interval", "Min", "Max"].map(String::from));
+    head.extend(percentiles.iter().map(|name| text(name)));
+    head.push("n".into());
+    let right: Vec<bool> = (0..head.len()).map(|column| column >= names).collect();
+    let body: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let number = |value: f64| text(&human(value, &row.unit));
+            let interval = row.interval.map(|(low, high)| format!("{} to {}", number(low), number(high)));
+            let mut cells = vec![text(&row.command)];
+            let level = |name: &&str| row.parameters.get(*name).map(|level| text(level)).unwrap_or_default();
+            cells.extend(parameters.iter().map(level));
+            cells.push(text(&row.metric));
+            cells.extend([
+                number(row.median),
+                interval.unwrap_or_default(),
+                number(row.min),
+                number(row.max),
+            ]);
+            let stated = |name: &&str| row.percentiles.get(*name).map(|v| number(*v)).unwrap_or_default();
+            cells.extend(percentiles.iter().map(stated));
+            cells.push(row.n.to_string());
+            cells
+        })
+        .collect();
+    grid(&head, &right, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_in_human_units() {
+        let row = Row::of_values("a|b", "run_time", "s", vec![0.5; 6]).expect("has values");
+        let parameters = [("fabric".to_string(), "none".to_string())].into();
+        let told = markdown(&[Row { parameters, ..row }]);
+        assert!(
+            told.contains("| Command | fabric | Metric | Median | 95 % interval | Min | Max | n |"),
+            "{told}"
+        );
+        assert!(told.contains("| a\\|b | none | run_time | 500 ms | 500 ms to 500 ms |"), "{told}");
+    }
+}

@@ -1,0 +1,64 @@
+//! What a plan's blocks can decide, and whether some are to spare.
+
+use super::Plan;
+use crate::analyse::{ALPHA, counted};
+use crosstalk_stats::family::{first_deciding_look, level, most_questions};
+use crosstalk_stats::looks::Looks;
+use crosstalk_stats::paired::blocks_needed;
+
+/// Blocks beyond the fewest that could decide: a block is lost where an attempt fails, or is not faithful, in
+/// all its tries.
+const SPARE: usize = 2;
+
+impl Plan {
+    /// What its blocks can decide, in a sentence.
+    pub fn decides(&self) -> String {
+        let blocks = self.looks.last().copied().unwrap_or(0);
+        let runs = match blocks {
+            1 => "1 run of each cell".to_string(),
+            many => format!("{many} runs of each cell"),
+        };
+        match Looks::new(&self.looks, ALPHA).as_ref().map_or(0, most_questions) {
+            0 => format!(
+                "{runs} can decide nothing: one comparison needs {}; values and intervals are reported",
+                blocks_needed(level(ALPHA, 1, 0))
+            ),
+            _ if self.questions == 0 => format!("{runs}; nothing is compared"),
+            most if most >= 1000 => format!("{runs} can decide every comparison, {} here", self.questions),
+            most => format!(
+                "{runs} can decide up to {}; there are {} here",
+                counted(most, "comparison"),
+                self.questions
+            ),
+        }
+    }
+
+    /// The fewest blocks, analysed once, that can decide what is asked and have some to spare.
+    pub fn enough(&self) -> usize {
+        blocks_needed(level(ALPHA, self.questions, 0)) + SPARE
+    }
+}
+
+/// What is said of a budget in which nothing could be decided however clear the data, or only if no block is lost.
+pub(super) fn warning(plan: &Plan) -> Option<String> {
+    let looks = Looks::new(&plan.looks, ALPHA)?;
+    if plan.questions == 0 {
+        return None;
+    }
+    let (budget, questions) = (counted(looks.budget(), "block"), counted(plan.questions, "question"));
+    let enough = plan.enough();
+    if first_deciding_look(&looks, plan.questions).is_none() {
+        return Some(format!(
+            "{budget} can decide nothing, even if all agree: {questions} at one analysis need {} (try: --looks {enough})",
+            enough - SPARE,
+        ));
+    }
+    let last = looks.all().last().map_or(ALPHA, |look| look.error);
+    let needed = blocks_needed(level(last, plan.questions, 0));
+    (needed + SPARE > looks.budget()).then(|| {
+        format!(
+            "{budget} have too few to spare: {questions} need {needed}, and a block is lost where an attempt fails or \
+             is not faithful in all its tries (try: --looks {enough})"
+        )
+    })
+}

@@ -1,0 +1,178 @@
+//! Rows of an export: a metric of one cell, or of one reading of an instrument, with what a table needs of it.
+//!
+//! Columns that hyperfine has bear its names (`command`, `mean`, `stddev`, `median`, `min`, `max`, `times`).
+
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::record::{Observation, Reading};
+use crosstalk_stats::{quantile, threshold};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use crate::analyse::{Asked, counts, summary};
+use crate::file::Study;
+use crate::plan::{Plan, PlannedExperiment};
+use crate::samples::{Attempt, Run};
+
+/// The error of a median's interval.
+const ERROR: f64 = 0.05;
+/// Histograms of seconds count whole nanoseconds.
+const NANOSECOND: f64 = 1e-9;
+/// Percentiles of a distribution, each only from the samples that it needs.
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// One metric of one thing that ran. Numbers are in SI base units.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// What ran.
+    pub command: String,
+    /// Factor or label → level.
+    pub parameters: BTreeMap<String, String>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit: `s`, `B`, `bit/s` …
+    pub unit: String,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The sample standard deviation; `None` for a single value and for a distribution.
+    pub stddev: Option<f64>,
+    /// The median.
+    pub median: f64,
+    /// The ends of the median's 95 % interval (order statistics); `None` below 6 values.
+    pub interval: Option<(f64, f64)>,
+    /// The smallest value.
+    pub min: f64,
+    /// The largest value.
+    pub max: f64,
+    /// How many values stand behind it.
+    pub n: u64,
+    /// Percentiles of a distribution; empty for single values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub percentiles: BTreeMap<String, f64>,
+    /// Every value in the order of the attempts; empty for a distribution.
+    #[serde(rename = "times", skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<f64>,
+}
+
+impl Row {
+    /// A row of single values; `None` without any, or where one is not finite.
+    pub fn of_values(command: &str, metric: &str, unit: &str, values: Vec<f64>) -> Option<Self> {
+        let mut sorted = values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        if !values.iter().all(|value| value.is_finite()) {
+            return None;
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let middle = sorted.len() / 2;
+        let median =
+            if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) };
+        Some(Row {
+            command: command.into(),
+            parameters: BTreeMap::new(),
+            metric: metric.into(),
+            unit: unit.into(),
+            mean,
+            stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            median,
+            interval: threshold::median(&values, ERROR).map(|found| (found.low, found.high)),
+            min,
+            max,
+            n: values.len() as u64,
+            percentiles: BTreeMap::new(),
+            values,
+        })
+    }
+
+    /// A row of a distribution; `None` of an empty one.
+    pub fn of_histogram(command: &str, metric: &str, unit: &str, seen: &Histogram) -> Option<Self> {
+        let scale = if unit == "s" { NANOSECOND } else { 1.0 };
+        let count = seen.count();
+        let at = |rank: u64| seen.quantile(rank as f64 / count as f64).map(|value| value * scale);
+        let interval = quantile::ranks(count, 0.5, ERROR).and_then(|r| Some((at(r.low)?, at(r.high)?)));
+        let enough = |q: f64| quantile::samples_needed(q, ERROR).is_some_and(|needed| count >= needed);
+        let stated = QUANTILES.iter().filter(|(_, q)| enough(*q));
+        Some(Row {
+            command: command.into(),
+            parameters: BTreeMap::new(),
+            metric: metric.into(),
+            unit: unit.into(),
+            mean: seen.mean()? * scale,
+            stddev: None,
+            median: seen.quantile(0.5)? * scale,
+            interval,
+            min: seen.quantile(0.0)? * scale,
+            max: seen.quantile(1.0)? * scale,
+            n: count,
+            percentiles: stated
+                .filter_map(|(name, q)| Some(((*name).to_string(), seen.quantile(*q)? * scale)))
+                .collect(),
+            values: Vec::new(),
+        })
+    }
+
+    /// A row of what an instrument read; its labels are the row's parameters.
+    pub fn of_reading(command: &str, reading: &Reading, unit: &str) -> Option<Self> {
+        let row = match &reading.observation {
+            Observation::Value(value) => Row::of_values(command, &reading.metric, unit, vec![*value]),
+            Observation::Series(values) => Row::of_values(command, &reading.metric, unit, values.clone()),
+            Observation::Histogram(seen) => Row::of_histogram(command, &reading.metric, unit, seen),
+        };
+        Some(Row { parameters: reading.labels.clone(), ..row? })
+    }
+}
+
+/// A row for every cell that has values: the metric that its experiment decides on, a value an attempt.
+pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
+    plan.experiments.iter().flat_map(|planned| of_experiment(study, planned, run)).collect()
+}
+
+fn of_experiment(study: &Study, planned: &PlannedExperiment, run: &Run) -> Vec<Row> {
+    let experiment = study.experiment.get(&planned.name);
+    let compared = experiment.and_then(|e| e.compare.as_ref()?.metric.as_deref());
+    let Some(asked) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
+        return Vec::new();
+    };
+    let reads = Asked::new(asked);
+    let Some(metric) = planned.metrics.iter().find(|metric| metric.name == reads.metric) else {
+        return Vec::new();
+    };
+    let title = experiment.map(|e| e.title.as_str()).filter(|title| !title.is_empty());
+    let value = |attempt: &Attempt| summary(&attempt.readings, &reads, metric);
+    let row = |cell: &crate::plan::Cell| {
+        let mine = |a: &&Attempt| a.experiment == planned.name && a.levels == cell.levels && counts(a);
+        let values = run.attempts.iter().filter(mine).filter_map(value).collect();
+        let row = Row::of_values(title.unwrap_or(&planned.name), asked, &metric.unit, values)?;
+        let levels = cell.levels.iter().map(|(factor, level)| (factor.clone(), level.to_string()));
+        Some(Row { parameters: levels.collect(), ..row })
+    };
+    planned.cells.iter().filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_the_moments_and_the_median_s_interval() {
+        let row = Row::of_values("job", "run_time", "s", vec![2.0, 4.0, 3.0, 1.0]).expect("has values");
+        assert_eq!((row.mean, row.median, row.min, row.max, row.n), (2.5, 2.5, 1.0, 4.0, 4));
+        assert!((row.stddev.expect("of four") - (5.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(row.interval, None, "a median's interval needs six values");
+        assert_eq!(row.values, [2.0, 4.0, 3.0, 1.0], "in their order");
+        let six = (1..=6).map(f64::from).collect();
+        assert_eq!(Row::of_values("job", "run_time", "s", six).and_then(|r| r.interval), Some((1.0, 6.0)));
+        assert_eq!(Row::of_values("job", "run_time", "s", vec![]), None);
+        assert_eq!(Row::of_values("job", "run_time", "s", vec![1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn a_distribution_states_the_percentiles_that_its_samples_allow() {
+        let mut seen = Histogram::default();
+        (1..=100).for_each(|n| seen.record(n));
+        let row = Row::of_histogram("probe", "latency", "s", &seen).expect("has samples");
+        assert_eq!(row.percentiles.keys().collect::<Vec<_>>(), ["p50", "p90"], "a p99 needs 368");
+        assert!((row.median - 50e-9).abs() < 1e-15 && row.n == 100 && row.values.is_empty());
+    }
+}
