@@ -15,7 +15,7 @@ pub use tenants::{BoincProjectArgs, Donating, ExecArgs, GuardArgs};
 /// Measures what wires and neighbours cost your applications, explains where
 /// the time goes, and says so with an interval.
 #[derive(Parser)]
-#[command(name = "crosstalk", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "crosstalk", version, max_term_width = 120, after_help = EXAMPLES)]
 pub struct Cli {
     /// Print NDJSON instead of text: events as they happen, the result as the last line.
     #[arg(long, global = true)]
@@ -136,6 +136,15 @@ It prints its address and the account's key, and goes on until it is interrupted
 that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how \
 a client is set up for it.")]
     BoincProject(BoincProjectArgs),
+    /// Print a script that completes commands and flags in a shell.
+    #[command(after_help = "Examples:
+  crosstalk completions bash > ~/.local/share/bash-completion/completions/crosstalk
+  crosstalk completions zsh > ~/.zfunc/_crosstalk
+  crosstalk completions fish > ~/.config/fish/completions/crosstalk.fish")]
+    Completions(CompletionsArgs),
+    /// Write manual pages, one a command, into a directory.
+    #[command(after_help = "Example:\n  crosstalk man ~/.local/share/man/man1    then: man crosstalk-run")]
+    Man(ManArgs),
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
     Agent,
@@ -279,6 +288,9 @@ pub struct ResumeArgs {
 pub struct PlanArgs {
     #[command(flatten)]
     pub study: StudyArgs,
+    /// List every cell, however many there are.
+    #[arg(long)]
+    pub cells: bool,
 }
 
 #[derive(Args)]
@@ -384,4 +396,17 @@ pub struct ReportArgs {
     pub gate: bool,
     #[command(flatten)]
     pub export: ExportArgs,
+}
+
+#[derive(Args)]
+pub struct CompletionsArgs {
+    /// Which shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct ManArgs {
+    /// The directory; made where it is not there.
+    pub dir: PathBuf,
 }

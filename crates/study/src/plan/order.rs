@@ -52,8 +52,16 @@ impl Plan {
             cells.map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace)).sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
-        let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));
+        let warm = self.seconds_of_warmup(pace);
+        let until = |look: Option<&usize>| warm + blocks(look.copied().unwrap_or(0));
         WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
+    }
+}
+
+impl Plan {
+    /// About how long the attempts before the first block take.
+    pub fn seconds_of_warmup(&self, pace: f64) -> f64 {
+        self.cells().map(|cell| cell.effort.seconds(self.warmup, pace)).sum()
     }
 }
 
