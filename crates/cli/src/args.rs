@@ -42,6 +42,7 @@ pub enum Verb {
   crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
+  crosstalk run --runs 10 --warmup 1 --prepare 'rm -rf cache' --export-json times.json -- ./my-job
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses, separated by \
 commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES. An attempt ends when node 0's ends. \
@@ -301,10 +302,11 @@ pub struct PathArgs {
     /// Of a message, such as `64 B`: what follows its head takes time, too.
     #[arg(long)]
     pub size: Option<String>,
-    /// Of the links, such as `10 Gbit/s`; the interconnect's where not given.
+    /// Of the links, such as `10 Gbit/s` [default: the interconnect's].
     #[arg(long, requires = "size")]
     pub rate: Option<String>,
-    /// The share of the time that every port on the way is busy with other messages, such as `70 %`.
+    /// The share of the time that every port on the way is busy with other messages, such as `70 %` or
+    /// `0.7` [default: 0 %].
     #[arg(long, value_name = "SHARE")]
     pub utilisation: Option<String>,
     /// Another time in a component's place: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
@@ -341,7 +343,7 @@ pub struct TraceArgs {
     /// The control group of the processes that listen, below /sys/fs/cgroup.
     #[arg(long, group = "service", value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
-    /// How long.
+    /// How long, in seconds or with a unit.
     #[arg(long = "for", value_name = "TIME", default_value = "10 s", allow_hyphen_values = true)]
     pub duration: String,
     /// Write a page with pictures to this file.
