@@ -15,7 +15,7 @@ pub use tenants::{BoincProjectArgs, Donating, ExecArgs, GuardArgs};
 /// Measures what wires and neighbours cost your applications, explains where
 /// the time goes, and says so with an interval.
 #[derive(Parser)]
-#[command(name = "crosstalk", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "crosstalk", version, max_term_width = 120, after_help = EXAMPLES)]
 pub struct Cli {
     /// Print NDJSON instead of text: events as they happen, the result as the last line.
     #[arg(long, global = true)]
@@ -43,6 +43,7 @@ pub enum Verb {
   crosstalk run --nodes 2 --scale 10 --vary fabric=ethernet-1g,ethernet-10g -- ./my-job --a-tenth
   crosstalk run --vary env.OMP_NUM_THREADS=1,2 -- ./my-job
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
+  crosstalk run --runs 10 --warmup 1 --prepare 'rm -rf cache' --export-json times.json -- ./my-job
 
 Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses by number, separated \
 by commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES (how many). All nodes start together: \
@@ -139,6 +140,15 @@ It prints its address and the account's key, and goes on until it is interrupted
 that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how \
 a client is set up for it.")]
     BoincProject(BoincProjectArgs),
+    /// Print a script that completes commands and flags in a shell.
+    #[command(after_help = "Examples:
+  crosstalk completions bash > ~/.local/share/bash-completion/completions/crosstalk
+  crosstalk completions zsh > ~/.zfunc/_crosstalk
+  crosstalk completions fish > ~/.config/fish/completions/crosstalk.fish")]
+    Completions(CompletionsArgs),
+    /// Write manual pages, one a command, into a directory.
+    #[command(after_help = "Example:\n  crosstalk man ~/.local/share/man/man1    then: man crosstalk-run")]
+    Man(ManArgs),
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
     Agent,
@@ -284,6 +294,9 @@ pub struct ResumeArgs {
 pub struct PlanArgs {
     #[command(flatten)]
     pub study: StudyArgs,
+    /// List every cell, however many there are.
+    #[arg(long)]
+    pub cells: bool,
 }
 
 #[derive(Args)]
@@ -294,10 +307,11 @@ pub struct PathArgs {
     /// Of a message, such as `64 B`: what follows its head takes time, too.
     #[arg(long)]
     pub size: Option<String>,
-    /// Of the links, such as `10 Gbit/s`; the interconnect's where not given.
+    /// Of the links, such as `10 Gbit/s` [default: the interconnect's].
     #[arg(long, requires = "size")]
     pub rate: Option<String>,
-    /// The share of the time that every port on the way is busy with other messages, such as `70 %`.
+    /// The share of the time that every port on the way is busy with other messages, such as `70 %` or
+    /// `0.7` [default: 0 %].
     #[arg(long, value_name = "SHARE")]
     pub utilisation: Option<String>,
     /// Another time in a component's place: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
@@ -334,7 +348,7 @@ pub struct TraceArgs {
     /// The control group of the processes that listen, below /sys/fs/cgroup.
     #[arg(long, group = "service", value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
-    /// How long.
+    /// How long, in seconds or with a unit.
     #[arg(long = "for", value_name = "TIME", default_value = "10 s", allow_hyphen_values = true)]
     pub duration: String,
     /// Write a page with pictures to this file.
@@ -389,4 +403,17 @@ pub struct ReportArgs {
     pub gate: bool,
     #[command(flatten)]
     pub export: ExportArgs,
+}
+
+#[derive(Args)]
+pub struct CompletionsArgs {
+    /// Which shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct ManArgs {
+    /// The directory; made where it is not there.
+    pub dir: PathBuf,
 }

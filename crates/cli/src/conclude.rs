@@ -129,10 +129,15 @@ pub fn conclude(
         out.say("");
     }
     out.say(&format!("report: {}", page.display()));
+    let resume = (!done.finished).then(|| format!("go on with: crosstalk resume {}", dir.path().display()));
+    if let Some(resume) = &resume {
+        out.say(&format!("this run was cut short; {resume}"));
+    }
     out.tell(&json!({
         "result": "findings",
         "dir": dir.path(),
         "report": page,
+        "resume": resume,
         "findings": findings,
     }));
     Ok(if wanted.gate { verdict(&findings) } else { ExitCode::SUCCESS })
@@ -145,6 +150,7 @@ struct Pages {
     html: String,
     markdown: String,
     rows: Vec<Row>,
+    finished: bool,
 }
 
 impl Pages {
@@ -155,7 +161,7 @@ impl Pages {
             .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
         let (html, markdown) = (crosstalk_report::html(&findings), crosstalk_report::markdown(&findings));
         let rows = crosstalk_study::row::rows(&resolved.study, &resolved.plan, &run);
-        Ok(Pages { findings, json, html, markdown, rows })
+        Ok(Pages { findings, json, html, markdown, rows, finished: run.finished })
     }
 }
 

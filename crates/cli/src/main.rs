@@ -50,6 +50,8 @@ fn main() -> ExitCode {
         Verb::Report(args) => verb::report::main(&args, &out),
         Verb::Doctor(args) => verb::doctor::main(&args, &out),
         Verb::Clean => verb::clean::main(&out),
+        Verb::Completions(args) => verb::completions::main(&args),
+        Verb::Man(args) => verb::man::main(&args, &out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
         Verb::BoincCores(args) => verb::boinc::cores(&args),

@@ -11,7 +11,7 @@ use crosstalk_study::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::out::{Out, is_dumb};
-use crate::verb::plan::duration;
+use crate::verb::plan::about;
 
 /// What suits where the output goes.
 pub fn watcher(out: &Out, quiet: bool) -> Box<dyn Progress> {
@@ -166,11 +166,12 @@ impl Failures {
     }
 }
 
+/// The time left, as estimated.
 fn left(to_look: f64, to_end: f64) -> String {
     if to_end - to_look < 1.0 {
-        format!("about {} left", duration(to_end))
+        format!("{} left", about(to_end))
     } else {
-        format!("about {} to the next analysis, {} in all", duration(to_look), duration(to_end))
+        format!("{} to the next analysis, at most {}", about(to_look), about(to_end))
     }
 }
 

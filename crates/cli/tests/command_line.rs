@@ -79,7 +79,7 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "kosmos", "--looks", "-1"], &["'-1' for '--looks"], 2),
         (&["guard", "--slowdown", "-1"], &["--slowdown", "0.1% to 100%", "--slowdown 1%"], 2),
         (&["guard", "--slowdown", "-1%"], &["--slowdown", "0.1% to 100%", "--slowdown 1%"], 2),
-        (&["guard", "--for", "-1"], &["--for", "unit"], 2),
+        (&["guard", "--for", "-1"], &["--for", "expected a duration"], 2),
         (&["guard", "--for", "-1 s"], &["--for", "expected a duration"], 2),
         (&["guard", "--pid", "-1"], &["'-1' for '--pid", "not in 1.."], 2),
         (&["exec", "--external", "--quota", "-1", "--", "true"], &["--quota", "0.01 to"], 2),

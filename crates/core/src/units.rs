@@ -83,6 +83,10 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
             .remedy(format!("write for example \"{example}\""))
     })?;
     let unit = unit.trim();
+    // One rule for times: a plain number is seconds. A plain size or rate could be of several units.
+    if unit.is_empty() && units[0].0 == TIME[0].0 {
+        return Ok(number);
+    }
     if unit.is_empty() {
         return Err(Fault::usage(format!("{what} needs a unit, found `{}`", quoted(text)))
             .remedy(format!("write for example \"{example}\"")));
@@ -92,6 +96,24 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
         None => Err(bare_prefix(unit, units)
             .unwrap_or_else(|| crate::name::unknown("unit", unit, units.iter().map(|u| u.0)))),
     }
+}
+
+/// A share of a whole, as a ratio: `5 %`, `5%` and `0.05` are the same. A plain number of 1 and more is refused:
+/// it could be meant in percent.
+///
+/// # Errors
+/// A usage fault where it is neither, or below zero.
+pub fn share(text: &str) -> Result<f64, Fault> {
+    let read =
+        |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
+    let share = match text.trim().strip_suffix('%') {
+        Some(percent) => read(percent).map(|number| number / 100.0),
+        None => read(text).filter(|number| *number < 1.0),
+    };
+    share.ok_or_else(|| {
+        Fault::usage(format!("expected a share such as 5 % or 0.05, found `{text}`"))
+            .remedy("write for example '5 %'")
+    })
 }
 
 /// The fault of a size that has a prefix alone: a power of ten to some tools and of two to
@@ -240,6 +262,27 @@ mod tests {
         assert_eq!("30 µs".parse::<Seconds>().map(|s| (s.0 * 1e9).round()), Ok(30_000.0));
         assert_eq!("1e-3 s".parse(), Ok(Seconds(1e-3)));
         assert_eq!("2.4 GHz".parse(), Ok(Hertz(2.4e9)));
+    }
+
+    #[test]
+    fn a_plain_number_is_seconds_and_nothing_else() {
+        assert_eq!(
+            ("2".parse(), " 0.5 ".parse(), "1e-3".parse()),
+            (Ok(Seconds(2.0)), Ok(Seconds(0.5)), Ok(Seconds(1e-3)))
+        );
+        assert!("-1".parse::<Seconds>().is_err() && "".parse::<Seconds>().is_err());
+        assert!("64".parse::<Bytes>().is_err() && "64".parse::<BitRate>().is_err());
+    }
+
+    #[test]
+    fn a_share_is_percent_or_a_ratio_below_one() {
+        for text in ["5 %", "5%", " 5 % ", "0.05"] {
+            assert_eq!(share(text), Ok(0.05), "{text}");
+        }
+        assert_eq!((share("250%"), share("0")), (Ok(2.5), Ok(0.0)));
+        for text in ["", "5", "1", "-5%", "-0.1", "x%", "nan%", "inf", "%"] {
+            assert!(share(text).is_err(), "{text}");
+        }
     }
 
     #[test]

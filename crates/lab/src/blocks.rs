@@ -13,7 +13,7 @@ pub type CellId = (usize, usize);
 pub struct Book {
     /// How long this machine takes for what the yardstick does in a second.
     pace: f64,
-    /// Cell → wall seconds of its attempts: sum and count.
+    /// Cell → wall seconds of all its tries, and the blocks that they were in.
     taken: BTreeMap<CellId, (f64, usize)>,
     /// Cell → blocks in a row in which it failed.
     failures: BTreeMap<CellId, usize>,
@@ -24,10 +24,11 @@ impl Book {
         Book { pace, taken: BTreeMap::new(), failures: BTreeMap::new() }
     }
 
-    pub fn took(&mut self, cell: CellId, seconds: f64) {
-        let entry = self.taken.entry(cell).or_default();
-        entry.0 += seconds;
-        entry.1 += 1;
+    /// Notes how long an attempt took, however it ended; whether it is the cell's `first` try in its block.
+    pub fn took(&mut self, cell: CellId, seconds: f64, first: bool) {
+        let taken = self.taken.entry(cell).or_default();
+        taken.0 += seconds;
+        taken.1 += usize::from(first);
     }
 
     /// Notes how a cell's turn in a block ended. True when it is given up now.
@@ -41,27 +42,41 @@ impl Book {
         self.failures.get(&cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
-    /// Estimated seconds for so many more attempts at a cell: as the workload
-    /// expects, times what its earlier attempts took over what they were expected to.
-    fn more(&self, plan: &Plan, cell: CellId, attempts: usize) -> f64 {
-        let effort = plan.experiments[cell.0].effort(cell.1);
-        let expected = |attempts: usize| effort.seconds(attempts, self.pace);
+    /// Seconds that a cell's first `blocks` blocks are expected to take, by its workload.
+    fn expected(&self, plan: &Plan, cell: CellId, blocks: usize) -> f64 {
+        plan.experiments[cell.0].effort(cell.1).seconds(blocks, self.pace)
+    }
+
+    /// What the blocks so far took, over what they were expected to: of all cells.
+    fn overall(&self, plan: &Plan) -> f64 {
+        let expected: f64 =
+            self.taken.iter().map(|(cell, (_, blocks))| self.expected(plan, *cell, *blocks)).sum();
+        let taken: f64 = self.taken.values().map(|(seconds, _)| seconds).sum();
+        if expected > 0.0 { taken / expected } else { 1.0 }
+    }
+
+    /// Estimated seconds of so many more blocks of a cell: as the workload expects, times what its earlier
+    /// blocks took, with all their tries, over what they were expected to. A cell that has not run yet is taken
+    /// to differ from what is expected as the others do, `overall`.
+    fn more(&self, plan: &Plan, cell: CellId, blocks: usize, overall: f64) -> f64 {
         let (taken, so_far) = self.taken.get(&cell).copied().unwrap_or_default();
-        let more = expected(so_far + attempts) - expected(so_far);
-        if expected(so_far) > 0.0 { more * taken / expected(so_far) } else { more }
+        let before = self.expected(plan, cell, so_far);
+        let more = self.expected(plan, cell, so_far + blocks) - before;
+        if before > 0.0 { more * taken / before } else { more * overall }
     }
 
     /// Seconds until the next look and until the budget ends, when `rest` of
     /// this block is still to come and `block` is the next.
     pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
         let cells: Vec<CellId> = plan.order(0).into_iter().filter(|cell| !self.given_up(*cell)).collect();
+        let overall = self.overall(plan);
         let left = |until: usize| {
             let attempts = |cell: &CellId| {
                 let experiment = &plan.experiments[cell.0];
                 let blocks = experiment.within(until) - experiment.within(block);
                 blocks + usize::from(rest.contains(cell))
             };
-            cells.iter().map(|cell| self.more(plan, *cell, attempts(cell))).sum()
+            cells.iter().map(|cell| self.more(plan, *cell, attempts(cell), overall)).sum()
         };
         (left(next_look(plan, block)), left(budget(plan).max(block)))
     }
@@ -137,10 +152,22 @@ mod tests {
         let plan = plan(Effort { waiting: 0.0, computing: 2.0, once: 10.0 });
         let mut book = Book::new(1.5);
         assert_eq!(book.seconds_left(&plan, 0, &[]), (15.0 + 3.0 * 4.0, 15.0 + 3.0 * 4.0));
-        book.took((0, 0), 36.0);
+        book.took((0, 0), 36.0, true);
         assert_eq!(book.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
-        book.took((0, 0), 6.0);
+        book.took((0, 0), 6.0, true);
         assert_eq!(book.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
+    }
+
+    #[test]
+    fn tries_count_and_cells_that_have_not_run_are_expected_to_differ_as_the_others_do() {
+        let mut plan = plan(Effort::waiting(2.0));
+        let other = plan.experiments[0].cells[0].clone();
+        plan.experiments[0].cells.push(other);
+        let mut book = Book::new(1.0);
+        // Failed, and again: three times what one attempt was expected to take.
+        book.took((0, 0), 2.0, true);
+        book.took((0, 0), 4.0, false);
+        assert_eq!(book.seconds_left(&plan, 1, &[(0, 1)]).1, 3.0 * 2.0 * 3.0 + 4.0 * 2.0 * 3.0);
     }
 
     #[test]

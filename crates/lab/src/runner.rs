@@ -84,12 +84,13 @@ impl<'a> Runner<'a> {
         self.finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
         let first = crosstalk_study::next_block(plan, &before);
         let (to_look, to_end) = self.book.seconds_left(plan, first, &[]);
+        let warm = plan.seconds_of_warmup(self.lab.pace);
         self.progress.event(Event::Began {
             cells: plan.cells().count(),
             blocks: budget,
             until_look: attempts_until_look(plan, first),
-            seconds_to_look: to_look,
-            seconds_to_end: to_end,
+            seconds_to_look: warm + to_look,
+            seconds_to_end: warm + to_end,
         });
         // Who was killed between a look and its consequence asks again: to measure on
         // after "enough" would be a look that nobody planned.
@@ -179,7 +180,7 @@ impl<'a> Runner<'a> {
                 let turn = turns.entry(cell).or_default();
                 *turn += 1;
                 let rest: Vec<CellId> = round[place + 1..].iter().chain(&troubled).copied().collect();
-                let ended = self.attempt(troupe, cell, block, *turn, &rest)?;
+                let ended = self.attempt(troupe, cell, block, (*turn, earlier == 0), &rest)?;
                 if ended.status == Status::Interrupted {
                     return Ok(Status::Interrupted);
                 }
@@ -226,7 +227,7 @@ impl<'a> Runner<'a> {
         troupe: &mut Troupe,
         cell: CellId,
         block: usize,
-        turn: u32,
+        (turn, is_first): (u32, bool),
         rest: &[CellId],
     ) -> Result<Ended, Fault> {
         let lab = self.lab;
@@ -275,10 +276,8 @@ impl<'a> Runner<'a> {
             let why = ended.reason.as_deref().unwrap_or("no reason given");
             return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
         }
-        if ended.status == Status::Finished {
-            self.finished = true;
-            self.book.took(cell, seconds);
-        }
+        self.finished |= ended.status == Status::Finished;
+        self.book.took(cell, seconds, is_first);
         self.done += 1;
         let (seconds_to_look, seconds_to_end) = self.book.seconds_left(lab.plan, block + 1, rest);
         self.progress.event(Event::Ended {

@@ -1,5 +1,6 @@
 //! Predicates and margins as claims write them: `"> 1"`, `"5 %"`.
 
+use crosstalk_core::units::share;
 use crosstalk_core::{Fault, quoted};
 
 /// Which side of its bound a predicate allows.
@@ -53,14 +54,13 @@ fn wrong(text: &str) -> Fault {
         .remedy("write for example \"> 1\" or \"<= 0.5\"")
 }
 
-/// Reads a margin such as `"5 %"` as a ratio (0.05).
+/// Reads a margin such as `"5 %"` or `"0.05"` as a ratio (0.05).
 ///
 /// # Errors
 /// A usage fault where it is none, or not above zero.
 pub fn margin(text: &str) -> Result<f64, Fault> {
-    let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
-    match number {
-        Some(percent) if percent.is_finite() && percent > 0.0 => Ok(percent / 100.0),
+    match share(text) {
+        Ok(margin) if margin > 0.0 => Ok(margin),
         _ => Err(Fault::usage(format!("expected a margin above zero, found `{}`", quoted(text)))
             .remedy("write for example \"5 %\"")),
     }
@@ -75,7 +75,7 @@ mod tests {
     fn predicates_and_margins_read_as_written() {
         assert_eq!(Predicate::parse("> 1"), Ok(Predicate { relation: Relation::Above, bound: 1.0 }));
         assert_eq!(Predicate::parse("<=-0.5"), Ok(Predicate { relation: Relation::Below, bound: -0.5 }));
-        assert_eq!(margin("5 %"), Ok(0.05));
+        assert_eq!((margin("5 %"), margin("0.05")), (Ok(0.05), Ok(0.05)));
         for bad in ["", "1", "= 1", "> x", "> nan", "→ 1"] {
             assert!(Predicate::parse(bad).is_err(), "{bad}");
         }

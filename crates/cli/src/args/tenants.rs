@@ -15,7 +15,7 @@ pub struct ExecArgs {
     /// Own work: a group of its own, with the weight that everything has.
     #[arg(long, group = "kind")]
     pub own: bool,
-    /// What its group is called; the guard finds it by this. The program's name where not given.
+    /// What its group is called; the guard finds it by this [default: the program's name].
     #[arg(long)]
     pub name: Option<String>,
     /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
@@ -39,7 +39,7 @@ fn processors(text: &str) -> Result<usize, String> {
 
 #[derive(Args)]
 pub struct GuardArgs {
-    /// By how much own work may be slower than alone; 1% where nobody says.
+    /// Largest slowdown of foreground work, such as `1%` or `0.01` [default: the rules', else 1%].
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
@@ -53,12 +53,12 @@ pub struct GuardArgs {
     /// `boinc`: BOINC's client with its tasks, which is found by itself.
     #[arg(value_parser = donating, value_name = "boinc")]
     pub programs: Vec<Donating>,
-    /// Where BOINC's client listens; found out where not given. Of several clients this is the
-    /// one; else the package's goes before root's and others'.
+    /// Where BOINC's client listens; selects one of several clients [default: the packaged one, then
+    /// root's, then others'].
     #[arg(long, value_name = "ADDR:PORT", requires = "programs")]
     pub boinc_address: Option<SocketAddr>,
     /// The file with the client's password, for where its group cannot be set and it is asked
-    /// instead; `gui_rpc_auth.cfg` in its data directory where not given.
+    /// instead [default: gui_rpc_auth.cfg in its data directory].
     #[arg(long, value_name = "FILE", requires = "programs")]
     pub boinc_password_file: Option<PathBuf>,
     /// Which programs are external, and which own in any case: a file of rules (docs/guard.md).
@@ -71,7 +71,7 @@ pub struct GuardArgs {
     /// Guard for two seconds, and say what was seen and done.
     #[arg(long, conflicts_with = "duration")]
     pub once: bool,
-    /// How long; until interrupted where not given.
+    /// How long, in seconds or with a unit [default: until interrupted].
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
     /// Tell numbers as OpenMetrics text: in a file, or over HTTP at an address such as 127.0.0.1:9273.
@@ -104,7 +104,7 @@ pub struct BoincProjectArgs {
     /// What hosts are told to find it at, where that is another address than it listens at.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
-    /// How many work units there are; without end where not given.
+    /// How many work units there are [default: without end].
     #[arg(long, value_name = "N")]
     pub units: Option<u64>,
     /// About how long each takes on one core of this machine [default: 10 s].

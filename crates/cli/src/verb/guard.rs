@@ -16,7 +16,7 @@ use crosstalk_tenancy::guard::{
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::{Out, complain, wait_for_nobody};
+use crate::out::{Out, complain, is_dumb, wait_for_nobody};
 use crate::signal;
 
 /// How long `--once` looks: until what is seen is more than a moment.
@@ -121,7 +121,8 @@ struct Teller<'a> {
 
 impl<'a> Teller<'a> {
     fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
-        let pictures = !out.json && !args.explain && !args.once && std::io::stdout().is_terminal();
+        let pictures =
+            !out.json && !args.explain && !args.once && std::io::stdout().is_terminal() && !is_dumb();
         Teller {
             out,
             pictures,

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
+use crosstalk_core::system::Network;
 use crosstalk_core::units::human;
 use serde::Serialize;
 
@@ -94,7 +95,14 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
         Catalogue::Systems => catalogues
             .named_systems()
             .into_iter()
-            .map(|(name, system, _)| Entry { name, title: system.title.clone() })
+            .map(|(name, system, network)| {
+                let which = if system.network.len() > 1 {
+                    format!(", over {}", over(network))
+                } else {
+                    String::new()
+                };
+                Entry { name, title: format!("{}{which}", system.title) }
+            })
             .collect(),
         Catalogue::Interconnects => catalogues
             .interconnects()
@@ -117,6 +125,14 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             })
             .collect(),
     })
+}
+
+/// The fabrics of a network.
+fn over(network: &Network) -> String {
+    match network.within == network.across {
+        true => network.across.clone(),
+        false => format!("{} on a board and {} between boards", network.within, network.across),
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 pub mod agent;
 pub mod boinc;
 pub mod clean;
+pub mod completions;
 pub mod doctor;
 pub mod exec;
 pub mod guard;
 pub mod list;
+pub mod man;
 pub mod path;
 pub mod plan;
 pub mod probe;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop, Interconnect};
 use crosstalk_core::name::unknown;
-use crosstalk_core::units::{BitRate, Bytes, human};
+use crosstalk_core::units::{self, BitRate, Bytes, human};
 use crosstalk_model::path::{Latency, Span, Traffic};
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
@@ -135,12 +135,8 @@ fn traffic(args: &PathArgs, bandwidth: Option<BitRate>) -> Result<Option<Traffic
 
 /// A share of a port's time below 1: `70 %`, `0.7`.
 fn share(text: &str) -> Result<f64, Fault> {
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(percent) => (percent.trim(), 100.0),
-        None => (text.trim(), 1.0),
-    };
-    match number.parse::<f64>().map(|number| number / scale) {
-        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
+    match units::share(text) {
+        Ok(share) if share < 1.0 => Ok(share),
         _ => Err(Fault::usage(format!("expected a share below 100 %, found `{text}`"))
             .remedy("write for example '70 %'")),
     }

@@ -5,25 +5,36 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_core::value::describe;
 use crosstalk_study::counted;
+use crosstalk_study::plan::{Plan, WallTime};
 use serde_json::json;
 
 use crate::args::PlanArgs;
 use crate::out::Out;
-use crate::verb::run::{pace, prepare};
+use crate::verb::run::{busy, pace, prepare};
 
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ready = prepare(&args.study)?;
     let plan = &ready.plan;
     let time = plan.seconds(pace(plan));
     out.say(&format!("{}: {}", plan.study, ready.study.title));
+    out.say(&format!("\n{}", summary(plan, &time)));
+    if plan.cells().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
+        out.say("How long your own program takes is not known: a second a run is assumed.");
+    }
+    for note in plan.warnings.iter().cloned().chain(busy()) {
+        out.say(&format!("note: {note}"));
+    }
+    let many = plan.cells().count();
+    let lists = args.cells || many <= FEW;
     for experiment in &plan.experiments {
-        out.say(&format!(
-            "\n{} ({} cells; reports {})",
+        let head = format!(
+            "{} ({}; reports {})",
             experiment.name,
-            experiment.cells.len(),
+            counted(experiment.cells.len(), "cell"),
             names(&experiment.metrics)
-        ));
-        for cell in &experiment.cells {
+        );
+        out.say(&format!("\n{head}"));
+        for cell in experiment.cells.iter().filter(|_| lists) {
             out.say(&format!("  {}", describe(&cell.levels)));
         }
     }
@@ -33,22 +44,17 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     if !left_out.is_empty() {
         out.say(&format!("\nLeft out here, and part of the whole study: {}", left_out.join(", ")));
     }
-    out.say(&format!(
-        "\nThe first block (every cell once): about {}. {}",
-        duration(time.block),
-        looks(&plan.looks, time.least, time.most)
-    ));
-    if plan.cells().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
-        out.say("How long your own program takes is not known: these times take a second an attempt.");
-    }
-    for warning in &plan.warnings {
-        out.say(&format!("note: {warning}"));
+    if !lists {
+        out.say("\n--cells lists every cell.");
     }
     out.tell(&json!({
         "result": "plan",
         "study": plan.study,
         "seed": plan.seed,
         "looks": plan.looks,
+        "warmup": plan.warmup,
+        "questions": plan.questions,
+        "enough": plan.enough(),
         "experiments": plan.experiments.iter().map(|e| json!({
             "name": e.name,
             "metrics": e.metrics,
@@ -61,17 +67,58 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// When the data are looked at, and how long that takes, in seconds: the least and the most.
-fn looks(looks: &[usize], least: f64, most: f64) -> String {
-    match looks {
-        [only] => format!("One look, after {}: about {}.", counted(*only, "block"), duration(most)),
-        many => format!(
-            "Looks after {} blocks: between {} and {}.",
-            many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-            duration(least),
-            duration(most)
-        ),
+/// So many cells are listed without being asked for.
+const FEW: usize = 12;
+
+/// How long it takes, and of what.
+fn summary(plan: &Plan, time: &WallTime) -> String {
+    let blocks = plan.looks.last().copied().unwrap_or(0);
+    let cells = counted(plan.cells().count(), "cell");
+    let warmup = match plan.warmup {
+        0 => String::new(),
+        many => format!(", after {} of each that does not count", counted(many, "run")),
+    };
+    format!(
+        "{} (estimated). {cells}, {}{warmup}. The first block (every cell once): {}. {}",
+        sentence(&range(time.least, time.most)),
+        analyses(&plan.looks, blocks),
+        about(time.block),
+        sentence(&plan.decides())
+    ) + "."
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// From the least to the most.
+fn range(least: f64, most: f64) -> String {
+    match (duration(least), duration(most)) {
+        (least, most) if least == most => about_words(&most),
+        (least, most) => format!("between {least} and {most}"),
     }
+}
+
+/// When the data are analysed.
+fn analyses(looks: &[usize], blocks: usize) -> String {
+    match looks {
+        [_] => format!("{}, analysed once", counted(blocks, "block")),
+        [earlier @ .., last] => {
+            let earlier: Vec<String> = earlier.iter().map(ToString::to_string).collect();
+            format!("analysed after {} and {last} blocks, until the data suffice", earlier.join(", "))
+        }
+        [] => counted(blocks, "block"),
+    }
+}
+
+/// An estimated time.
+pub fn about(seconds: f64) -> String {
+    about_words(&duration(seconds))
+}
+
+fn about_words(time: &str) -> String {
+    if time.starts_with("under") { time.into() } else { format!("about {time}") }
 }
 
 fn names(metrics: &[crosstalk_core::record::Metric]) -> String {
@@ -97,9 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_look_is_no_range() {
-        assert_eq!(looks(&[20], 324.0, 324.0), "One look, after 20 blocks: about 5 min 24 s.");
-        let several = "Looks after 12, 24 blocks: between 24 s and 48 s.";
-        assert_eq!(looks(&[12, 24], 24.0, 48.0), several);
+    fn one_analysis_is_no_range() {
+        assert_eq!(range(324.0, 324.0), "about 5 min 24 s");
+        assert_eq!(range(24.0, 48.0), "between 24 s and 48 s");
+        assert_eq!(about(0.2), "under a second");
+        assert_eq!(analyses(&[20], 20), "20 blocks, analysed once");
+        assert_eq!(
+            analyses(&[12, 24, 48], 48),
+            "analysed after 12, 24 and 48 blocks, until the data suffice"
+        );
     }
 }

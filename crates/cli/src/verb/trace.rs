@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::args::TraceArgs;
-use crate::out::Out;
+use crate::out::{Out, is_dumb};
 use crate::signal;
 
 /// Longer than anybody waits for.
@@ -66,7 +66,7 @@ fn duration(text: &str) -> Result<Duration, Fault> {
 
 /// How far it is, on a terminal.
 fn bar(duration: Duration, service: &Service, out: &Out) -> ProgressBar {
-    if out.json || !std::io::stderr().is_terminal() {
+    if out.json || !std::io::stderr().is_terminal() || is_dumb() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(duration.as_millis() as u64);

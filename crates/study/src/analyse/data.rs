@@ -89,6 +89,15 @@ impl<'a> Data<'a> {
         Data { plan, run, experiments, complete, strangers, known: RefCell::default() }
     }
 
+    /// A run in which every cell was tried, by this `attempt`, and nothing is known yet.
+    pub fn tried(plan: &'a Plan, run: &'a Run, attempt: &'a Attempt) -> Self {
+        let mut data = Data::new(plan, run);
+        for cell in data.experiments.iter_mut().flat_map(|experiment| &mut experiment.cells) {
+            cell.add(attempt);
+        }
+        data
+    }
+
     /// The experiment of that name, with its place.
     pub fn experiment(&self, name: &str) -> Option<(usize, &Experiment<'a>)> {
         self.experiments.iter().enumerate().find(|(_, e)| e.planned.name == name)

@@ -15,6 +15,10 @@ pub fn number(level: &Value) -> Option<(f64, &'static str)> {
 
 /// A number with a unit.
 pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    // Of what, the text alone does not say.
+    if text.trim().parse::<f64>().is_ok() {
+        return None;
+    }
     if let Ok(v) = text.parse::<Bytes>() {
         Some((v.0 as f64, "B"))
     } else if let Ok(v) = text.parse::<Seconds>() {

@@ -8,7 +8,7 @@
 //! Everything is a pure function of study, catalogues, plan and run: the
 //! runner that asks whether to stop and the report made years later conclude
 //! the same from the same journal.
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Origin, Status};
 
 mod ask;
 mod attribution;
@@ -45,7 +45,7 @@ use crate::catalogue::Catalogues;
 use crate::file::{FromResult, Study};
 use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Figure, Findings, Table};
 use crate::plan::Plan;
-use crate::samples::Run;
+use crate::samples::{Attempt, Run};
 
 pub(crate) use causes::TIME;
 pub use data::GIVE_UP_AFTER;
@@ -125,7 +125,20 @@ pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, lo
 /// How many questions a plan judges together, before there are any data.
 pub fn questions(study: &Study, catalogues: &Catalogues, plan: &Plan) -> usize {
     let run = Run::default();
-    judge(study, catalogues, &Data::new(plan, &run), 0).questions
+    // What is claimed of cells that no attempt was made at is not asked.
+    let attempt = Attempt {
+        id: 0,
+        experiment: String::new(),
+        levels: Levels::new(),
+        block: 0,
+        turn: 1,
+        status: Status::Started,
+        reason: None,
+        fidelity: None,
+        at: 0.0,
+        readings: Vec::new(),
+    };
+    judge(study, catalogues, &Data::tried(plan, &run, &attempt), 0).questions
 }
 
 /// The block that a run goes on with: the one that was cut short, repeated whole

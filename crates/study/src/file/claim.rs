@@ -2,7 +2,22 @@
 
 use crosstalk_core::value::{Levels, Value};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A share: text in percent, or a ratio.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Share {
+    Ratio(f64),
+    Text(String),
+}
+
+fn share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(match Share::deserialize(from)? {
+        Share::Ratio(ratio) => ratio.to_string(),
+        Share::Text(text) => text,
+    }))
+}
 
 /// A statement that data can refute. Exactly one of `ratio`, `trend`, `order`, `peak`, `threshold`, `correlation`.
 ///
@@ -44,8 +59,9 @@ pub struct Claim {
     /// The predicate on what is found: `"> 1"`, `"< 0"`, `">= 0.5"`. For `order` and `peak` it is what they state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
-    /// Margin of the size test, `"5 %"`: published ± margin, as a ratio.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Margin of the size test, `"5 %"` or `0.05`: published ± margin, as a ratio.
+    #[serde(default, deserialize_with = "share", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Share>")]
     pub margin: Option<String>,
     /// Its figure set this parameter: no evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -49,7 +49,7 @@ pub(super) fn warning(plan: &Plan) -> Option<String> {
     let enough = plan.enough();
     if first_deciding_look(&looks, plan.questions).is_none() {
         return Some(format!(
-            "{budget} can decide nothing, even if all agree: {questions} at one analysis need {} (try: --looks {enough})",
+            "{budget} can decide nothing, even if all agree: to decide {questions} at one analysis takes {} (try: --looks {enough})",
             enough - SPARE,
         ));
     }
@@ -57,7 +57,7 @@ pub(super) fn warning(plan: &Plan) -> Option<String> {
     let needed = blocks_needed(level(last, plan.questions, 0));
     (needed + SPARE > looks.budget()).then(|| {
         format!(
-            "{budget} have too few to spare: {questions} need {needed}, and a block is lost where an attempt fails or \
+            "{budget} have too few to spare: to decide {questions} takes {needed}, and a block is lost where an attempt fails or \
              is not faithful in all its tries (try: --looks {enough})"
         )
     })

@@ -1,13 +1,14 @@
 //! Study, catalogues, registry and options → plan.
 
 use super::scene::Maker;
-use super::{Plan, PlanOptions, PlannedExperiment, budget, cells, metrics, same};
-use crate::analyse::{list, questions};
+use super::{Place, Plan, PlanOptions, PlannedExperiment, budget, cells, metrics, same};
+use crate::analyse::{counted, list, questions};
 use crate::catalogue::Catalogues;
 use crate::check::check;
 use crate::factor::EQUAL;
 use crate::file::{Experiment, Study};
 use crate::resolve::resolve;
+use crate::substitute::factors_in;
 use cells::Known;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
@@ -121,6 +122,7 @@ fn experiment(
         planned.cells.push(cell);
     }
     compares_something(study, name, experiment)?;
+    compares_over_links(study, name, experiment, &planned.cells)?;
     for observer in &experiment.observe {
         let observer = registry
             .observer(observer)
@@ -159,6 +161,36 @@ fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Res
             "use \"${factor}\" in the experiment's work or conditions; call the factor `{EQUAL}` to measure noise"
         ))),
     }
+}
+
+/// What is compared by its links alone has links: one node has none.
+fn compares_over_links(
+    study: &Study,
+    name: &str,
+    experiment: &Experiment,
+    cells: &[super::Cell],
+) -> Result<(), Fault> {
+    let Some(factor) = experiment.compare.as_ref().map(|compare| &compare.factor) else { return Ok(()) };
+    let reference = Value::Text(format!("${factor}"));
+    let works = experiment.work.values().flat_map(|work| work.params.0.values());
+    let others =
+        experiment.conditions.iter().filter(|(name, _)| !["fabric", "scale"].contains(&name.as_str()));
+    let is_used =
+        works.chain(others.map(|(_, value)| value)).any(|value| factors_in(value).contains(&factor.as_str()));
+    let shapes = experiment.conditions.values().any(|value| *value == reference);
+    let alone = |cell: &super::Cell| matches!(cell.scene.place, Place::Real { nodes: 1, .. });
+    if is_used || !shapes || cells.is_empty() || !cells.iter().all(alone) {
+        return Ok(());
+    }
+    let place = study.written.at(&format!("experiment.{name}.factors.{factor}"));
+    let is_file = place.contains(':');
+    Err(Fault::usage(format!("one node has no link, so `{factor}` changes nothing"))
+        .at(if is_file { place } else { format!("--vary {factor}") })
+        .remedy(if is_file {
+            "run the work on 2 nodes or more"
+        } else {
+            "name two nodes or more: --nodes 2"
+        }))
 }
 
 /// What a reader of the plan should know about one experiment.

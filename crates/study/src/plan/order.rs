@@ -53,8 +53,14 @@ impl Plan {
                 .sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
-        let until = |look: Option<&usize>| blocks(look.copied().unwrap_or(0));
+        let warm = self.seconds_of_warmup(pace);
+        let until = |look: Option<&usize>| warm + blocks(look.copied().unwrap_or(0));
         WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
+    }
+
+    /// About how long the attempts before the first block take.
+    pub fn seconds_of_warmup(&self, pace: f64) -> f64 {
+        self.runnable().map(|cell| cell.effort.seconds(self.warmup, pace)).sum()
     }
 }
 

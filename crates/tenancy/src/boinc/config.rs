@@ -7,9 +7,9 @@
 use std::str::FromStr;
 
 use crosstalk_core::Fault;
+use crosstalk_core::units;
 
 use super::dialect::first;
-use crate::guard::percent;
 
 /// `cc_config.xml` with so many processors to use (`None`: as many as there are), and
 /// all else as it was. An empty text, or one that is no such file, becomes one.
@@ -76,7 +76,7 @@ impl FromStr for Preferences {
         }
         let read = || {
             let (word, share) = written.trim().split_once(' ')?;
-            let share = percent(share).filter(|share| (0.01..=1.0).contains(share))?;
+            let share = units::share(share).ok().filter(|share| (0.01..=1.0).contains(share))?;
             match word {
                 "time" => Some(Preferences { time: share, ..all }),
                 "processors" => Some(Preferences { processors: share, ..all }),

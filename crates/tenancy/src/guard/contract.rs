@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crosstalk_core::Fault;
+use crosstalk_core::units::share;
 use crosstalk_host::cpu::allowed;
 
 use super::activity::BUSY;
@@ -20,12 +21,12 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The slowdown is written in percent; `busy` is what this program takes where nobody says.
+    /// The slowdown is a share, `1%` or `0.01`; `busy` is what this program takes where nobody says.
     ///
     /// # Errors
     /// A usage fault that names the one that makes no sense here.
     pub fn agreed(slowdown: &str, busy: Option<f64>) -> Result<Self, Fault> {
-        let share = percent(slowdown).filter(|share| SLOWDOWN.contains(share)).ok_or_else(|| {
+        let slower = share(slowdown).ok().filter(|share| SLOWDOWN.contains(share)).ok_or_else(|| {
             Fault::usage(format!("expected a slowdown from 0.1% to 100%, found `{slowdown}`"))
                 .at("--slowdown")
                 .remedy("write for example --slowdown 1%")
@@ -36,14 +37,8 @@ impl Contract {
             let why = format!("expected more than 0 and at most {cores} processors, found {busy}");
             return Err(Fault::usage(why).at("busy").remedy(format!("write for example busy = {BUSY}")));
         }
-        Ok(Contract { slowdown: share, busy })
+        Ok(Contract { slowdown: slower, busy })
     }
-}
-
-/// A share that is written in percent.
-pub(crate) fn percent(text: &str) -> Option<f64> {
-    let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    Some(number / 100.0).filter(|share| share.is_finite())
 }
 
 #[cfg(test)]
@@ -52,6 +47,7 @@ mod tests {
 
     #[test]
     fn what_makes_sense_is_agreed_on() {
+        assert_eq!(Contract::agreed("0.05", None), Contract::agreed("5%", None));
         assert_eq!(Contract::agreed(" 5 % ", None), Ok(Contract { slowdown: 0.05, busy: BUSY }));
         assert_eq!(Contract::agreed("100%", Some(1.0)), Ok(Contract { slowdown: 1.0, busy: 1.0 }));
         for wrong in ["1", "", "0%", "101%", "nan%", "x%"] {

@@ -102,7 +102,6 @@ mod waits;
 mod watch;
 mod world;
 
-pub(crate) use contract::percent;
 pub use contract::{Contract, SLOWDOWN};
 pub use explain::{explain, summary, view};
 pub use leash::Leash;

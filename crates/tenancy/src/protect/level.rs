@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;
+use crosstalk_core::units;
 use crosstalk_core::value::Value;
 
-use crate::guard::{SLOWDOWN, percent};
+use crate::guard::SLOWDOWN;
 
 /// What is done about external work.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,7 +45,7 @@ impl Level {
             None => (written.trim(), None),
         };
         let within = |range: RangeInclusive<f64>| {
-            let read = share.and_then(percent).filter(|share| range.contains(share));
+            let read = share.and_then(|text| units::share(text).ok()).filter(|share| range.contains(share));
             read.ok_or_else(|| {
                 let (least, most) = (range.start() * 100.0, range.end() * 100.0);
                 Fault::usage(format!(
