@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crosstalk_host::kernel;
+
 use crate::process::{TICK, parse_stat};
 
 /// Them, with the ticks that each had used when it was last looked at.
@@ -90,7 +92,7 @@ fn standing(root: &Path) -> BTreeSet<u32> {
 
 /// `None` where it has ended, or is a thread of the kernel.
 fn ticks(pid: u32) -> Option<u64> {
-    Some(parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.ticks)
+    Some(parse_stat(&kernel::text(format!("/proc/{pid}/stat")).ok()?)?.ticks)
 }
 
 fn time(ticks: u64) -> Duration {
