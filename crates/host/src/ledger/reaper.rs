@@ -16,6 +16,8 @@ use crate::process::{MARK, cannot, ignore_signals, leave_session, rename, send, 
 /// The hidden verb that [`reaper_main`] stands behind.
 const VERB: &str = "reap";
 
+/// What a reaper is called in `ps`.
+pub const REAPER: &str = "crosstalk-reap";
 /// What tells a reaper to leave its owner's control groups.
 const APART: &str = "apart";
 /// What is leased is put back when its owner has not renewed it for so long.
@@ -116,7 +118,7 @@ impl Drop for Reaper {
 /// not hear for [`LEASE`].
 pub fn reaper_main(args: &[String]) -> ExitCode {
     let Some(path) = args.first().map(Path::new) else { return ExitCode::from(2) };
-    rename("crosstalk-reap");
+    rename(REAPER);
     // Ctrl-C and a closing terminal are the owner's business.
     leave_session();
     ignore_signals(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE]);
