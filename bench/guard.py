@@ -9,7 +9,7 @@ interleaved pairs of one run.
 | service | the same beside 50 a processor that stand in a group below another at the top, as services do: the idle class does not reach from there |
 | bandwidth | loads that depend on each other, and copying, both beyond any cache, beside copying |
 | memory | in a parent group of 1 GB: 600 MB of file pages or of memory, beside reading or writing twice the parent's memory |
-| idle | what is donated of the processors that own work leaves |
+| idle | what is donated of the processors that own work leaves, by 1, 50 and 100 threads a processor |
 | reaction | own work's first second, external work's return, the guard's own CPU time |
 | client | computing on all processors beside a real BOINC client that stands where a service does and never suspends by itself: unguarded, and under guard |
 | kills | `kill -9` of the guard at random moments: what stays frozen or changed |
@@ -366,17 +366,20 @@ def swap():
 
 def idle(figures, bed, options):
     if CORES < 2:
-        figures.missing("donated of idle processors", "one processor leaves none")
+        for by in ("", ", by 50 threads a processor", ", by 100 threads a processor"):
+            figures.missing(f"donated of idle processors{by}", "one processor leaves none")
         return
     rounds = bed.rounds("compute", 3 * options.seconds)
-    command, pairs = external("bench", bed.load("compute", t=CORES)), []
-    for _ in range(options.pairs):
-        with guarded(command, "1%") as guard:
-            used, began = cpu_time(guard.folders), time.monotonic()
-            # One thread of own work leaves all processors but one.
-            bed.timed("compute", rounds)
-            pairs.append((cpu_time(guard.folders) - used, (time.monotonic() - began) * (CORES - 1)))
-    figures.pairs("idle", "donated of idle processors", pairs)
+    for each, number in ((1, options.pairs), (50, min(options.pairs, LONG_PAIRS)), (100, min(options.pairs, LONG_PAIRS))):
+        command, pairs = external("bench", bed.load("compute", t=each * CORES)), []
+        for _ in range(number):
+            with guarded(command, "1%") as guard:
+                used, began = cpu_time(guard.folders), time.monotonic()
+                # One thread of own work leaves all processors but one.
+                bed.timed("compute", rounds)
+                pairs.append((cpu_time(guard.folders) - used, (time.monotonic() - began) * (CORES - 1)))
+        beside = "" if each == 1 else f", by {each} threads a processor"
+        figures.pairs("idle", f"donated of idle processors{beside}", pairs)
 
 
 def reaction(figures, bed, options):

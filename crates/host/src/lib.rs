@@ -10,6 +10,7 @@ pub mod cpu;
 pub mod ethtool;
 pub mod facts;
 pub mod huge;
+pub mod kernel;
 pub mod launcher;
 pub mod ledger;
 pub mod limits;

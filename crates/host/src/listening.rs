@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
+use crate::kernel;
+
 /// A TCP socket that listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listener {
@@ -89,7 +91,7 @@ pub fn processes_in(group: &std::path::Path) -> io::Result<BTreeSet<u32>> {
 
 /// What a process is called (proc_pid_comm(5)).
 pub fn name(pid: u32) -> Option<String> {
-    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_string())
+    Some(kernel::text(format!("/proc/{pid}/comm")).ok()?.trim_end().to_string())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::units::Bytes;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
+use crosstalk_host::process::{cannot, is_scarce};
 
 use crate::group::reading::cpu_time;
 use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting};
@@ -30,8 +31,6 @@ pub(crate) const GUESTS: &str = "crosstalk-guests";
 pub const OWN: &str = "crosstalk-own";
 /// The least share of a device, where it has shares.
 const LEAST_IO: u32 = 1;
-/// What a program does not start for that is not its fault: EAGAIN, ENOMEM, ENFILE, EMFILE of errno(3).
-const SCARCE: [i32; 4] = [11, 12, 23, 24];
 /// The least memory that is taken for meant, in bytes.
 const LEAST_MEMORY: u64 = 1 << 20;
 /// More processors than a kernel may have (`NR_CPUS`).
@@ -89,12 +88,10 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
     let mut command = Command::new(program);
     command.args(arguments);
     let child = made.place(&mut command)?.spawn().map_err(|e| {
-        let why = format!("cannot start it: {e}");
-        let scarce = e.raw_os_error().is_some_and(|error| SCARCE.contains(&error));
-        let fault = if scarce {
-            Fault::environment(why).remedy("free some, or allow more (ulimit -a), and try again")
+        let fault = if is_scarce(&e) {
+            cannot("start it", &e)
         } else {
-            Fault::usage(why).remedy("check the program's name and PATH")
+            Fault::usage(format!("cannot start it: {e}")).remedy("check the program's name and PATH")
         };
         fault.at(told.clone())
     })?;
@@ -103,19 +100,29 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
 
 fn group_name(asked: &Asked, program: &str) -> Result<String, Fault> {
     let kind = if asked.external { EXTERNAL } else { OWN };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if let Some(name) = &asked.name {
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        if name.len() > 64 || !name.chars().all(is_plain) || name.chars().all(|c| c == '.') {
             return Err(Fault::usage(format!(
-                "expected up to 64 letters, digits, `-` and `_`, found `{name}`"
+                "expected up to 64 letters, digits, `-`, `_` and `.`, found `{}`",
+                name.chars().take(80).collect::<String>()
             ))
             .at("--name"));
         }
         return Ok(format!("{kind}-{name}"));
     }
+    Ok(format!("{kind}-{}", called(program)))
+}
+
+/// What the name of a group may hold.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_.".contains(c)
+}
+
+/// What a program's group is called where no name was given: as much of the program's name as a group's may hold.
+pub(crate) fn called(program: &str) -> String {
     let program = program.rsplit('/').next().unwrap_or(program);
-    let known: String = program.chars().filter(|c| plain(*c)).take(32).collect();
-    Ok(format!("{kind}-{}", if known.is_empty() { "work" } else { &known }))
+    let known: String = program.chars().filter(|c| is_plain(*c)).take(32).collect();
+    if known.chars().all(|c| c == '.') { "work".into() } else { known }
 }
 
 /// Has what runs in a group of ours give way to all that runs beside it.
@@ -263,9 +270,13 @@ mod tests {
     #[test]
     fn a_group_is_called_as_asked_or_after_its_program() {
         assert_eq!(group_name(&asked(Some("night")), "x"), Ok("crosstalk-external-night".into()));
-        assert_eq!(group_name(&asked(None), "/usr/bin/a b.c"), Ok("crosstalk-external-abc".into()));
-        assert_eq!(group_name(&asked(None), "…"), Ok("crosstalk-external-work".into()));
-        for wrong in ["", "a/b", "..", "a b", &"x".repeat(65)] {
+        assert_eq!(group_name(&asked(Some("night.2")), "x"), Ok("crosstalk-external-night.2".into()));
+        assert_eq!(group_name(&asked(None), "/usr/bin/a b.c"), Ok("crosstalk-external-ab.c".into()));
+        for program in ["…", "..", "/", "a/.."] {
+            assert_eq!(group_name(&asked(None), program), Ok("crosstalk-external-work".into()), "{program}");
+        }
+        assert_eq!(called(&"x".repeat(255)).len(), 32);
+        for wrong in ["", "a/b", "..", "a b", "a\n", "é", &"x".repeat(65)] {
             let fault = group_name(&asked(Some(wrong)), "x").expect_err("refused");
             assert_eq!(fault.place.as_deref(), Some("--name"));
         }

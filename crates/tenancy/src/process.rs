@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
+use crosstalk_host::kernel;
+
 /// One process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Process {
@@ -49,9 +51,9 @@ pub fn all() -> Vec<Process> {
 /// or is a thread of the kernel.
 pub fn one(pid: u32) -> Option<Process> {
     let folder = format!("/proc/{pid}");
-    let mut process = parse_stat(&fs::read_to_string(format!("{folder}/stat")).ok()?)?;
+    let mut process = parse_stat(&kernel::text(format!("{folder}/stat")).ok()?)?;
     process.user = fs::metadata(&folder).ok()?.uid();
-    process.groups = fs::read_to_string(format!("{folder}/cgroup")).ok()?;
+    process.groups = kernel::text(format!("{folder}/cgroup")).ok()?;
     Some(process)
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::Ledger;
+use crosstalk_host::kernel;
 use crosstalk_host::ledger::Entry;
 use crosstalk_host::process::fresh_mark;
 
@@ -53,7 +54,7 @@ impl Partition {
     pub fn new(ledger: &Ledger) -> Result<Option<Partition>, Fault> {
         let mount = Path::new(MOUNT);
         let Ok(all) = fs::read_to_string(mount.join("schemata")) else { return Ok(None) };
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let mounts = kernel::text("/proc/self/mounts").unwrap_or_default();
         let least = least(&all, &smallest(mount), in_megabytes(&mounts));
         if least.is_empty() {
             return Ok(None);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::{in_foreground, send};
+use crosstalk_host::process::{begin_thread, in_foreground, send};
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_tenancy::exec::{Asked, Running, begin};
 use crosstalk_tenancy::group::{Group, Setting};
@@ -50,7 +50,7 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ledger = Ledger::open(&Launcher::current())?;
     let running = begin(&asked, &ledger)?;
     let (handle, passing) = (signals.handle(), Passing::of(&running));
-    let passing = thread::spawn(move || passing.pass_all(signals));
+    let passing = begin_thread("signals", move || passing.pass_all(signals))?;
     // Nothing is passed while the group is taken away.
     let ended = running.wait(|| {
         handle.close();

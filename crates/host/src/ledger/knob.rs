@@ -20,12 +20,20 @@ pub struct Knob {
     pub(super) was: String,
     /// Whether `was` is what takes it back, whatever the file says.
     pub(super) takes_words: bool,
+    /// Whether it stays set only while that is renewed.
+    pub(super) leased: bool,
     /// The control group that it is a file of, since it was first set.
     pub(super) inode: Option<u64>,
     pub(super) entry: Option<Entry>,
 }
 
 impl Knob {
+    /// The same, set only for as long as [`Ledger::renew`] is called: else it is put back, and can be set again.
+    #[must_use]
+    pub fn leased(self) -> Knob {
+        Knob { leased: true, ..self }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -47,7 +55,8 @@ impl Knob {
             }
             let (path, was, what) = (self.path.clone(), self.was.clone(), self.what.clone());
             self.inode = group(&self.path);
-            self.entry = Some(self.ledger.enter(Change::Knob { path, was, inode: self.inode, what })?);
+            let change = Change::Knob { path, was, inode: self.inode, leased: self.leased, what };
+            self.entry = Some(self.ledger.enter(change)?);
         }
         Ok(())
     }

@@ -7,6 +7,11 @@
 //! Should the reaper be killed too, [`clean`] or the next owner undoes what the
 //! ledger of a dead owner still says.
 //!
+//! What must not even last that long is leased ([`Knob::leased`], [`Ledger::renew`]): frozen groups. Two reapers,
+//! the second outside its owner's control groups, put it back when its owner ends, and when it has not been renewed
+//! for [`LEASE`], since its owner may be stopped. So nothing stays frozen whatever two of the three are killed or
+//! stopped.
+//!
 //! The best change is one that does not last: namespaces here are held by
 //! processes alone. Processes are found by a mark in their environment, which their
 //! descendants inherit: it can be written down before the process exists, and no reused
@@ -29,7 +34,7 @@ pub use folder::folder;
 pub(crate) use folder::folders;
 pub use knob::Knob;
 pub use program::allowed;
-pub use reaper::reaper_main;
+pub use reaper::{LEASE, REAPER, reaper_main};
 pub use scratch::Scratch;
 pub use undo::{Cleaned, clean};
 
@@ -43,7 +48,7 @@ use std::time::Duration;
 use crate::launcher::Launcher;
 use crate::process::{MARK, fresh_mark, kill_marked};
 use file::File;
-use reaper::Reaper;
+use reaper::Reapers;
 use undo::Patience;
 
 /// How long undoing one change may take.
@@ -76,6 +81,9 @@ pub enum Change {
         /// The inode of the control group's directory that it stands in, if it is a group's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inode: Option<u64>,
+        /// Whether it stays set only while its owner renews that.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        leased: bool,
         /// What it is set for, for people.
         what: String,
     },
@@ -167,8 +175,8 @@ struct Inner {
     file: Mutex<File>,
     resisting: Mutex<Vec<Fault>>,
     launcher: Launcher,
-    // Dropped with the ledger: the reaper then finds it empty and takes it away.
-    _reaper: Reaper,
+    // Dropped with the ledger: a reaper then finds it empty and takes it away.
+    reapers: Mutex<Reapers>,
 }
 
 impl Ledger {
@@ -183,14 +191,14 @@ impl Ledger {
         let _ = undo::clean_all(&folders(), Patience::Brief);
         let (path, owner) = file::name(&folder)?;
         // Before the file is there, so that no moment leaves one behind.
-        let reaper = Reaper::start(launcher, &path)?;
+        let reapers = Mutex::new(Reapers::start(launcher, &path)?);
         let file = File::create(path, owner)?;
         Ok(Ledger {
             inner: Arc::new(Inner {
                 file: Mutex::new(file),
                 resisting: Mutex::default(),
                 launcher: launcher.clone(),
-                _reaper: reaper,
+                reapers,
             }),
         })
     }
@@ -227,6 +235,7 @@ impl Ledger {
             what: what.into(),
             was,
             takes_words: false,
+            leased: false,
             inode: None,
             entry: None,
         })
@@ -236,7 +245,17 @@ impl Ledger {
     /// that change it, as `cgroup.subtree_control` does.
     pub fn knob_back(&self, path: &Path, back: &str, what: &str) -> Knob {
         let (path, what, was) = (path.into(), what.into(), back.into());
-        Knob { ledger: self.clone(), path, what, was, takes_words: true, inode: None, entry: None }
+        let ledger = self.clone();
+        Knob { ledger, path, what, was, takes_words: true, leased: false, inode: None, entry: None }
+    }
+
+    /// Renews what is leased; to be called several times within each [`LEASE`]. What was put back since nobody
+    /// renewed it in time has to be set again.
+    ///
+    /// # Errors
+    /// Where one who watches over it was killed and cannot be started again.
+    pub fn renew(&self) -> Result<(), Fault> {
+        self.inner.reapers.lock().unwrap_or_else(PoisonError::into_inner).renew()
     }
 
     /// Undoes what owners that have ended left meanwhile, as opening a ledger does: before something is read

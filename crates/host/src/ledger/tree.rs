@@ -1,8 +1,12 @@
-//! Whether what is not there is gone, or stands in a tree of control groups that is not mounted here.
+//! Trees of control groups: whether what is not there is gone, or stands in one that is not mounted here; and
+//! their tops.
 
 use crosstalk_core::Fault;
 use rustix::fs::statfs;
+use std::fs;
 use std::path::Path;
+
+use crate::kernel;
 
 /// Where the trees are mounted (file-hierarchy(7)).
 const TREES: &str = "/sys/fs/cgroup";
@@ -24,9 +28,31 @@ pub(super) fn is_mounted(path: &Path) -> Result<(), Fault> {
         .remedy("where it is, or when it is again: crosstalk clean"))
 }
 
+/// Has this process leave its control groups for the tops of their trees, where it may: what is done to all in a
+/// group (`systemctl kill`, `cgroup.kill`, freezing, too little memory) does not reach it there.
+pub(super) fn to_the_top() {
+    let mounts = kernel::text("/proc/self/mounts").unwrap_or_default();
+    for at in tops(&mounts) {
+        // Where it may not, it stays: then it is a second process, in the same place.
+        let _ = fs::write(Path::new(at).join("cgroup.procs"), "0");
+    }
+}
+
+fn tops(mounts: &str) -> impl Iterator<Item = &str> {
+    let fields = mounts.lines().map(|line| line.split(' ').skip(1).take(2).collect::<Vec<_>>());
+    fields.filter(|mount| mount.len() == 2 && ["cgroup", "cgroup2"].contains(&mount[1])).map(|mount| mount[0])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trees_are_those_of_both_versions() {
+        let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
+                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\nshort\n";
+        assert_eq!(tops(mounts).collect::<Vec<_>>(), ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified"]);
+    }
 
     #[test]
     fn a_folder_of_another_kind_is_no_tree() {

@@ -151,6 +151,18 @@ pub(super) fn finish(path: &Path, patience: Patience) -> Cleaned {
     }
 }
 
+/// Puts back what is leased of what the ledger at `path` holds open, which stays written down: its owner may go on,
+/// and set it again. Whether all of it is.
+pub(super) fn end_leases(path: &Path) -> bool {
+    let contents = match file::read(path) {
+        Ok(contents) => contents,
+        Err(e) => return e.kind() == ErrorKind::NotFound,
+    };
+    let leased =
+        contents.open.iter().filter(|(_, change)| matches!(change, Change::Knob { leased: true, .. }));
+    leased.fold(true, |all, (_, change)| change.undo(BRIEFLY).is_ok() && all)
+}
+
 fn busy(path: &Path) -> Fault {
     Fault::environment("somebody else is still undoing what this says").at(path.display().to_string())
 }
@@ -322,6 +334,35 @@ mod tests {
         fs::remove_file(&path).expect("was kept");
         fs::create_dir(&path).expect("makes");
         assert!(clean_in(folder.path(), Patience::Full).is_err(), "a folder says nothing");
+    }
+
+    #[test]
+    fn a_lease_that_ends_puts_back_what_is_leased_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.ndjson");
+        let knobs = ["leased", "kept"].map(|name| folder.path().join(name));
+        let mut ledger = format!("{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":1}}}}\n", 1);
+        for (number, knob) in knobs.iter().enumerate() {
+            fs::write(knob, "ours").expect("writes");
+            let change = Change::Knob {
+                path: knob.clone(),
+                was: "before".into(),
+                inode: None,
+                leased: number == 0,
+                what: "a knob".into(),
+            };
+            let change = serde_json::to_string(&change).expect("is JSON");
+            ledger += &format!("{{\"line\":\"open\",\"number\":{number},{}\n", &change[1..]);
+        }
+        fs::write(&path, &ledger).expect("writes");
+        let says = || knobs.each_ref().map(|knob| fs::read_to_string(knob).expect("reads"));
+        assert!(end_leases(&path));
+        assert_eq!(says(), ["before", "ours"]);
+        fs::write(&knobs[0], "ours").expect("its owner goes on");
+        assert!(end_leases(&path), "it is open as before");
+        assert_eq!(says(), ["before", "ours"]);
+        assert_eq!(fs::read_to_string(&path).expect("reads"), ledger);
+        assert!(end_leases(&folder.path().join("none")), "nothing is leased");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Identity that survives the reuse of process numbers.
 
-use std::{fs, process};
+use std::process;
+
+use crate::kernel;
 
 /// One process for all time: its number and the tick at which it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -14,7 +16,7 @@ pub struct Identity {
 impl Identity {
     /// The process that has this number now.
     pub fn of(pid: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let stat = kernel::text(format!("/proc/{pid}/stat")).ok()?;
         Some(Identity { pid, start: parse_start(&stat)? })
     }
 
@@ -25,7 +27,7 @@ impl Identity {
 
     /// Whether it still runs. A zombie, which only waits to be counted, does not.
     pub fn alive(&self) -> bool {
-        let Ok(stat) = fs::read_to_string(format!("/proc/{}/stat", self.pid)) else { return false };
+        let Ok(stat) = kernel::text(format!("/proc/{}/stat", self.pid)) else { return false };
         parse_start(&stat) == Some(self.start) && !matches!(state(&stat), Some('Z' | 'X'))
     }
 }
@@ -47,6 +49,8 @@ fn parse_start(stat: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn start_is_field_22_whatever_the_name_holds() {
@@ -54,6 +58,19 @@ mod tests {
         assert_eq!(parse_start(stat), Some(4711));
         assert_eq!(state(stat), Some('S'));
         assert_eq!(parse_start("7 (a"), None);
+    }
+
+    #[test]
+    fn a_process_lives_whatever_bytes_its_name_is() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let name = OsStr::from_bytes(b"\xff) Z \xfe");
+        let program = folder.path().join(name);
+        std::fs::copy("/bin/sleep", &program).expect("copies");
+        let mut child = process::Command::new(&program).arg("60").spawn().expect("starts");
+        let identity = Identity::of(child.id()).expect("has a stat file");
+        assert!(identity.alive());
+        child.kill().and_then(|()| child.wait()).expect("was ours");
+        assert!(!identity.alive());
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod lowered;
 mod mark;
 mod own;
 mod place;
+mod scarce;
 mod wait;
 
 pub use children::{Fork, child_events, die_with_parent, fork, kill_all_others, reap_events, wait_for};
@@ -16,4 +17,5 @@ pub use mark::{MARK, fresh_mark, kill_marked, marked};
 pub use own::{ignore_signals, leave_session, rename};
 pub(crate) use place::kill_now;
 pub use place::{in_foreground, is_there, is_to_end, place, send};
+pub use scarce::{begin_thread, cannot, is_scarce};
 pub use wait::wait_readable;

@@ -1,11 +1,13 @@
 //! Processes that begin in a control group, so that nothing of theirs is ever counted elsewhere,
 //! and signals to one process.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use crate::kernel;
 
 /// Has the process that `command` starts go into groups before it executes its program: `groups`
 /// are their `cgroup.procs`, open for writing. Memory charges do not follow a process that is moved
@@ -52,7 +54,7 @@ fn bit(signal: i32) -> u64 {
 
 /// The signals that wait at a process.
 fn waiting(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let status = kernel::text(format!("/proc/{pid}/status")).ok()?;
     let told = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
     let mask = |name: &str| told(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
     Some(mask("SigPnd:") | mask("ShdPnd:"))
@@ -75,6 +77,7 @@ pub fn in_foreground() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, Instant};
 

@@ -6,13 +6,13 @@
 //! at all where no external work computes.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_host::clock::{thread_cpu_ns, thread_schedstat};
 use crosstalk_host::cpu::{allowed, listed, pin};
+use crosstalk_host::kernel;
 use serde::Serialize;
 
 use crate::process::{Process, TICK, all, descendants};
@@ -172,7 +172,7 @@ fn ticks(pids: &[u32], everybody: &[Process]) -> u64 {
 
 /// The processors on which a process may run: `Cpus_allowed_list` of proc_pid_status(5).
 fn may_run_on(pid: u32) -> Vec<usize> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = kernel::text(format!("/proc/{pid}/status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     listed(list.unwrap_or_default())
 }
@@ -196,14 +196,17 @@ fn beside(processors: &BTreeSet<usize>, external: &[Watched]) -> (Vec<Got>, Vec<
     };
     let began = Instant::now();
     thread::scope(|scope| {
-        let threads: Vec<_> =
-            processors.iter().map(|processor| scope.spawn(|| compute(*processor, began))).collect();
+        let begin = |processor: &usize| {
+            let processor = *processor;
+            thread::Builder::new().spawn_scoped(scope, move || compute(processor, began)).ok()
+        };
+        let threads: Vec<_> = processors.iter().filter_map(begin).collect();
         // What waits has its turn before what computes: this thread is hardly late.
         thread::sleep(SETTLE);
         let (from, before) = (Instant::now(), used());
         thread::sleep(SPAN);
         let (seconds, after) = (from.elapsed().as_secs_f64(), used());
-        // One that is not let onto its processor has nothing to say; none panics.
+        // One that is not let onto its processor, or does not begin, has nothing to say; none panics.
         let got = threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
         let taken = after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect();
         (got, taken, seconds)

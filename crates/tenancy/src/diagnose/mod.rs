@@ -86,7 +86,38 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
             groups.entry(group).or_default().push(process);
         }
     }
-    groups.into_iter().filter_map(|(group, members)| judge(snapshot, &meant, group, &members)).collect()
+    let judge = |(group, members): (&str, Vec<&Process>)| {
+        let parts = parts(&members, &snapshot.processes);
+        parts.iter().map(|part| judge(snapshot, &meant, group, &members, part)).collect::<Vec<_>>()
+    };
+    groups.into_iter().flat_map(judge).collect()
+}
+
+/// What gives way in a manner of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Manner {
+    /// BOINC's client and its tasks.
+    Boinc,
+    /// SCHED_IDLE.
+    Idle,
+    /// This nice value.
+    Nice(i32),
+}
+
+/// Those in one group that are told of together: a client with its tasks, and what is as nice as each other.
+fn parts<'a>(members: &[&'a Process], all: &[Process]) -> Vec<Vec<&'a Process>> {
+    let clients = members.iter().filter(|process| is_client(process));
+    let donated: BTreeSet<u32> = clients.flat_map(|client| descendants(client.pid, all)).collect();
+    let mut parts: BTreeMap<Manner, Vec<&Process>> = BTreeMap::new();
+    for process in members {
+        let manner = match process.idle_class {
+            _ if donated.contains(&process.pid) => Manner::Boinc,
+            true => Manner::Idle,
+            false => Manner::Nice(process.nice),
+        };
+        parts.entry(manner).or_default().push(process);
+    }
+    parts.into_values().collect()
 }
 
 /// Of these processes, which share a group, the highest level of the tree, if the idle class is missing there; and
@@ -111,18 +142,38 @@ fn meant(processes: &[Process]) -> BTreeSet<u32> {
     nice.map(|process| process.pid).chain(donated).collect()
 }
 
-fn judge(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Option<Diagnosis> {
-    let boinc = members.iter().find(|process| is_client(process));
-    let first = boinc.or_else(|| members.iter().max_by_key(|process| process.ticks))?;
-    let name =
-        if boinc.is_some() { "BOINC".to_string() } else { format!("{} (process {})", first.name, first.pid) };
-    let standing = standing(snapshot, meant, group, members);
-    Some(Diagnosis { what: format!("external work {name}"), group: group.into(), standing })
+/// How `part` of those that are meant in a group stands there.
+fn judge(
+    snapshot: &Snapshot,
+    meant: &BTreeSet<u32>,
+    group: &str,
+    members: &[&Process],
+    part: &[&Process],
+) -> Diagnosis {
+    let name = match part.iter().max_by_key(|process| process.ticks) {
+        Some(first) if !part.iter().any(|process| is_client(process)) => {
+            let others = match part.len() - 1 {
+                0 => String::new(),
+                1 => " and another".into(),
+                more => format!(" and {more} others"),
+            };
+            format!("{} (process {}){others}", first.name, first.pid)
+        }
+        _ => "BOINC".to_string(),
+    };
+    let standing = standing(snapshot, meant, group, members, part);
+    Diagnosis { what: format!("external work {name}"), group: group.into(), standing }
 }
 
 /// From the top down: at the first level where own work stands beside it, its group gives way there
 /// or competes. What stands beside it further down, in a group that gives way, does so, too.
-fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Standing {
+fn standing(
+    snapshot: &Snapshot,
+    meant: &BTreeSet<u32>,
+    group: &str,
+    members: &[&Process],
+    part: &[&Process],
+) -> Standing {
     let mut above = "/";
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
@@ -136,10 +187,11 @@ fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[
                 "{}. It stands in {group}, and {level} has as \
                  much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
                  one of yours",
-                nice(members)
+                nice(part)
             );
-            let pids = members.iter().map(|process| process.pid).collect();
-            return Standing::Competes { why, remedy: remedy::remedy(snapshot, group, level, members), pids };
+            let pids = part.iter().map(|process| process.pid).collect();
+            let remedy = remedy::remedy(snapshot, group, level, members, part);
+            return Standing::Competes { why, remedy, pids };
         }
         above = level;
     }
@@ -152,10 +204,10 @@ fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[
 }
 
 /// What it does itself to give way, which is the nicest of its processes'.
-fn nice(members: &[&Process]) -> String {
-    let nicest = members.iter().map(|process| process.nice).max().unwrap_or(0);
+fn nice(part: &[&Process]) -> String {
+    let nicest = part.iter().map(|process| process.nice).max().unwrap_or(0);
     let within = "counts within its group only";
-    match members.iter().any(|process| process.idle_class) {
+    match part.iter().any(|process| process.idle_class) {
         true => format!("it is in the idle class, but that {within}"),
         false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
         false => "it does nothing to give way".into(),

@@ -10,10 +10,16 @@ use crate::process::Process;
 /// The first version of systemd that takes `CPUWeight=idle`, on v2's tree.
 const IDLE_WEIGHT: u32 = 252;
 
-/// The line for what these processes do in `group`, which competes at `level`: at that group or one
+/// The line for what `part` of these processes does in `group`, which competes at `level`: at that group or one
 /// above it.
-pub(super) fn remedy(snapshot: &Snapshot, group: &str, level: &str, members: &[&Process]) -> String {
-    lasting(snapshot, group, level, members).unwrap_or_else(|| by_guard(members))
+pub(super) fn remedy(
+    snapshot: &Snapshot,
+    group: &str,
+    level: &str,
+    members: &[&Process],
+    part: &[&Process],
+) -> String {
+    lasting(snapshot, group, level, members).unwrap_or_else(|| by_guard(part))
 }
 
 /// The same without the guard, where there is such a line.
@@ -62,13 +68,15 @@ fn by_file(snapshot: &Snapshot, level: &str) -> Option<String> {
     Some(format!("echo {value} | sudo tee {}", quoted(&share.at.join(file).display().to_string())))
 }
 
-fn by_guard(members: &[&Process]) -> String {
-    match members.first() {
-        Some(first) if !members.iter().any(|process| is_client(process)) => {
-            format!("sudo crosstalk guard --pid {}", first.pid)
-        }
-        _ => "sudo crosstalk guard boinc".into(),
+fn by_guard(part: &[&Process]) -> String {
+    if part.iter().any(|process| is_client(process)) {
+        return "sudo crosstalk guard boinc".into();
     }
+    // Who was started by one of them comes with that.
+    let comes = |process: &&&Process| part.iter().any(|one| one.pid == process.parent);
+    let roots = part.iter().filter(|process| !comes(process));
+    let named: Vec<String> = roots.map(|process| format!("--pid {}", process.pid)).collect();
+    format!("sudo crosstalk guard {}", named.join(" "))
 }
 
 /// Whether nobody else's processes are in a group or below it. What stands in a service with them is

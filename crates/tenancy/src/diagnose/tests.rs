@@ -30,7 +30,7 @@ fn packaged(manager: Manager) -> Snapshot {
         vec![
             process(1, "systemd", 0, "/init.scope"),
             process(7, "boinc", 10, "/system.slice/boinc-client.service"),
-            process(8, "setiathome", 19, "/system.slice/boinc-client.service"),
+            Process { parent: 7, ..process(8, "setiathome", 19, "/system.slice/boinc-client.service") },
             process(9, "mariadbd", 0, "/system.slice/mariadb.service"),
             process(10, "bash", 0, "/user.slice/user-1000.slice/session-2.scope"),
         ],
@@ -246,6 +246,46 @@ fn any_nice_work_in_a_group_with_others_can_be_guarded() {
     snapshot.processes.push(process(20, "make", 19, "/user.slice/user-1000.slice/session-2.scope"));
     assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard --pid 20");
     assert_eq!(only(&snapshot).what, "external work make (process 20)");
+}
+
+#[test]
+fn each_in_a_group_is_told_of_with_its_own_nice_value() {
+    let spin = |pid, name: &str, nice| process(pid, name, nice, "/batch");
+    let others = [spin(22, "render", 19), process(10, "bash", 0, "/own")];
+    let members = [vec![spin(20, "pack", 12), spin(21, "render", 19)], others.to_vec()].concat();
+    let told = |snapshot: &Snapshot| -> Vec<(String, String, Vec<u32>, String)> {
+        let one = |found: Diagnosis| match found.standing {
+            Standing::Competes { why, remedy, pids } => {
+                (found.what, why.split(',').next().unwrap_or_default().to_string(), pids, remedy)
+            }
+            Standing::GivesWay(how) => panic!("{how}"),
+        };
+        diagnose(snapshot).into_iter().map(one).collect()
+    };
+    let idle = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
+    let pack = ("external work pack (process 20)".to_string(), "it is nice (12)".to_string(), vec![20]);
+    let render = (
+        "external work render (process 22) and another".to_string(),
+        "it is nice (19)".to_string(),
+        vec![21, 22],
+    );
+    let with =
+        |(what, why, pids): (String, String, Vec<u32>), remedy: &str| (what, why, pids, remedy.to_string());
+    let mut snapshot = host(Manager::Other, members);
+    let both = [with(pack.clone(), &idle), with(render.clone(), &idle)];
+    assert_eq!(told(&snapshot), both, "one line mends both");
+    // With own work in the group, each is named.
+    snapshot.processes.push(spin(23, "editor", 0));
+    assert_eq!(
+        told(&snapshot),
+        [with(pack, "sudo crosstalk guard --pid 20"), with(render, "sudo crosstalk guard --pid 21 --pid 22")]
+    );
+    // A client's tasks are its own, and nobody else's in its group are.
+    let mut snapshot = packaged(DEBIAN);
+    snapshot.processes.push(process(24, "backup", 12, "/system.slice/boinc-client.service"));
+    let found: Vec<(String, String)> = told(&snapshot).into_iter().map(|one| (one.0, one.1)).collect();
+    let named = [("BOINC", "it is nice (19)"), ("backup (process 24)", "it is nice (12)")];
+    assert_eq!(found, named.map(|(what, why)| (format!("external work {what}"), why.to_string())));
 }
 
 #[test]

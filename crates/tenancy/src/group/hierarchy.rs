@@ -4,9 +4,9 @@
 //! Sources: cgroups(7), proc_pid_mountinfo(5), `Documentation/admin-guide/cgroup-v2.rst`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use crosstalk_host::kernel;
 use serde::Serialize;
 
 /// One tree of groups.
@@ -56,7 +56,7 @@ impl Hierarchy {
 
     /// The same for another process, by its number.
     pub fn of(process: &str) -> Self {
-        let read = |path: String| fs::read_to_string(path).unwrap_or_default();
+        let read = |path: String| kernel::text(path).unwrap_or_default();
         Self::parse(&read("/proc/self/mountinfo".into()), &read(format!("/proc/{process}/cgroup")))
     }
 

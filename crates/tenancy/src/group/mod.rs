@@ -51,6 +51,9 @@ impl Group {
                 "there is no process {pid}, or it is in no control group seen here"
             )));
         }
+        if group.dirs.values().any(|dir| dir.to_string_lossy().contains(char::REPLACEMENT_CHARACTER)) {
+            return Err(nameless().at(format!("process {pid}")));
+        }
         Ok(group)
     }
 
@@ -80,6 +83,9 @@ impl Group {
     /// # Errors
     /// A usage fault where no tree has it, with those that are there.
     pub fn named(name: &Path, hierarchy: &Hierarchy) -> Result<Self, Fault> {
+        if name.to_str().is_none() {
+            return Err(nameless().at(name.display().to_string()));
+        }
         let inside = |tree: &Tree| match name.strip_prefix(&tree.mount) {
             Ok(inside) => inside.to_path_buf(),
             Err(_) => name.strip_prefix("/").unwrap_or(name).to_path_buf(),
@@ -228,6 +234,15 @@ impl Group {
         Ok(Dial { knob, file: name_of(&path) })
     }
 
+    /// The same for one that stays set only while the ledger is renewed.
+    ///
+    /// # Errors
+    /// Those of [`Group::knob`].
+    pub fn leased(&self, setting: &Setting, ledger: &Ledger) -> Result<Dial, Fault> {
+        let Dial { knob, file } = self.knob(setting, ledger)?;
+        Ok(Dial { knob: knob.leased(), file })
+    }
+
     fn lacks(&self, setting: &Setting) -> Fault {
         let fault = Fault::environment(format!("this group does not offer {}", setting.what()));
         let fault = fault.at(self.paths().first().map(|path| path.display().to_string()).unwrap_or_default());
@@ -270,6 +285,12 @@ fn collect(dir: &Path, files: &[&str], all: &mut Vec<u32>) {
             collect(&entry.path(), files, all);
         }
     }
+}
+
+/// What is set is written down in JSON, and a group is found again by its name.
+fn nameless() -> Fault {
+    Fault::usage("expected a control group whose name is UTF-8, found other bytes in it")
+        .remedy("move what is in it to another group: echo PID > /sys/fs/cgroup/…/NAME/cgroup.procs")
 }
 
 fn name_of(path: &Path) -> String {

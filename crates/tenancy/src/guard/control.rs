@@ -45,6 +45,14 @@ impl<T: Clone + PartialEq> Control<T> {
         self.place.set(to, Instant::now(), write)
     }
 
+    /// Sets it again to where it is: it may have been put back meanwhile. What is refused is refused the next time
+    /// that it is set, too.
+    pub(super) fn again(&mut self, setting: impl FnOnce(T) -> Setting) {
+        if let Some(at) = self.at() {
+            let _ = self.dial.set(&setting(at));
+        }
+    }
+
     /// What it says now, if that can be read.
     pub(super) fn says(&self) -> Option<String> {
         self.dial.says().ok()

@@ -2,11 +2,12 @@
 //! the pages himself, and has to wait for some seconds where hundreds of MiB are to be swapped out.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_host::process::begin_thread;
 
 use super::control::Control;
 use super::steady::Steady;
@@ -63,8 +64,7 @@ impl Limit {
         let control = Control::new(dial);
         let taker = Taker { says: control.says(), control, usage, soft };
         let shared = Arc::clone(&asked);
-        let thread = thread::Builder::new().name("memory".into()).spawn(move || taker.work(&shared));
-        let thread = thread.map_err(|e| Fault::environment(format!("cannot begin a thread: {e}")))?;
+        let thread = begin_thread("memory", move || taker.work(&shared))?;
         Ok(Limit { asked, thread: Some(thread) })
     }
 
@@ -197,6 +197,7 @@ mod tests {
     use super::*;
     use crosstalk_host::{Launcher, Ledger};
     use std::path::Path;
+    use std::thread;
     use std::time::Instant;
 
     const MIB: u64 = 1 << 20;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
+use crosstalk_host::ledger::LEASE;
 use crosstalk_host::slice::prompt;
 
 use super::leash::Leash;
@@ -30,6 +31,9 @@ use crate::resctrl::Partition;
 /// Between two looks for groups that have come or gone: most of what the guard costs.
 const RENEW: Duration = Duration::from_secs(5);
 
+/// Between two renewals of what holds only while the guard is at work.
+const HOLD: Duration = Duration::from_millis(500);
+
 /// This machine, with the external work that is guarded.
 #[derive(Debug)]
 pub struct Machine {
@@ -47,6 +51,9 @@ pub struct Machine {
     senses: Senses,
     vacancy: Vacancy,
     renewed: Duration,
+    /// When it was last said that the guard is at work, and whether it was told that this cannot be.
+    held_at: Duration,
+    unheld: bool,
     slept_until: Duration,
     /// Some of external work stands still though it may run: memory is being taken from it.
     held: bool,
@@ -72,6 +79,8 @@ impl Machine {
             senses: Senses::new(&hierarchy, cores),
             vacancy: Vacancy::new(),
             renewed: Duration::ZERO,
+            held_at: Duration::ZERO,
+            unheld: false,
             slept_until: Duration::ZERO,
             held: false,
             let_run: false,
@@ -87,6 +96,7 @@ impl Machine {
             processors,
         };
         machine.targets.agree()?;
+        ledger.renew()?;
         let named = machine.targets.named(&machine.hierarchy, ledger)?;
         machine.notes.extend(named.iter().map(guarded));
         let unprotected = named.iter().filter(|tenant| !tenant.offers().idle);
@@ -110,6 +120,7 @@ impl Machine {
         // where this is refused.
         prompt().ok();
         machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
+        machine.held_at = machine.now();
         Ok(machine)
     }
 
@@ -190,6 +201,30 @@ impl Machine {
         self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !external.is_empty());
         self.set_apart(&external);
         Ok(())
+    }
+
+    /// Says that the guard is at work, without which nothing stands still for long. Whether it was stopped for so
+    /// long that external work has run meanwhile.
+    fn hold(&mut self) -> bool {
+        let now = self.now();
+        let silent = now.saturating_sub(self.held_at);
+        if silent < HOLD {
+            return false;
+        }
+        self.held_at = now;
+        if let Err(fault) = self.ledger.renew()
+            && !std::mem::replace(&mut self.unheld, true)
+        {
+            self.notes.push(format!("should this guard be killed: {}", fault.sentence()));
+        }
+        self.tenants.iter_mut().for_each(Tenant::rest_again);
+        if silent > LEASE {
+            self.notes.push(format!(
+                "the guard was stopped for {:.1} s: external work was not held back meanwhile",
+                silent.as_secs_f64()
+            ));
+        }
+        silent > LEASE
     }
 
     /// The processors that external work does not get, of which it gets so many.
@@ -287,6 +322,8 @@ impl World for Machine {
     }
 
     fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
+        // What was to stand still may have run.
+        self.let_run |= self.hold();
         let lateness = self.now().saturating_sub(self.slept_until);
         let (probe, stand) = self.probe(probe);
         let now = self.now();

@@ -2,13 +2,14 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
+use crosstalk_host::process::begin_thread;
 
 use super::metrics::CONTENT_TYPE;
 
@@ -77,11 +78,12 @@ impl Publisher {
         let address = listener.local_addr().map_err(taken)?;
         let text = Arc::new(Mutex::new("# EOF\n".to_string()));
         let told = Arc::clone(&text);
-        thread::spawn(move || {
+        begin_thread("metrics", move || {
             // Each is served within bounded time, and who is slow keeps nobody else waiting.
             let served = Arc::new(());
             for stream in listener.incoming().flatten() {
                 if Arc::strong_count(&served) > AT_ONCE {
+                    refuse(stream);
                     continue;
                 }
                 let text = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -92,7 +94,7 @@ impl Publisher {
                     drop(one);
                 });
             }
-        });
+        })?;
         Ok(Publisher::Address(address, text))
     }
 
@@ -151,6 +153,26 @@ impl Drop for Publisher {
     }
 }
 
+/// Says that too many ask at once, without waiting for anybody: what is asked is read as far as it is there, since
+/// else the kernel would throw the answer away with it.
+fn refuse(mut stream: TcpStream) {
+    let body = format!("{AT_ONCE} others are being answered: ask again in a second\n");
+    // An answer fits into any socket's buffer. Whoever has gone away is not answered.
+    let _ = stream.set_nonblocking(true);
+    let _ = stream.read(&mut [0; LONGEST]);
+    let _ = say(&mut stream, "503 Service Unavailable", "text/plain", &body);
+    let _ = stream.shutdown(Shutdown::Write);
+}
+
+fn say(stream: &mut TcpStream, status: &str, kind: &str, body: &str) -> std::io::Result<()> {
+    let retry = if status.starts_with("503") { "Retry-After: 1\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{retry}Connection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes())
+}
+
 fn answer(mut stream: TcpStream, text: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -161,12 +183,7 @@ fn answer(mut stream: TcpStream, text: &str) -> std::io::Result<()> {
         ["GET", _] => ("404 Not Found", "text/plain", "metrics are at /metrics\n"),
         _ => ("400 Bad Request", "text/plain", "ask with: GET /metrics\n"),
     };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())
+    say(&mut stream, status, kind, body)
 }
 
 /// What is asked, up to the empty line.
@@ -189,7 +206,7 @@ mod tests {
     fn ask(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).expect("listens");
         // What is too long may be answered, and the connection gone, before all of it is sent.
-        let _ = stream.write_all(request).and_then(|()| stream.shutdown(std::net::Shutdown::Write));
+        let _ = stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write));
         let mut text = String::new();
         // What is left unread of a request that is too long resets the connection.
         let _ = stream.read_to_string(&mut text);
@@ -212,6 +229,11 @@ mod tests {
         let began = Instant::now();
         assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("# EOF\n"), "it goes on");
         assert!(began.elapsed() < PATIENCE, "who says nothing keeps nobody else waiting");
+        let one_more: Vec<_> = (0..2).map(|_| TcpStream::connect(address).expect("listens")).collect();
+        let told = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(told.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{told}");
+        assert!(told.contains("Retry-After: 1") && told.ends_with("ask again in a second\n"), "{told}");
+        drop(one_more);
         drop(silent);
     }
 

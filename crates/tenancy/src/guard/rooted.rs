@@ -6,6 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crosstalk_host::kernel;
+use crosstalk_host::ledger::REAPER;
+
 use crate::process::{TICK, parse_stat};
 
 /// Them, with the ticks that each had used when it was last looked at.
@@ -88,9 +91,11 @@ fn standing(root: &Path) -> BTreeSet<u32> {
     numbers.filter(|pid| *pid != std::process::id()).collect()
 }
 
-/// `None` where it has ended, or is a thread of the kernel.
+/// `None` where it has ended, or is a thread of the kernel, or a guard's reaper: that stands there on every host, and
+/// uses nothing.
 fn ticks(pid: u32) -> Option<u64> {
-    Some(parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.ticks)
+    let process = parse_stat(&kernel::text(format!("/proc/{pid}/stat")).ok()?)?;
+    (process.name != REAPER).then_some(process.ticks)
 }
 
 fn time(ticks: u64) -> Duration {
@@ -128,5 +133,18 @@ mod tests {
         assert!(used >= Duration::from_millis(50), "{used:?}");
         rooted.renew(folder.path());
         assert!(rooted.is_empty(), "it has ended");
+    }
+
+    #[test]
+    fn a_reaper_there_is_nobody() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = folder.path().join(REAPER);
+        fs::copy("/bin/sleep", &program).expect("copies");
+        let mut child = Command::new(&program).arg("60").spawn().expect("starts");
+        fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).expect("writes");
+        let mut rooted = Rooted::default();
+        rooted.renew(folder.path());
+        child.kill().and_then(|()| child.wait()).expect("is ours");
+        assert!(rooted.is_empty());
     }
 }

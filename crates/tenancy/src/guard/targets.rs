@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
 use crate::diagnose::{Snapshot, level_of};
-use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE};
+use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE, called};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
 
@@ -296,7 +296,7 @@ impl Targets {
         Tenant::new(name, group, None, hierarchy, ledger).map(Some)
     }
 
-    /// A group by its name, or by the name that `crosstalk exec --name` gave it.
+    /// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program.
     fn named_group(
         &self,
         name: &Path,
@@ -305,17 +305,26 @@ impl Targets {
         ledger: &Ledger,
     ) -> Result<Option<Tenant>, Fault> {
         let told = name.display().to_string();
-        let found = started(hierarchy).into_iter().find(|(whole, _)| is_called(whole, EXTERNAL, &told));
-        let group = match found {
-            Some((_, group)) => group,
-            None => Group::named(name, hierarchy).map_err(|unknown| {
-                let fault = if is_own(&told, hierarchy) {
-                    Fault::usage(format!("{told} is own work: `crosstalk exec --own` has started it"))
-                        .remedy("start it by `crosstalk exec --external`, or name its processes by --pid")
-                } else {
-                    unknown
+        let started = started(hierarchy);
+        let mut found = [None, Some(called(&told))].into_iter().map(|program| {
+            let meant = program.as_deref().unwrap_or(&told);
+            let one = started.iter().find(|(whole, _)| is_called(whole, EXTERNAL, meant));
+            one.map(|(_, group)| group.clone())
+        });
+        // Its name as it was given, then a group of that path, then the name of the program that was started.
+        let group = match found.next().flatten() {
+            Some(group) => group,
+            None => Group::named(name, hierarchy).or_else(|unknown| {
+                let own = || is_own(&told, hierarchy) || is_own(&called(&told), hierarchy);
+                let fault = match found.next().flatten() {
+                    Some(group) => return Ok(group),
+                    None if own() => {
+                        Fault::usage(format!("{told} is own work: `crosstalk exec --own` has started it"))
+                            .remedy("start it by `crosstalk exec --external`, or name its processes by --pid")
+                    }
+                    None => unknown,
                 };
-                fault.at("--external")
+                Err(fault.at("--external"))
             })?,
         };
         self.whole(&told, group, hierarchy, known, ledger).map_err(|fault| match fault.place {

@@ -84,12 +84,17 @@ enum Rest {
 }
 
 impl Rest {
-    fn set(&mut self, rests: bool) -> Result<(), Fault> {
-        let to = rests.then_some(());
+    /// Its knob, and what has it stand still.
+    fn how(&mut self) -> (&mut Control<()>, Setting) {
         match self {
-            Rest::Freezer(control) => control.set(to, |()| Setting::Frozen(true)),
-            Rest::Quota(control) => control.set(to, |()| Setting::Quota(Some(0.0))),
+            Rest::Freezer(control) => (control, Setting::Frozen(true)),
+            Rest::Quota(control) => (control, Setting::Quota(Some(0.0))),
         }
+    }
+
+    fn set(&mut self, rests: bool) -> Result<(), Fault> {
+        let (control, still) = self.how();
+        control.set(rests.then_some(()), |()| still)
     }
 }
 
@@ -156,9 +161,11 @@ impl Tenant {
         ledger.undo_left();
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
-        let freezer = take(Setting::Frozen(true))?.map(|dial| Rest::Freezer(Control::new(dial)));
+        // Nobody is left standing still by a guard that has ended or is stopped.
+        let leased = |setting: Setting| has(&setting).then(|| group.leased(&setting, ledger)).transpose();
+        let freezer = leased(Setting::Frozen(true))?.map(|dial| Rest::Freezer(Control::new(dial)));
         let rest = match freezer {
-            None => take(Setting::Quota(None))?.map(|dial| Rest::Quota(Control::new(dial))),
+            None => leased(Setting::Quota(None))?.map(|dial| Rest::Quota(Control::new(dial))),
             freezer => freezer,
         };
         let cores = take(Setting::Cores(String::new()))?.map(Control::new);
@@ -329,6 +336,14 @@ impl Tenant {
             self.complaints.extend(faults.iter().map(ToString::to_string));
         }
         rests && self.rest.is_some()
+    }
+
+    /// Has it stand still again if it is to: it runs where the lease of that has ended.
+    pub(super) fn rest_again(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            let (control, still) = rest.how();
+            control.again(|()| still);
+        }
     }
 
     /// Whether it runs though it is to stand still, since some of it was told to end.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::scene::Holding;
 use crosstalk_host::ledger::Entry;
-use crosstalk_host::process::send;
+use crosstalk_host::process::{begin_thread, send};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::Value;
 
@@ -53,9 +53,10 @@ impl Guarded {
         // A group of its own: Ctrl-C is the runner's business.
         let guard = entry.mark(&mut command).process_group(0).spawn();
         let mut guard = guard.map_err(|e| Fault::environment(format!("cannot start the guard: {e}")))?;
-        let begun = guard.stdout.take().map(looks);
-        let said = guard.stderr.take().map(words);
-        let mut guarded = Guarded { guard, said, _entry: entry, _held: held };
+        let (stdout, stderr) = (guard.stdout.take(), guard.stderr.take());
+        let mut guarded = Guarded { guard, said: None, _entry: entry, _held: held };
+        let begun = stdout.map(looks).transpose()?;
+        guarded.said = stderr.map(words).transpose()?;
         if begun.is_some_and(|begun| begun.recv_timeout(START).is_ok()) {
             Ok(guarded)
         } else {
@@ -107,9 +108,9 @@ impl Drop for Guarded {
 }
 
 /// Reads all that a guard tells; hears of each of its looks.
-fn looks(stdout: ChildStdout) -> Receiver<()> {
+fn looks(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
     let (sender, looks) = channel();
-    thread::spawn(move || {
+    begin_thread("looks", move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             let is_look = |told: Value| told["event"] == "guard";
             if serde_json::from_str(&line).is_ok_and(is_look) {
@@ -117,20 +118,20 @@ fn looks(stdout: ChildStdout) -> Receiver<()> {
                 let _ = sender.send(());
             }
         }
-    });
-    looks
+    })?;
+    Ok(looks)
 }
 
 /// Reads all that a guard says, so that it never waits for a reader; tells how it began when it has ended.
-fn words(mut stderr: ChildStderr) -> Receiver<String> {
+fn words(mut stderr: ChildStderr) -> Result<Receiver<String>, Fault> {
     let (sender, said) = channel();
-    thread::spawn(move || {
+    begin_thread("words", move || {
         let mut kept = Vec::new();
         // What can be read of it.
         let _ = stderr.by_ref().take(LONGEST).read_to_end(&mut kept);
         let _ = copy(&mut stderr, &mut sink());
         // Whoever has dropped the guard does not ask.
         let _ = sender.send(String::from_utf8_lossy(&kept).into_owned());
-    });
-    said
+    })?;
+    Ok(said)
 }
