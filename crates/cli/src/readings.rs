@@ -199,18 +199,26 @@ fn about(reading: &Reading) -> String {
     parts.join(", ")
 }
 
+/// What is counted is told whole.
+fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "datagrams" | "messages" | "segments" | "writes" => format!("{value:.0} {unit}"),
+        _ => human(value, unit),
+    }
+}
+
 fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
     match &reading.observation {
         Observation::Value(v) => Some(match reading.labels.get("settled").map(String::as_str) {
             // Of the whole time, so that it may lie below what came in once it was steady.
             _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
             _ if reading.labels.contains_key("congestion") => {
-                format!("{}, congestion control {}", human(*v, unit), reading.labels["congestion"])
+                format!("{}, congestion control {}", amount(*v, unit), reading.labels["congestion"])
             }
-            Some("false") => format!("{} left out, and still not steady: a busy machine?", human(*v, unit)),
+            Some("false") => format!("{} left out, and still not steady: a busy machine?", amount(*v, unit)),
             // Of messages: the shares that were lost, matched, left unexplained.
             _ if unit == "ratio" => human(*v, "%"),
-            _ => human(*v, unit),
+            _ => amount(*v, unit),
         }),
         Observation::Histogram(h) => {
             let percentiles: Vec<String> = SHOWN

@@ -129,7 +129,15 @@ pub fn table(found: &Found) -> String {
         }
         (State::Timed { .. }, None) => format!("  {:widest$}  nothing arrived", way.name),
     };
-    std::iter::once(head).chain(found.ways.iter().map(line)).collect::<Vec<_>>().join("\n")
+    let unsteady = |way: &&Way| way.numbers().is_some_and(|numbers| numbers.most > 2.0 * numbers.least);
+    let unsteady: Vec<&str> = found.ways.iter().filter(unsteady).map(|way| way.name).collect();
+    let note = (!unsteady.is_empty()).then(|| {
+        format!(
+            "rounds differ more than twofold, so that nothing follows (a busy machine?): {}",
+            unsteady.join("; ")
+        )
+    });
+    std::iter::once(head).chain(found.ways.iter().map(line)).chain(note).collect::<Vec<_>>().join("\n")
 }
 
 /// In seconds.
@@ -201,6 +209,7 @@ mod tests {
             table.contains("missing: DPDK: not built in") && table.contains("try: apt install it"),
             "{table}"
         );
+        assert!(!table.contains("busy machine"), "{table}");
         assert_eq!(found.json()["ways"][1]["remedy"], "apt install it");
         assert_eq!(found.json()["ways"][0]["n"], 400);
     }
