@@ -221,7 +221,7 @@ pub struct RunArgs {
 /// How a run is performed and judged.
 #[derive(Args)]
 pub struct HowArgs {
-    /// Where nodes come from.
+    /// Where nodes come from; a run that is resumed goes on where it was.
     #[arg(long, value_enum, default_value_t = TestbedKind::Auto)]
     pub testbed: TestbedKind,
     /// Give an attempt up after this long, such as `5 min`.
@@ -232,7 +232,7 @@ pub struct HowArgs {
     pub gate: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TestbedKind {
     /// Virtual where this host allows it and the study can be run on it, else local.
     Auto,

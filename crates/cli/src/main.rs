@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     let is_relay = matches!(cli.verb, Verb::Exec(_));
     let result = match cli.verb {
         Verb::Run(args) => verb::run::main(args, &out),
-        Verb::Resume(args) => verb::resume::main(&args, &out),
+        Verb::Resume(args) => verb::resume::main(args, &out),
         Verb::Plan(args) => verb::plan::main(args, &out),
         Verb::List(args) => verb::list::main(&args, &out),
         Verb::Show(args) => verb::show::main(&args, &out),

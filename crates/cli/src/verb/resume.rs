@@ -2,16 +2,17 @@
 
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
-use crate::args::ResumeArgs;
-use crate::conclude::Resolved;
+use crate::args::{HowArgs, ResumeArgs, TestbedKind};
+use crate::conclude::{Resolved, note_testbed, testbed};
 use crate::out::Out;
 use crate::signal;
 use crate::verb::run::{How, finish, perform, resume_line};
 
-pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
+pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load_unchanged(&dir)?;
@@ -21,9 +22,27 @@ pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say(&format!("this run has ended ({}): nothing is left to measure", before.end));
         return finish(&dir, resolved, args.how.gate, &interrupted, out);
     }
-    let how = How::new(&args.how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(resume_line(&dir, args.how.testbed)),
+    let known = testbed(&dir)?;
+    let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };
+    let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
+        FaultKind::Interrupted => fault.remedy(resume_line(&dir)),
         _ => fault,
     })?;
+    if known.is_none() {
+        note_testbed(&dir, how.testbed())?;
+    }
     perform(&dir, resolved, before, &how, out)
+}
+
+/// The testbed that a run was begun on: samples of different ones must not be mixed.
+fn same(asked: TestbedKind, known: Option<&str>) -> Result<TestbedKind, Fault> {
+    let Some(known) = known.and_then(|name| TestbedKind::from_str(name, false).ok()) else {
+        return Ok(asked);
+    };
+    if [TestbedKind::Auto, known].contains(&asked) {
+        return Ok(known);
+    }
+    Err(Fault::usage("the run was begun on another testbed: samples of two must not be mixed")
+        .at("--testbed")
+        .remedy("leave it out"))
 }

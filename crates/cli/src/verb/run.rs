@@ -19,14 +19,15 @@ use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, setting};
 use crosstalk_work::tool::command;
 
-use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
+use crate::args::{HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Resolved, conclude};
 use crate::out::Out;
 use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
-    let resolved = prepare(&args.study)?;
+    let study = args.study;
+    let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
     if let Some(file) = &args.save {
         std::fs::write(file, crosstalk_study::to_toml(&resolved.study))
             .map_err(|e| Fault::usage(format!("cannot write it: {e}")).at(file.display().to_string()))?;
@@ -44,7 +45,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
     };
-    resolved.save(&dir)?;
+    resolved.save(&dir, how.testbed())?;
     perform(&dir, resolved, Run::default(), &how, out)
 }
 
@@ -58,7 +59,6 @@ fn programs(plan: &Plan) -> Result<(), Fault> {
 
 /// How a run is performed and judged, checked.
 pub struct How {
-    kind: TestbedKind,
     testbed: Box<dyn Testbed>,
     /// The longest an attempt may take.
     deadline: Option<Duration>,
@@ -71,9 +71,15 @@ impl How {
     /// What this host cannot do of the plan, or interrupted.
     pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
+        crosstalk_host::ledger::temporary()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
-        Ok(How { kind: args.testbed, testbed, deadline, gate: args.gate, interrupted })
+        Ok(How { testbed, deadline, gate: args.gate, interrupted })
+    }
+
+    /// The name of the testbed.
+    pub fn testbed(&self) -> &'static str {
+        self.testbed.name()
     }
 }
 
@@ -160,7 +166,7 @@ pub fn perform(
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = resume_line(dir, how.kind);
+    let resume = resume_line(dir);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => {
             out.say(&resume);
@@ -191,15 +197,9 @@ pub fn finish(
     something_finished(dir).map(|()| code)
 }
 
-/// How to go on with a run that was cut short: on the same testbed, as samples
-/// of different ones must not be mixed.
-pub fn resume_line(dir: &RunDir, testbed: TestbedKind) -> String {
-    let testbed = match testbed {
-        TestbedKind::Auto => "",
-        TestbedKind::Virtual => " --testbed virtual",
-        TestbedKind::Local => " --testbed local",
-    };
-    format!("go on with: crosstalk resume {}{testbed}", dir.path().display())
+/// How to go on with a run that was cut short.
+pub fn resume_line(dir: &RunDir) -> String {
+    format!("go on with: crosstalk resume {}", shell::quoted(&dir.path().display().to_string()))
 }
 
 /// A fault where all attempts failed: there is a report, but nothing was measured.
