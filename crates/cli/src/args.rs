@@ -177,7 +177,7 @@ pub struct Words {
 }
 
 /// Which study, changed how.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct StudyArgs {
     /// A bundled study's name or a study file.
     pub study: Option<String>,
@@ -255,7 +255,7 @@ pub struct RunArgs {
 /// How a run is performed and judged.
 #[derive(Args)]
 pub struct HowArgs {
-    /// Where nodes come from.
+    /// Where nodes come from; a run that is resumed goes on where it was.
     #[arg(long, value_enum, default_value_t = TestbedKind::Auto)]
     pub testbed: TestbedKind,
     /// Give an attempt up after this long, such as `5 min` [default: 20 times its estimated time, at
@@ -272,7 +272,7 @@ pub struct HowArgs {
     pub export: ExportArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TestbedKind {
     /// Virtual where this host allows it and the study can be run on it, else local.
     Auto,

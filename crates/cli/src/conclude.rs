@@ -18,6 +18,7 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::out::Out;
+use crate::shell::quoted;
 use crate::{catalogue, parts, signal};
 
 /// How a run was asked for, beside its study: `options.json`.
@@ -28,6 +29,9 @@ struct Kept {
     /// What the run measures is written in these; absent in the earliest runs.
     #[serde(default)]
     seal: Seal,
+    /// The testbed it is run on, by its name; absent in earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    testbed: Option<String>,
 }
 
 /// A study with everything it refers to, and its plan.
@@ -46,7 +50,7 @@ impl Resolved {
 
     /// Keeps it in the run's directory, so that the run can be gone on with and
     /// analysed years later, whatever has become of the catalogues.
-    pub fn save(&self, dir: &RunDir) -> Result<(), Fault> {
+    pub fn save(&self, dir: &RunDir, testbed: &str) -> Result<(), Fault> {
         dir.write("study.toml", &crosstalk_study::to_toml(&self.study))?;
         let mut names = vec!["study.toml".to_string()];
         for (name, text) in self.catalogues.used_by(&self.plan) {
@@ -55,7 +59,8 @@ impl Resolved {
             names.push(name);
         }
         let seal = seal(dir, names.iter().map(String::as_str))?;
-        dir.write("options.json", &json!(Kept { quick: self.plan.cut, seal }).to_string())
+        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()) };
+        dir.write("options.json", &json!(kept).to_string())
     }
 
     /// Reads it back to go on measuring: refuses a study that was changed since.
@@ -77,6 +82,17 @@ impl Resolved {
         };
         Self::new(study, catalogue::catalogues(&dirs)?, options)
     }
+}
+
+/// The testbed that a run was begun on; `None` in runs that did not note it yet.
+pub fn testbed(dir: &RunDir) -> Result<Option<String>, Fault> {
+    Ok(kept(dir)?.testbed)
+}
+
+/// Notes the testbed of a run that did not yet.
+pub fn note_testbed(dir: &RunDir, testbed: &str) -> Result<(), Fault> {
+    let kept = Kept { testbed: Some(testbed.into()), ..kept(dir)? };
+    dir.write("options.json", &json!(kept).to_string())
 }
 
 fn kept(dir: &RunDir) -> Result<Kept, Fault> {
@@ -112,7 +128,10 @@ pub fn conclude(
             if fault.kind != FaultKind::Interrupted {
                 return fault;
             }
-            let line = format!("all is measured; analyse it with: crosstalk report {}", dir.path().display());
+            let line = format!(
+                "all is measured; analyse it with: crosstalk report {}",
+                quoted(&dir.path().display().to_string())
+            );
             out.say(&line);
             fault.remedy(line)
         })?;

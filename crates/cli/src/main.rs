@@ -1,5 +1,6 @@
 //! The `crosstalk` program: one file a verb, no logic of its own.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod args;
 mod aside;
@@ -24,21 +25,38 @@ use clap::Parser;
 
 use args::{Cli, Verb};
 
-/// Says why a command line cannot be read, or the help that was asked for, and ends the program.
-fn refuse(error: &clap::Error) -> ! {
+/// Says why a command line cannot be read, or the help that was asked for. The exit code.
+fn refuse(error: &clap::Error) -> ExitCode {
     let asked_for_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    let (out, prose) = (out::Out::new(asked_for_json), error.render());
     if error.use_stderr() {
-        out::Out::new(asked_for_json).tell_refusal(&error.to_string(), error.exit_code());
+        out.tell_refusal(&prose.to_string(), error.exit_code());
+        out::note(prose.to_string().trim_end());
+        return ExitCode::from(2);
     }
-    error.exit()
+    // Help is for people, whatever else was asked for.
+    let out = out::Out::new(false);
+    out.paint(&if out.colour() { prose.ansi().to_string() } else { prose.to_string() });
+    out::lost().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
+}
+
+/// Says what went wrong. The exit code.
+fn report(out: &out::Out, fault: &crosstalk_core::Fault) -> ExitCode {
+    out.fault(fault);
+    ExitCode::from(fault.kind.exit_code())
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     let out = out::Out::new(cli.json);
+    // Its exit code is its command's, also where there is a word of ours that could not be written.
+    let is_relay = matches!(cli.verb, Verb::Exec(_));
     let result = match cli.verb {
         Verb::Run(args) => verb::run::main(args, &out),
-        Verb::Resume(args) => verb::resume::main(&args, &out),
+        Verb::Resume(args) => verb::resume::main(args, &out),
         Verb::Plan(args) => verb::plan::main(args, &out),
         Verb::List(args) => verb::list::main(&args, &out),
         Verb::Show(args) => verb::show::main(&args, &out),
@@ -60,10 +78,8 @@ fn main() -> ExitCode {
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),
     };
-    let code = result.and_then(|code| out::lost().map_or(Ok(code), Err)).unwrap_or_else(|fault| {
-        out.fault(&fault);
-        ExitCode::from(fault.kind.exit_code())
-    });
+    let written = || out::lost().filter(|_| !is_relay).map_or(Ok(()), Err);
+    let code = result.and_then(|code| written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
     out::finish();
     code
 }

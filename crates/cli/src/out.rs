@@ -1,11 +1,15 @@
-//! Where words go: text for people on stdout, or NDJSON; faults on stderr.
+//! Where words go: text for people on stdout, or NDJSON; faults and remarks on stderr. Nothing else in the
+//! program writes to either (`print_stdout` and `print_stderr` of clippy are denied): what is written here
+//! cannot steer a terminal, never panics, and ends nothing. What could not be written is reported at the end.
 
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
+use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 use serde_json::json;
 
@@ -45,7 +49,7 @@ impl Out {
     pub fn flash(&self, code: &str, text: &str) -> bool {
         let text = format!("{code}{}\n", told(text));
         let Some(aside) = ASIDE.get() else {
-            write(&text);
+            write(Stream::Output, &text);
             return true;
         };
         aside.output.put_now(text)
@@ -56,7 +60,8 @@ impl Out {
         if self.json
             && let Ok(text) = serde_json::to_string(value)
         {
-            line(&text);
+            // JSON has these characters in strings alone, and escapes those below U+0020 itself.
+            line(&written_out(&text, steers, |c| format!("\\u{:04x}", c as u32)));
         }
     }
 
@@ -101,24 +106,46 @@ pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// A line on stderr, beside what is said.
+/// A fault or a warning of the program, on stderr.
 pub fn complain(text: &str) {
-    let text = format!("crosstalk: {}\n", told(text));
+    note(&format!("crosstalk: {text}"));
+}
+
+/// A line on stderr, beside what is said.
+pub fn note(text: &str) {
+    let text = format!("{}\n", told(text));
     match ASIDE.get() {
-        // There is nobody to tell that it cannot be told.
-        Some(aside) => drop(aside.error.put(text)),
-        None => write_error(&text),
+        Some(aside) if aside.error.put(text.clone()) => {}
+        Some(_) => nobody_reads(Stream::Error),
+        None => write(Stream::Error, &text),
     }
 }
 
-/// A text in which control characters are written out, but for the ends of lines and tabs.
-fn told(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && !['\n', '\t'].contains(&c);
-    if !text.contains(steers) {
+/// A text in which what steers a terminal is written out, but for the ends of lines and tabs.
+pub fn told(text: &str) -> Cow<'_, str> {
+    written_out(text, |c| steers(c) && !['\n', '\t'].contains(&c), |c| c.escape_unicode().to_string())
+}
+
+/// The same, on one line.
+pub fn told_in_line(text: &str) -> Cow<'_, str> {
+    written_out(text, steers, |c| c.escape_default().to_string())
+}
+
+fn written_out(text: &str, which: impl Fn(char) -> bool, how: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(&which) {
         return text.into();
     }
-    let plain = |c: char| if steers(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(plain).collect::<String>().into()
+    text.chars().map(|c| if which(c) { how(c) } else { c.to_string() }).collect::<String>().into()
+}
+
+/// Whether a character steers a terminal: control characters, and marks that order text otherwise than it is
+/// written (Unicode's UAX #9) or end a line.
+fn steers(c: char) -> bool {
+    const MARKS: [char; 5] = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
+    c.is_control()
+        || MARKS.contains(&c)
+        || ('\u{202a}'..='\u{202e}').contains(&c)
+        || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 fn line(text: &str) {
@@ -134,21 +161,29 @@ struct Asides {
 static ASIDE: OnceLock<Asides> = OnceLock::new();
 /// That something could not be written: the first such fault.
 static LOST: OnceLock<Fault> = OnceLock::new();
-/// Whether standard output was a terminal at first: one that has gone away is none any more.
-static TERMINAL: LazyLock<bool> = LazyLock::new(|| std::io::stdout().is_terminal());
+/// Which of the streams were a terminal at first: one that has gone away is none any more.
+static TERMINALS: LazyLock<[bool; 2]> =
+    LazyLock::new(|| [std::io::stdout().is_terminal(), std::io::stderr().is_terminal()]);
 /// How long a reader is waited for at the end.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One of the two that people read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Output,
+    Error,
+}
 
 /// From now on nobody who says something waits for its reader. What is not taken in time is lost.
 ///
 /// # Errors
 /// Where no thread can be had.
 pub fn wait_for_nobody() -> Result<(), Fault> {
-    LazyLock::force(&TERMINAL);
+    LazyLock::force(&TERMINALS);
     let failed = |e| Fault::environment(format!("cannot begin a thread: {e}"));
     let asides = Asides {
-        output: Aside::new(write).map_err(failed)?,
-        error: Aside::new(write_error).map_err(failed)?,
+        output: Aside::new(|text| write(Stream::Output, text)).map_err(failed)?,
+        error: Aside::new(|text| write(Stream::Error, text)).map_err(failed)?,
     };
     // Who was there first is as good.
     let _ = ASIDE.set(asides);
@@ -156,45 +191,67 @@ pub fn wait_for_nobody() -> Result<(), Fault> {
 }
 
 fn put(text: String) {
-    let Some(aside) = ASIDE.get() else { return write(&text) };
+    let Some(aside) = ASIDE.get() else { return write(Stream::Output, &text) };
     if !aside.output.put(text) {
-        nobody_reads();
+        nobody_reads(Stream::Output);
     }
 }
 
 /// A reader that has gone away (`| head`, a terminal that was closed) is no fault; a full disk is, but no
 /// reason to give a run up.
-fn write(text: &str) {
-    LazyLock::force(&TERMINAL);
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    let has_gone = |e: &Error| e.kind() == ErrorKind::BrokenPipe || *TERMINAL;
+fn write(stream: Stream, text: &str) {
+    let was_terminal = TERMINALS[stream as usize];
+    let written = match stream {
+        Stream::Output => push(&mut std::io::stdout().lock(), text),
+        Stream::Error => push(&mut std::io::stderr().lock(), text),
+    };
+    let has_gone = |e: &Error| e.kind() == ErrorKind::BrokenPipe || was_terminal;
     if let Some(error) = written.err().filter(|e| !has_gone(e)) {
         lose(
+            stream,
             &error.to_string(),
             "free some room where it is sent, and repeat the command (crosstalk report for a run)",
         );
     }
 }
 
-fn write_error(text: &str) {
-    // There is nobody else to tell.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+/// Writes all of it. Somebody else may have opened the stream such that it never waits: then this does.
+fn push<W: Write + AsFd>(stream: &mut W, text: &str) -> std::io::Result<()> {
+    let mut rest = text.as_bytes();
+    loop {
+        let step = if rest.is_empty() { stream.flush().map(|()| 0) } else { stream.write(rest) };
+        match step {
+            Ok(0) if rest.is_empty() => return Ok(()),
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(taken) => rest = &rest[taken..],
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                // Where this fails, the next try says why.
+                let _ = poll(&mut [PollFd::new(stream, PollFlags::OUT)], None);
+            }
+            Err(e) => return Err(e),
+        }
+    }
 }
 
-fn nobody_reads() {
-    lose("its reader did not take it in time", "read it as it comes, or send it to a file");
+fn nobody_reads(stream: Stream) {
+    lose(stream, "its reader did not take it in time", "read it as it comes, or send it to a file");
 }
 
-fn lose(why: &str, remedy: &str) {
+fn lose(stream: Stream, why: &str, remedy: &str) {
+    let place = match stream {
+        Stream::Output => "standard output",
+        Stream::Error => "standard error",
+    };
     let fault = Fault::environment(format!("not everything could be written: {why}"));
-    let _ = LOST.set(fault.at("standard output").remedy(remedy));
+    let _ = LOST.set(fault.at(place).remedy(remedy));
 }
 
-/// The fault that not everything said has reached standard output, once that has been written which can be.
+/// The fault that not everything said has reached its reader, once that has been written which can be.
 pub fn lost() -> Option<Fault> {
-    if ASIDE.get().is_some_and(|aside| !aside.output.is_done(PATIENCE)) {
-        nobody_reads();
+    if let Some(aside) = ASIDE.get() {
+        let streams = [(&aside.output, Stream::Output), (&aside.error, Stream::Error)];
+        streams.iter().filter(|(aside, _)| !aside.is_done(PATIENCE)).for_each(|(_, s)| nobody_reads(*s));
     }
     LOST.get().cloned()
 }
@@ -218,7 +275,9 @@ mod tests {
 
     #[test]
     fn what_would_steer_the_terminal_is_told() {
-        assert_eq!(told("a\u{1b}[2J\tb\n\u{7f}"), "a\\u{1b}[2J\tb\n\\u{7f}");
+        assert_eq!(told("a\u{1b}[2J\tb\n\u{7f}\u{9b}"), "a\\u{1b}[2J\tb\n\\u{7f}\\u{9b}");
+        assert_eq!(told("\u{202e}\u{2066}\u{200f}\r"), "\\u{202e}\\u{2066}\\u{200f}\\u{d}");
+        assert_eq!(told_in_line("a\nb\t"), "a\\nb\\t");
         assert!(matches!(told("plain…\n"), Cow::Borrowed(_)));
     }
 }

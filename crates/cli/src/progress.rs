@@ -10,7 +10,7 @@ use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_study::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::out::{Out, is_dumb};
+use crate::out::{Out, is_dumb, note, told, told_in_line};
 use crate::verb::plan::about;
 
 /// What suits where the output goes.
@@ -58,12 +58,22 @@ impl Bar {
         bar.enable_steady_tick(Duration::from_millis(250));
         Bar { bar, left: String::new(), failures: Failures::default() }
     }
+
+    /// Beside the bar. Names may be anybody's: they must not steer the terminal.
+    fn say(&self, text: &str) {
+        self.bar.set_message(told_in_line(text).into_owned());
+    }
+
+    /// Above the bar, for good.
+    fn above(&self, text: &str) {
+        self.bar.println(told(text));
+    }
 }
 
 impl Progress for Bar {
     fn event(&mut self, event: Event) {
         match event {
-            Event::Preparing { what } => self.bar.set_message(what),
+            Event::Preparing { what } => self.say(&what),
             Event::Began { until_look, seconds_to_look, seconds_to_end, .. } => {
                 self.left = left(seconds_to_look, seconds_to_end);
                 self.bar.set_length(until_look as u64);
@@ -72,7 +82,7 @@ impl Progress for Bar {
                 }
             }
             Event::Attempt { experiment, levels, .. } => {
-                self.bar.set_message(format!("{} · {}", self.left, scene(&experiment, &levels)));
+                self.say(&format!("{} · {}", self.left, scene(&experiment, &levels)));
             }
             Event::Ended {
                 done,
@@ -91,11 +101,11 @@ impl Progress for Bar {
                 if status == Status::Failed
                     && let Some(line) = self.failures.line(&scene(&experiment, &levels), reason)
                 {
-                    self.bar.println(line);
+                    self.above(&line);
                 }
             }
-            Event::Look { blocks, why, .. } => self.bar.println(after(blocks, &why)),
-            Event::Warning { text } => self.bar.println(format!("warning: {text}")),
+            Event::Look { blocks, why, .. } => self.above(&after(blocks, &why)),
+            Event::Warning { text } => self.above(&format!("warning: {text}")),
         }
     }
 }
@@ -119,30 +129,30 @@ impl Progress for Plain {
     fn event(&mut self, event: Event) {
         match event {
             Event::Began { cells, blocks, seconds_to_look, seconds_to_end, .. } => {
-                eprintln!(
+                note(&format!(
                     "{}, at most {}; {}",
                     counted(cells, "cell"),
                     counted(blocks, "block"),
                     left(seconds_to_look, seconds_to_end)
-                );
+                ));
             }
             Event::Ended { status: Status::Failed, reason, experiment, levels, .. } => {
                 if let Some(line) = self.failures.line(&scene(&experiment, &levels), reason) {
-                    eprintln!("{line}");
+                    note(&line);
                 }
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
                 if self.said.elapsed() >= PLAIN_EVERY {
                     self.said = Instant::now();
-                    eprintln!(
+                    note(&format!(
                         "{done}/{} attempts; {}",
                         done + until_look,
                         left(seconds_to_look, seconds_to_end)
-                    );
+                    ));
                 }
             }
-            Event::Look { blocks, why, .. } => eprintln!("{}", after(blocks, &why)),
-            Event::Warning { text } => eprintln!("warning: {text}"),
+            Event::Look { blocks, why, .. } => note(&after(blocks, &why)),
+            Event::Warning { text } => note(&format!("warning: {text}")),
             Event::Preparing { .. } | Event::Attempt { .. } => {}
         }
     }

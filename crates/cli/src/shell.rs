@@ -77,7 +77,7 @@ fn again(words: impl Iterator<Item = String>) -> Vec<String> {
 
 /// One word. What would move a cursor or end the line is spelled out, in the form
 /// that bash, zsh and ksh read (POSIX.1-2024, 2.2.4).
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.into();

@@ -82,3 +82,14 @@ fn only_the_rooms_next_to_the_machine_hold_unsafe_code() {
         assert_eq!(forbidden, !MAY_BE_UNSAFE.contains(&room.as_str()), "{}", path.display());
     }
 }
+
+#[test]
+fn only_the_one_writer_writes_to_the_terminal() {
+    for room in table().keys() {
+        let file = if room == "cli" { "main.rs" } else { "lib.rs" };
+        let path = root().join("crates").join(room).join("src").join(file);
+        let text = std::fs::read_to_string(&path).expect("a crate root");
+        let denied = "deny(clippy::print_stdout, clippy::print_stderr)";
+        assert!(text.contains(denied), "{}: expected {denied}", path.display());
+    }
+}

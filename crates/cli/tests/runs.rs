@@ -60,7 +60,7 @@ fn two_programs_never_write_one_journal() {
 }
 
 #[test]
-fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
+fn a_run_whose_study_was_tampered_with_is_not_gone_on_with() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let local = ["--testbed", "local"];
@@ -89,7 +89,6 @@ fn a_run_whose_study_or_journal_was_tampered_with_is_not_gone_on_with() {
     refused("study.toml", "4096 B", "8192 B", "not what it was when the run began");
     refused("study.toml", "seed = 1", "seed = 2", "not what it was when the run began");
     refused("catalogue/fabrics/srio.toml", "title = \"", "title = \"X", "not what it was when the run began");
-    refused("journal.ndjson", "\"attempt\":1,", "\"attempt\":18446744073709551615,", "it is damaged");
     let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
     assert_eq!(output.status.code(), Some(0), "as it was: {}", stderr(&output));
 }

@@ -22,6 +22,7 @@
 //! One thread does everything: sockets do not block, and a rank that waits,
 //! to send or to receive, drains all of its peers meanwhile, so that large
 //! simultaneous exchanges cannot lock up.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod carried;
 mod clock;

@@ -2,6 +2,7 @@
 //! fabrics, systems, and the traits of a scene. Vocabulary only: nothing here
 //! reads a clock, opens a file or knows an operating system.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod emulation;
 pub mod fabric;

@@ -10,7 +10,9 @@ use crate::histogram::Histogram;
 use crate::value::Levels;
 
 /// The version of the journal's schema.
-pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/1";
+pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/2";
+/// The versions that are read. In the first, lines carry no checksums.
+pub const JOURNAL_SCHEMAS: [&str; 2] = ["crosstalk.journal/1", JOURNAL_SCHEMA];
 
 /// Where a number comes from. Never mixed silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

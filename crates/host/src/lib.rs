@@ -3,6 +3,7 @@
 //! Everything here speaks to the kernel directly (system calls, netlink, `/proc`):
 //! no `ip`, `tc`, `ethtool` or `unshare` has to be installed. This is one of the
 //! few rooms with `unsafe`; each block states why it is sound.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod carrier;
 pub mod clock;

@@ -1,10 +1,10 @@
 //! Which attempts come next, and how long the rest will take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::samples::Run;
+use crosstalk_study::samples::{Attempt, Run};
 
 /// A cell of the plan: experiment and cell, by their places in it.
 pub type CellId = (usize, usize);
@@ -68,7 +68,7 @@ impl Book {
     /// Seconds until the next look and until the budget ends, when `rest` of
     /// this block is still to come and `block` is the next.
     pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
-        let cells: Vec<CellId> = plan.order(0).into_iter().filter(|cell| !self.given_up(*cell)).collect();
+        let rest: BTreeSet<CellId> = rest.iter().copied().collect();
         let overall = self.overall(plan);
         let left = |until: usize| {
             let attempts = |cell: &CellId| {
@@ -76,10 +76,19 @@ impl Book {
                 let blocks = experiment.within(until) - experiment.within(block);
                 blocks + usize::from(rest.contains(cell))
             };
-            cells.iter().map(|cell| self.more(plan, *cell, attempts(cell), overall)).sum()
+            let cells = cells(plan).filter(|cell| !self.given_up(*cell));
+            cells.map(|cell| self.more(plan, cell, attempts(&cell), overall)).sum()
         };
         (left(next_look(plan, block)), left(budget(plan).max(block)))
     }
+}
+
+/// Every cell of a plan that this host can run.
+fn cells(plan: &Plan) -> impl Iterator<Item = CellId> {
+    plan.experiments.iter().enumerate().flat_map(|(e, found)| {
+        let cells = found.cells.iter().enumerate().filter(|(_, cell)| cell.lacks.is_none());
+        cells.map(move |(c, _)| (e, c))
+    })
 }
 
 /// The most blocks that a plan runs.
@@ -95,24 +104,19 @@ fn next_look(plan: &Plan, block: usize) -> usize {
 
 /// Attempts from `block` on until the next look.
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
-    (block..next_look(plan, block)).map(|block| plan.order(block).len()).sum()
+    let look = next_look(plan, block);
+    plan.experiments.iter().map(|e| e.cells.len() * (e.within(look) - e.within(block))).sum()
 }
 
 /// How many times each cell of `block` has been tried, by plan position.
 pub fn turns(plan: &Plan, run: &Run, block: usize) -> BTreeMap<CellId, u32> {
-    let mut turns = BTreeMap::new();
-    for (e, experiment) in plan.experiments.iter().enumerate() {
-        for (c, cell) in experiment.cells.iter().enumerate() {
-            let tried = run
-                .attempts
-                .iter()
-                .filter(|a| a.block == block && a.experiment == experiment.name && a.levels == cell.levels)
-                .map(|a| a.turn)
-                .max();
-            turns.insert((e, c), tried.unwrap_or(0));
-        }
-    }
-    turns
+    let those: Vec<&Attempt> = run.attempts.iter().filter(|a| a.block == block).collect();
+    let tried = |(e, c): CellId| {
+        let planned = &plan.experiments[e];
+        let its = |a: &&&Attempt| a.experiment == planned.name && a.levels == planned.cells[c].levels;
+        those.iter().filter(its).map(|a| a.turn).max().unwrap_or(0)
+    };
+    cells(plan).map(|cell| (cell, tried(cell))).collect()
 }
 
 #[cfg(test)]

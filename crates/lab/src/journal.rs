@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::{lines, read_journal};
+use crosstalk_study::journal::{lines, read_journal, written};
 use crosstalk_study::samples::Run;
 
 /// A journal open for writing at its end.
@@ -50,9 +50,7 @@ impl Journal {
 
     /// Writes one line, whole, and hands it to the kernel.
     pub fn write(&mut self, line: &Line) -> Result<(), Fault> {
-        let mut text = serde_json::to_vec(line)
-            .map_err(|e| Fault::environment(format!("cannot write a line: {e}")).at(self.place.clone()))?;
-        text.push(b'\n');
+        let text = written(line).map_err(|fault| fault.at(self.place.clone()))?;
         self.out.write_all(&text).and_then(|()| self.out.flush()).map_err(|e| {
             let fault = Fault::environment(format!("cannot write: {e}")).at(self.place.clone());
             match e.kind() {

@@ -5,6 +5,7 @@
 //! what they observe goes to the journal, and at planned looks the journal is
 //! asked whether it is enough.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod agent;
 mod attempt;

@@ -19,6 +19,21 @@ use crate::journal;
 /// The version of `provenance.json`.
 pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
+/// What is in a run's directory.
+const OWN: [&str; 9] = [
+    "study.toml",
+    "options.json",
+    "catalogue",
+    "journal.ndjson",
+    "provenance.json",
+    "findings.json",
+    "report.html",
+    "report.md",
+    "artifacts",
+];
+/// How a file's name ends until it is whole.
+const PART: &str = "part";
+
 /// What the nodes were, before and after, and what the testbed lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -43,8 +58,9 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Makes a new one; refuses a directory that holds a run already.
+    /// Makes a new one; refuses a directory that holds a run already, or what is no run's.
     pub fn create(path: &Path) -> Result<Self, Fault> {
+        is_text(path)?;
         fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
         let dir = RunDir { path: path.to_path_buf(), _hold: None }.hold()?;
         if path.join("journal.ndjson").exists() {
@@ -55,11 +71,28 @@ impl RunDir {
                     path.display()
                 )));
         }
+        dir.is_of_a_run()?;
         Ok(dir)
+    }
+
+    /// Refuses a directory that holds something else: a run's files would be strewn among it.
+    fn is_of_a_run(&self) -> Result<(), Fault> {
+        let failed = |e| cannot("read", &self.path, &e);
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let known = name.to_str().is_some_and(|name| OWN.contains(&name));
+            if !known && Path::new(&name).extension().is_none_or(|end| end != PART) {
+                return Err(Fault::usage(format!("there is something else in it: {}", name.display()))
+                    .at(self.path.display().to_string())
+                    .remedy("name a directory that is new or empty with --out"));
+            }
+        }
+        Ok(())
     }
 
     /// Opens one that a run has left.
     pub fn open(path: &Path) -> Result<Self, Fault> {
+        is_text(path)?;
         if !path.join("journal.ndjson").is_file() {
             return Err(Fault::usage("no run here: there is no journal.ndjson")
                 .at(path.display().to_string())
@@ -86,6 +119,7 @@ impl RunDir {
 
     /// The next free `ROOT/NAME-001`, `-002` …
     pub fn next(root: &Path, name: &str) -> Result<Self, Fault> {
+        is_text(root)?;
         for number in 1..100_000 {
             let path = root.join(format!("{name}-{number:03}"));
             fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
@@ -119,8 +153,12 @@ impl RunDir {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|e| cannot("create", parent, &e))?;
         }
-        let part = path.with_extension("part");
-        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| cannot("write", &path, &e))
+        let part = path.with_extension(PART);
+        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| {
+            // Half a file helps nobody, least of all on a full disk.
+            let _ = fs::remove_file(&part);
+            cannot("write", &path, &e)
+        })
     }
 
     /// Reads one of its files.
@@ -213,6 +251,17 @@ fn unchanged(
         }
     }
     Ok(())
+}
+
+/// Refuses a name that is not UTF-8, wherever in the path: it goes to nodes and into records, which are text.
+fn is_text(path: &Path) -> Result<(), Fault> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    match whole.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Fault::usage("expected a run's directory whose name is UTF-8")
+            .at(whole.display().to_string())
+            .remedy("name another with --out, or go to another directory")),
+    }
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {

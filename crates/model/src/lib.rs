@@ -5,6 +5,7 @@
 //!
 //! Pure: no clock, no operating system, the same answer every time.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod collective;
 pub mod disk;

@@ -8,6 +8,7 @@
 //! (`/sys/kernel/btf/vmlinux`).
 //! Nothing outlives the process that attached it: programs and maps belong to its file
 //! descriptors.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod faults;
 mod object;

@@ -7,6 +7,7 @@
 //! What was seen of a live service is rendered in [`trace`].
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod export;
 

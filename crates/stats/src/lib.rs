@@ -7,6 +7,7 @@
 //!
 //! Everything here is a pure function of its arguments.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod interval;
 mod signed_rank;

@@ -1,6 +1,7 @@
 //! Study files, catalogues, plans, claims, published data; `analyse` turns
 //! samples into findings. Pure: no clock, no operating system.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod analyse;
 pub mod bundled;

@@ -10,6 +10,7 @@ pub(crate) mod place;
 mod same;
 mod scene;
 
+pub(crate) use cells::MOST as MOST_CELLS;
 pub use options::PlanOptions;
 pub use order::WallTime;
 

@@ -251,12 +251,7 @@ fn set_levels(study: &mut Study, experiment: &str, factor: &str, value: &Value) 
         Value::List(levels) => levels.clone(),
         one => vec![one.clone()],
     };
-    if let Some((_, twice)) = levels.iter().enumerate().find(|(i, level)| levels[..*i].contains(level)) {
-        return Err(Fault::usage(format!("level `{twice}` is given twice")));
-    }
-    if levels.is_empty() {
-        return Err(Fault::usage("expected at least one level"));
-    }
+    check::distinct(&levels)?;
     if let Some(found) = study.experiment.get_mut(experiment).and_then(|e| e.factors.get_mut(factor)) {
         *found = found.with_levels(levels);
     }

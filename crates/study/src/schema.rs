@@ -8,7 +8,7 @@ use crosstalk_core::interconnect::{Components, Interconnect};
 use crosstalk_core::record::Line;
 use crosstalk_core::system::System;
 use schemars::{JsonSchema, schema_for};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The schema of a study file.
 pub fn study_schema() -> Value {
@@ -42,7 +42,13 @@ pub fn findings_schema() -> Value {
 
 /// The schema of a line of `journal.ndjson`.
 pub fn journal_schema() -> Value {
-    schema::<Line>()
+    let mut schema = schema::<Line>();
+    schema["properties"] = json!({ "crc": {
+        "description": "CRC-32 (IEEE 802.3) of the line's bytes before this member, which is its last; not in crosstalk.journal/1.",
+        "type": "string",
+        "pattern": "^[0-9a-f]{8}$",
+    }});
+    schema
 }
 
 /// The schema of the result that `trace --json` ends with.

@@ -2,20 +2,25 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Line, Observation, Status};
-use crosstalk_study::journal::{lines, read_journal};
+use crosstalk_study::journal::{lines, read_journal, written};
 use crosstalk_study::samples::Run;
 use proptest::prelude::*;
 
-/// A journal as version 0.1.0 wrote it: every kind of line and of observation.
-const GOLDEN: &str = include_str!("golden/journal-1.ndjson");
+/// Every kind of line and of observation, as the first version wrote it.
+const FIRST: &str = include_str!("golden/journal-1.ndjson");
+/// The same in the second, whose lines carry checksums.
+const GOLDEN: &str = include_str!("golden/journal-2.ndjson");
 
 fn read(text: &[u8]) -> Result<Run, Fault> {
     read_journal(lines(text))
 }
 
 #[test]
-fn the_first_schema_still_opens() {
+fn every_schema_opens_and_the_first_is_said_to_have_no_checksums() {
+    let mut first = read(FIRST.as_bytes()).expect("opens");
+    assert!(first.warnings.remove(0).contains("crosstalk.journal/1"));
     let run = read(GOLDEN.as_bytes()).expect("opens");
+    assert_eq!(first, run);
     assert_eq!((run.seed, run.quick, run.version.as_str()), (1, true, "0.1.0"));
     assert_eq!(run.command, "crosstalk run kosmos --quick");
     assert_eq!((run.began, run.ended), (1_770_000_000.0, 1_770_000_009.5));
@@ -47,9 +52,11 @@ fn a_journal_cut_anywhere_opens_with_what_came_before() {
 
 #[test]
 fn a_damaged_line_is_named_and_the_others_stand() {
-    let text = GOLDEN.replacen("\"value\":1.25", "\"value\":null", 1);
-    let run = read(text.as_bytes()).expect("opens");
+    let text = FIRST.replacen("\"value\":1.25", "\"value\":null", 1);
+    let mut run = read(text.as_bytes()).expect("opens");
+    run.warnings.remove(0);
     assert_eq!(run.attempts[0].readings.len(), 2);
+    assert_eq!(run.attempts[0].status, Status::Started, "what is there of it does not count");
     assert!(
         run.warnings[0].contains("1 line of the journal") && run.warnings[0].contains(":6"),
         "{:?}",
@@ -57,20 +64,81 @@ fn a_damaged_line_is_named_and_the_others_stand() {
     );
 }
 
+/// The number of a line that a warning names.
+fn names(run: &Run, line: usize) -> bool {
+    let place = format!("journal.ndjson:{line}");
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
+    run.warnings.iter().any(|told| told.split(&place).skip(1).any(ends))
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_told_and_nothing_of_its_line_is_believed() {
+    let whole = read(GOLDEN.as_bytes()).expect("opens");
+    for place in 0..GOLDEN.len() {
+        for bit in 0..8 {
+            let mut bytes = GOLDEN.as_bytes().to_vec();
+            bytes[place] ^= 1 << bit;
+            let line = GOLDEN[..place].matches('\n').count() + 1;
+            let run = read(&bytes).unwrap_or_else(|fault| panic!("{place}.{bit}: {fault}"));
+            assert!(names(&run, line), "{place}.{bit}, line {line}: {:?}", run.warnings);
+            for attempt in run.attempts.iter().filter(|a| a.status != Status::Started) {
+                assert!(whole.attempts.contains(attempt), "{place}.{bit}: {attempt:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_attempt_that_lost_a_line_is_left_out_and_no_other() {
+    let last = GOLDEN.lines().count();
+    let lost: [(usize, &[u64]); 9] = [
+        (1, &[]),
+        (2, &[]),
+        (5, &[0]),
+        (6, &[0]),
+        (9, &[0]),
+        (10, &[1]),
+        (11, &[1, 2]),
+        (14, &[]),
+        (last, &[]),
+    ];
+    for (line, left_out) in lost {
+        let text: String = GOLDEN
+            .lines()
+            .enumerate()
+            .map(|(n, text)| if n + 1 == line { "?\n".into() } else { format!("{text}\n") })
+            .collect();
+        let run = read(text.as_bytes()).expect("opens");
+        assert!(names(&run, line), "line {line}: {:?}", run.warnings);
+        let counted = |id: &u64| {
+            run.attempts.iter().any(|a| a.id == *id && matches!(a.status, Status::Finished | Status::Failed))
+        };
+        let missing: Vec<u64> = (0..3).filter(|id| !counted(id)).collect();
+        assert_eq!(missing, left_out, "line {line}");
+    }
+}
+
+#[test]
+fn a_line_is_written_as_it_is_read() {
+    let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
+    let again: Vec<u8> = all.iter().flat_map(|line| written(line).expect("writes")).collect();
+    assert_eq!(String::from_utf8(again).expect("UTF-8"), GOLDEN);
+}
+
 #[test]
 fn samples_of_no_attempt_are_counted_and_reported() {
     let text = format!(
-        "{GOLDEN}{}\n",
+        "{FIRST}{}\n",
         r#"{"line":"sample","attempt":99,"metric":"x","value":1.0,"origin":"measured","at":0.0,"n":1}"#
     );
-    assert!(read(text.as_bytes()).expect("opens").warnings[0].starts_with("1 sample of the journal belongs"));
+    assert!(read(text.as_bytes()).expect("opens").warnings[1].starts_with("1 sample of the journal belongs"));
 }
 
 #[test]
 fn a_resumed_run_goes_on_in_the_same_journal() {
-    let opening = GOLDEN.lines().next().expect("has lines");
+    let opening = FIRST.lines().next().expect("has lines");
     let again = r#"{"line":"attempt","attempt":0,"experiment":"graph","cell":0,"levels":{"slaves":1},"block":1,"try":2,"status":"started","at":1770000020.0}"#;
-    let run = read(format!("{GOLDEN}{opening}\n{again}\n").as_bytes()).expect("opens");
+    let run = read(format!("{FIRST}{opening}\n{again}\n").as_bytes()).expect("opens");
     assert_eq!(run.attempts.len(), 5, "attempt 0 of the resumed run is another one");
     assert_eq!(run.attempts[0].readings.len(), 3);
     assert_eq!((run.end.as_str(), run.ended), ("", 1_770_000_020.0), "it goes on");
@@ -82,10 +150,10 @@ fn what_is_no_journal_is_refused_with_a_remedy() {
     let no_run =
         read(b"{\"line\":\"end\",\"status\":\"finished\",\"why\":\"x\",\"at\":1}\n").expect_err("refused");
     assert!(no_run.remedy.is_some() && read(b"").is_err());
-    let newer = GOLDEN.replacen("crosstalk.journal/1", "crosstalk.journal/2", 1);
-    assert!(read(newer.as_bytes()).expect_err("refused").message.contains("crosstalk.journal/2"));
-    let other = GOLDEN.lines().next().expect("has lines").replace("\"seed\":1", "\"seed\":2");
-    assert!(read(format!("{GOLDEN}{other}\n").as_bytes()).expect_err("refused").message.contains("two runs"));
+    let newer = FIRST.replacen("crosstalk.journal/1", "crosstalk.journal/3", 1);
+    assert!(read(newer.as_bytes()).expect_err("refused").message.contains("crosstalk.journal/3"));
+    let other = FIRST.lines().next().expect("has lines").replace("\"seed\":1", "\"seed\":2");
+    assert!(read(format!("{FIRST}{other}\n").as_bytes()).expect_err("refused").message.contains("two runs"));
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn keys_that_mean_nothing_or_too_much() {
     assert!(fault("grap.slaves=1").contains("did you mean `graph`?"));
     assert!(fault("graph.pagerang.scale=1").contains("did you mean `pagerank`?"));
     assert!(fault("graph.pagerank.slaves=1").contains("set the factor: --set graph.slaves=1"));
-    assert!(fault("graph.slaves=1,1").starts_with("--set graph.slaves: level `1` is given twice"));
+    assert!(fault("graph.slaves=1,1").starts_with("--set graph.slaves: level `1` is listed twice"));
     assert!(fault("graph.pagerank.scal=1").contains("unknown parameter of `pagerank`: `scal`"));
 }
 

@@ -5,6 +5,7 @@
 //! and what protects own work beyond that in [`guard`]. [`diagnose`] tells what is wrong as it is.
 //! Studies set the ways of protecting side by side ([`conditions`]).
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod boinc;
 pub mod diagnose;

@@ -7,6 +7,7 @@
 //! output, `hold` calls [`holder_main`], `reap` calls
 //! [`crosstalk_host::reaper_main`].
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod agent;
 mod held;

@@ -1,6 +1,7 @@
 //! The workloads: probes, applications, tools. A folder each, and a line in
 //! [`workloads`].
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod alone;
 pub mod app;

@@ -2,16 +2,17 @@
 
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
-use crate::args::ResumeArgs;
-use crate::conclude::{Resolved, Wanted};
+use crate::args::{HowArgs, ResumeArgs, TestbedKind};
+use crate::conclude::{Resolved, Wanted, note_testbed, testbed};
 use crate::out::Out;
 use crate::verb::run::{Begin, How, finish, perform, resume_line};
 use crate::{shell, signal};
 
-pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
+pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     args.how.export.check()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
@@ -23,10 +24,15 @@ pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         let wanted = Wanted { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
         return finish(&dir, resolved, &wanted, &interrupted, out);
     }
-    let how = How::new(&args.how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(resume_line(&dir, args.how.testbed)),
+    let known = testbed(&dir)?;
+    let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };
+    let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
+        FaultKind::Interrupted => fault.remedy(resume_line(&dir)),
         _ => fault,
     })?;
+    if known.is_none() {
+        note_testbed(&dir, how.testbed())?;
+    }
     perform(
         &dir,
         resolved,
@@ -34,4 +40,17 @@ pub fn main(args: &ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         Begin { command: shell::command_line(), notes: Vec::new(), how: &how },
         out,
     )
+}
+
+/// The testbed that a run was begun on: samples of different ones must not be mixed.
+fn same(asked: TestbedKind, known: Option<&str>) -> Result<TestbedKind, Fault> {
+    let Some(known) = known.and_then(|name| TestbedKind::from_str(name, false).ok()) else {
+        return Ok(asked);
+    };
+    if [TestbedKind::Auto, known].contains(&asked) {
+        return Ok(known);
+    }
+    Err(Fault::usage("the run was begun on another testbed: samples of two must not be mixed")
+        .at("--testbed")
+        .remedy("leave it out"))
 }

@@ -23,7 +23,7 @@ use crosstalk_study::{PlanOptions, counted, setting};
 use crosstalk_work::app;
 use crosstalk_work::tool::command;
 
-use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs, TestbedKind};
+use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Resolved, Wanted, conclude};
 use crate::out::Out;
 use crate::{catalogue, parts, progress, shell, signal};
@@ -31,7 +31,8 @@ use crate::{catalogue, parts, progress, shell, signal};
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     args.how.export.check()?;
-    let resolved = prepare(&args.study)?;
+    let study = args.study.clone();
+    let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
     if resolved.plan.cells().next().is_none() {
         let why = resolved.plan.warnings.join("; ");
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
@@ -52,7 +53,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
     };
-    resolved.save(&dir)?;
+    resolved.save(&dir, how.testbed())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
     perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
@@ -82,7 +83,6 @@ fn present(plan: &Plan) -> Result<(), Fault> {
 
 /// How a run is performed and judged, checked.
 pub struct How {
-    kind: TestbedKind,
     testbed: Box<dyn Testbed>,
     /// The longest an attempt may take.
     deadline: Option<Duration>,
@@ -111,10 +111,22 @@ impl How {
     /// What this host cannot do of the plan, or interrupted.
     pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
+        crosstalk_host::ledger::temporary()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
-        let (kind, gate, quiet, export) = (args.testbed, args.gate, args.quiet, args.export.clone());
-        Ok(How { kind, testbed, deadline, gate, quiet, export, interrupted })
+        Ok(How {
+            testbed,
+            deadline,
+            gate: args.gate,
+            quiet: args.quiet,
+            export: args.export.clone(),
+            interrupted,
+        })
+    }
+
+    /// The name of the testbed.
+    pub fn testbed(&self) -> &'static str {
+        self.testbed.name()
     }
 }
 
@@ -207,7 +219,7 @@ pub fn perform(
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = resume_line(dir, how.kind);
+    let resume = resume_line(dir);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => {
             out.say(&resume);
@@ -253,15 +265,9 @@ pub fn finish(
     something_finished(dir).map(|()| code)
 }
 
-/// How to go on with a run that was cut short: on the same testbed, as samples
-/// of different ones must not be mixed.
-pub fn resume_line(dir: &RunDir, testbed: TestbedKind) -> String {
-    let testbed = match testbed {
-        TestbedKind::Auto => "",
-        TestbedKind::Virtual => " --testbed virtual",
-        TestbedKind::Local => " --testbed local",
-    };
-    format!("go on with: crosstalk resume {}{testbed}", dir.path().display())
+/// How to go on with a run that was cut short.
+pub fn resume_line(dir: &RunDir) -> String {
+    format!("go on with: crosstalk resume {}", shell::quoted(&dir.path().display().to_string()))
 }
 
 /// A fault where all attempts failed: there is a report, but nothing was measured.

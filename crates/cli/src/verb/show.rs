@@ -14,7 +14,7 @@ use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
 use crate::args::ShowArgs;
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::{catalogue, parts};
 
 /// What stands above a fabric, so that a copy of it explains itself.
@@ -58,7 +58,7 @@ pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     out.say(&first.text);
     if !others.is_empty() && !out.json {
         // Not among the text, which may go into a file.
-        eprintln!("there is another of that name: crosstalk show {}", others.join(" or "));
+        note(&format!("there is another of that name: crosstalk show {}", others.join(" or ")));
     }
     out.tell(&json!({
         "result": "show",

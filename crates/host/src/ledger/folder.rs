@@ -6,22 +6,35 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::process::fresh_mark;
+
 /// `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else
 /// `/tmp/crosstalk-UID`; made where it is missing. What a login gave root goes with the login, and root's
-/// guard may not: that one is passed over.
+/// guard may not: that one is passed over. In `/tmp` anybody may have put something there first: then it is
+/// `/tmp/crosstalk-UID-` and a number that nobody can guess.
 ///
 /// # Errors
-/// When none of them can be made, or somebody else's stands in its place.
+/// When none of them can be made.
 pub fn folder() -> Result<PathBuf, Fault> {
     let user = user();
+    let mut candidates = candidates(user);
+    candidates.retain(|path| user != 0 || !path.starts_with(LOGINS));
+    first(&candidates, Path::new(TEMPORARY), user)
+}
+
+fn first(candidates: &[PathBuf], temporary: &Path, user: u32) -> Result<PathBuf, Fault> {
     let mut fault = None;
-    for path in candidates(user).into_iter().filter(|path| user != 0 || !path.starts_with(LOGINS)) {
-        match make(&path, user) {
-            Ok(()) => return Ok(path),
-            Err(f) => fault = Some(f),
+    let more = others(temporary, user);
+    for path in candidates.iter().chain(&more) {
+        match make(path, user) {
+            Ok(()) => return Ok(path.clone()),
+            Err(f) => fault = fault.or(Some(f)),
         }
     }
-    Err(fault.unwrap_or_else(|| Fault::environment("no folder for the undo ledger")))
+    let mark = fresh_mark()?;
+    let path = temporary.join(format!("crosstalk-{user}-{}", &mark[..16]));
+    // What is in the way of the usual place is what there is something to do about.
+    make(&path, user).map(|()| path).map_err(|last| fault.unwrap_or(last))
 }
 
 /// All folders in which this user's ledgers may be, and nobody else's: a ledger may have been begun where
@@ -30,6 +43,7 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     let user = user();
     let mut found = candidates(user);
     found.push(format!("{LOGINS}/{user}/crosstalk").into());
+    found.extend(others(Path::new(TEMPORARY), user));
     found.retain(|path| {
         fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == user && m.mode() & 0o022 == 0)
     });
@@ -38,6 +52,19 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     found
 }
 
+/// This user's own folders of that kind, but for the usual one.
+fn others(temporary: &Path, user: u32) -> Vec<PathBuf> {
+    let begins = format!("crosstalk-{user}-");
+    let its = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(begins.as_bytes());
+    let entries = fs::read_dir(temporary).into_iter().flatten().flatten().filter(its);
+    let own = entries.filter(|entry| entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == user));
+    let mut found: Vec<PathBuf> = own.map(|entry| entry.path()).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Where anybody may make a folder.
+const TEMPORARY: &str = "/tmp";
 /// Where logins have their folders.
 const LOGINS: &str = "/run/user";
 
@@ -53,7 +80,7 @@ fn candidates(user: u32) -> Vec<PathBuf> {
     if user == 0 {
         candidates.push("/run/crosstalk".into());
     }
-    candidates.push(format!("/tmp/crosstalk-{user}").into());
+    candidates.push(format!("{TEMPORARY}/crosstalk-{user}").into());
     candidates
 }
 
@@ -103,5 +130,22 @@ mod tests {
         symlink(root.path().join("real"), root.path().join("link")).expect("links");
         assert!(make(&root.path().join("link"), user).is_err());
         assert!(make(&root.path().join("real"), user + 1).is_err());
+    }
+
+    #[test]
+    fn where_the_usual_place_is_taken_there_is_another_that_is_found_again() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let user = fs::metadata(root.path()).expect("is there").uid();
+        let usual = root.path().join(format!("crosstalk-{user}"));
+        fs::write(&usual, "").expect("somebody's");
+        // Nor is one that only looks like it, or that another can enter.
+        symlink(root.path(), root.path().join(format!("crosstalk-{user}-0"))).expect("links");
+        fs::create_dir(root.path().join(format!("crosstalk-{user}-1"))).expect("makes");
+        let found = first(std::slice::from_ref(&usual), root.path(), user).expect("another");
+        assert_eq!(fs::metadata(&found).expect("is there").mode() & 0o777, 0o700);
+        assert!(others(root.path(), user).contains(&found));
+        assert_eq!(first(std::slice::from_ref(&usual), root.path(), user), Ok(found), "the same again");
+        fs::remove_file(&usual).expect("it is ours after all");
+        assert_eq!(first(std::slice::from_ref(&usual), root.path(), user), Ok(usual));
     }
 }

@@ -35,7 +35,7 @@ pub(crate) use folder::folders;
 pub use knob::Knob;
 pub use program::allowed;
 pub use reaper::{LEASE, REAPER, reaper_main};
-pub use scratch::Scratch;
+pub use scratch::{Scratch, temporary};
 pub use undo::{Cleaned, clean};
 
 use crosstalk_core::Fault;
@@ -217,7 +217,7 @@ impl Ledger {
     /// # Errors
     /// When the ledger cannot be written, or the folder not be made.
     pub fn scratch(&self, what: &str) -> Result<Scratch, Fault> {
-        let path = std::env::temp_dir().join(format!("crosstalk-{}", fresh_mark()?));
+        let path = temporary()?.join(format!("crosstalk-{}", fresh_mark()?));
         let entry = self.enter(Change::Folder { path: path.clone(), what: what.into() })?;
         scratch::make(&path)?;
         Ok(Scratch { path, _entry: entry })

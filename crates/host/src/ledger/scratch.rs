@@ -24,6 +24,20 @@ impl Scratch {
     }
 }
 
+/// Where temporary files are: `$TMPDIR`, else `/tmp`.
+///
+/// # Errors
+/// A usage fault where its name is not UTF-8: it goes to nodes and into records, which are text.
+pub fn temporary() -> Result<PathBuf, Fault> {
+    let path = std::env::temp_dir();
+    if path.to_str().is_some() {
+        return Ok(path);
+    }
+    Err(Fault::usage("expected a folder whose name is UTF-8")
+        .at(format!("TMPDIR={}", path.display()))
+        .remedy("set TMPDIR to another"))
+}
+
 pub(super) fn make(path: &Path) -> Result<(), Fault> {
     DirBuilder::new().mode(0o700).create(path).map_err(|e| {
         Fault::environment(format!("cannot make a folder for temporary files: {e}"))

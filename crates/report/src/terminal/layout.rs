@@ -14,6 +14,7 @@ pub fn clean(text: &str) -> String {
     let silent = |c: char| {
         c.is_control()
             || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
     };
     text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !silent(*c)).collect()
 }

@@ -43,7 +43,7 @@ pub fn page(trace: &Trace) -> String {
 </body>
 </html>
 "#,
-        head = head(&title, "Where the time of its requests goes", OWN_STYLE),
+        head = head(&title, "Where the time of its requests goes", OWN_STYLE, None),
         heading = Prose(&title),
         sections = sections.concat(),
     )

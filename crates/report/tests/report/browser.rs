@@ -221,6 +221,17 @@ fn the_page_may_not_use_the_network_even_if_it_tried() {
 }
 
 #[test]
+fn no_script_but_the_page_s_own_runs() {
+    let Some(mut opened) = prepared(&fixture::example()) else { return };
+    opened.browser.open(&opened.file, 1280, "light");
+    assert_eq!(opened.browser.eval("document.querySelector('.copy').hidden"), false, "its own has run");
+    let refused = opened.browser.eval(
+        "new Promise((done) => { document.addEventListener('securitypolicyviolation', (e) => done([e.effectiveDirective, document.title !== 'run'])); const s = document.createElement('script'); s.textContent = \"document.title = 'run'\"; document.body.append(s); setTimeout(() => done([]), 5000); })",
+    );
+    assert_eq!(refused, json!(["script-src-elem", true]));
+}
+
+#[test]
 fn it_prints_with_every_detail_open() {
     let Some(mut opened) = prepared(&fixture::example()) else { return };
     let browser = &mut opened.browser;

@@ -324,6 +324,7 @@ fn names_cannot_bring_markup() {
 fn nothing_on_the_page_points_anywhere_else() {
     let page = html(&fixture::example()).replace("xmlns='http://www.w3.org/2000/svg'", "");
     assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none';"));
+    assert!(page.contains("script-src 'sha256-") && !page.contains("script-src 'unsafe"));
     for foreign in ["http:", "https:", "//www", "src=", "@import", "@font-face"] {
         assert!(!page.contains(foreign), "{foreign}");
     }

@@ -22,7 +22,7 @@ pub fn summary(data: &Data, family: &Family, noise: Vec<NoiseFloor>) -> RunSumma
         began: run.began,
         seconds: (run.ended - run.began).max(0.0),
         version: run.version.clone(),
-        seed: run.seed,
+        seed: data.plan.seed,
         quick: run.quick,
         blocks: data.complete.len(),
         ended: ended(data, family),

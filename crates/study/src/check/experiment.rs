@@ -80,11 +80,7 @@ fn sources(factor: &Factor) -> Result<(), Fault> {
         return Err(Fault::usage("a factor needs its levels, or one of `discover` and `from`")
             .remedy("write for example [1, 2, 4], or { discover = \"cores\" }"));
     }
-    let levels = factor.levels();
-    match levels.iter().enumerate().find(|(i, level)| levels[..*i].contains(level)) {
-        Some((_, twice)) => Err(Fault::usage(format!("level `{twice}` is listed twice"))),
-        None => Ok(()),
-    }
+    if factor.levels().is_empty() { Ok(()) } else { super::distinct(factor.levels()) }
 }
 
 /// A factor taken from a result follows a chain of experiments that ends.

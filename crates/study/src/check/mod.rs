@@ -7,7 +7,7 @@ mod experiment;
 
 use crate::file::{Experiment, OnEngine, Quick, Study};
 use crate::label::{label, split};
-use crate::plan::place;
+use crate::plan::{MOST_CELLS, place};
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_core::{Fault, quoted};
@@ -49,14 +49,50 @@ pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Looks ascend from 1.
+/// More blocks than this no run would ever finish: at one attempt a second they take more than a day.
+const MOST_BLOCKS: usize = 100_000;
+/// More looks than this leave none of them anything to spend.
+const MOST_LOOKS: usize = 1_000;
+
+/// Looks ascend from 1, and end.
 pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
+    if looks.len() > MOST_LOOKS {
+        return Err(Fault::usage(format!("expected at most {MOST_LOOKS} looks, found {}", looks.len()))
+            .remedy("write for example looks = [12, 24, 48]"));
+    }
+    if let Some(many) = looks.iter().find(|look| **look > MOST_BLOCKS) {
+        return Err(Fault::usage(format!(
+            "expected looks of at most {MOST_BLOCKS} blocks, found {many}: such a run would not end"
+        ))
+        .remedy("write for example looks = [12, 24, 48]"));
+    }
     let ascending = looks.windows(2).all(|pair| pair[0] < pair[1]);
     if looks.is_empty() || looks[0] < 1 || !ascending {
         return Err(Fault::usage(format!("expected looks that ascend from at least 1, found {looks:?}"))
             .remedy("write for example looks = [12, 24, 48]"));
     }
     Ok(())
+}
+
+/// Levels are some, no more than a run can have cells, and none comes twice.
+pub(crate) fn distinct(levels: &[Value]) -> Result<(), Fault> {
+    if levels.is_empty() {
+        return Err(Fault::usage("expected at least one level"));
+    }
+    few(levels)?;
+    match levels.iter().enumerate().find(|(i, level)| levels[..*i].contains(level)) {
+        Some((_, twice)) => Err(Fault::usage(format!("level `{twice}` is listed twice"))),
+        None => Ok(()),
+    }
+}
+
+/// No more levels than a run can have cells.
+fn few(levels: &[Value]) -> Result<(), Fault> {
+    if levels.len() <= MOST_CELLS {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("expected at most {MOST_CELLS} levels, found {}", levels.len()))
+        .remedy("take fewer levels"))
 }
 
 /// An engine's links have a rate, and its claims are the study's.
@@ -84,9 +120,7 @@ fn cut(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
         let experiment = find(study, name, &path)?;
         for (factor, remaining) in factors {
             let path = format!("{path}.{factor}");
-            if remaining.is_empty() {
-                return Err(Fault::usage("expected at least one level").at(study.written.at(&path)));
-            }
+            distinct(remaining).map_err(|fault| fault.at(study.written.at(&path)))?;
             for value in remaining {
                 level(study, experiment, factor, value, &path)?;
             }

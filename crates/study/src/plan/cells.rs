@@ -6,7 +6,7 @@ use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
 /// More combinations than this, before any is excluded, no run would ever finish.
-pub(super) const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// Levels of one factor.
 pub(super) enum Known {

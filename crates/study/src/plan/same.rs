@@ -1,8 +1,12 @@
 //! Levels that are other words for the same on this machine: `quarter` and `half` of two processors.
 
-use super::{Cell, PlannedExperiment, Scene};
+use super::{PlannedExperiment, Scene};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
+use std::collections::BTreeMap;
+
+/// Of more levels nobody reads which are the same, and each would have to be held against each.
+const MOST: usize = 300;
 
 /// Levels of a factor between which no cell differs, where there are several.
 pub(super) fn levels<'a>(
@@ -10,31 +14,37 @@ pub(super) fn levels<'a>(
     factor: &str,
     registry: &Registry,
 ) -> Vec<Vec<&'a Value>> {
-    let mut groups: Vec<Vec<&Value>> = Vec::new();
-    for level in planned.cells.iter().filter_map(|cell| cell.levels.get(factor)) {
-        if groups.iter().flatten().any(|known| *known == level) {
-            continue;
+    // What else a cell's levels are → its scene, by level.
+    let mut of_level: Vec<(&Value, BTreeMap<String, &Scene>)> = Vec::new();
+    for cell in &planned.cells {
+        let Some(level) = cell.levels.get(factor) else { continue };
+        let mut rest = cell.levels.clone();
+        rest.remove(factor);
+        let place = of_level.iter().position(|(known, _)| *known == level).unwrap_or(of_level.len());
+        if place == MOST {
+            return Vec::new();
         }
-        let alike = |group: &&mut Vec<&Value>| same(&planned.cells, factor, [group[0], level], registry);
+        if place == of_level.len() {
+            of_level.push((level, BTreeMap::new()));
+        }
+        of_level[place].1.insert(format!("{rest:?}"), &cell.scene);
+    }
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for level in 0..of_level.len() {
+        let alike = |group: &&mut Vec<usize>| same(&of_level[group[0]].1, &of_level[level].1, registry);
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(level),
             None => groups.push(vec![level]),
         }
     }
     groups.retain(|group| group.len() > 1);
-    groups
+    groups.into_iter().map(|group| group.into_iter().map(|level| of_level[level].0).collect()).collect()
 }
 
-/// Whether all cells that differ in these two levels alone are the same scene, and there are such cells.
-fn same(cells: &[Cell], factor: &str, [one, other]: [&Value; 2], registry: &Registry) -> bool {
-    let beside = |cell: &Cell| {
-        let mut levels = cell.levels.clone();
-        levels.insert(factor.to_string(), other.clone());
-        cells.iter().find(|twin| twin.levels == levels)
-    };
-    let those = cells.iter().filter(|cell| cell.levels.get(factor) == Some(one));
-    let mut pairs = those.filter_map(|cell| Some((cell, beside(cell)?))).peekable();
-    pairs.peek().is_some() && pairs.all(|(one, other)| same_scene(&one.scene, &other.scene, registry))
+/// Whether all cells that differ in two levels alone are the same scene, and there are such cells.
+fn same(one: &BTreeMap<String, &Scene>, other: &BTreeMap<String, &Scene>, registry: &Registry) -> bool {
+    let mut pairs = one.iter().filter_map(|(rest, scene)| Some((scene, other.get(rest)?))).peekable();
+    pairs.peek().is_some() && pairs.all(|(one, other)| same_scene(one, other, registry))
 }
 
 fn same_scene(one: &Scene, other: &Scene, registry: &Registry) -> bool {

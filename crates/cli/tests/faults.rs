@@ -1,0 +1,327 @@
+//! What attackers and full disks do to a run: nothing steers the terminal, nothing ends the measuring, nothing
+//! that was damaged is believed, and what cannot be is refused before anything is begun.
+
+mod common;
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study};
+use crosstalk_core::record::Line;
+use crosstalk_study::journal::{lines, written};
+
+/// A short run on processes.
+const RUN: [&str; 8] = ["run", "./s.toml", "--testbed", "local", "--looks", "2", "--out", "out"];
+
+fn full() -> Option<fs::File> {
+    let full = OpenOptions::new().write(true).open("/dev/full").ok();
+    if full.is_none() {
+        eprintln!("skipped: no /dev/full here");
+    }
+    full
+}
+
+#[test]
+fn a_full_disk_behind_standard_error_ends_no_run_and_is_told_at_its_end() {
+    let Some(full) = full() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = [&["--json"], &RUN[..]].concat();
+    let mut run = command(dir.path(), &args);
+    let output = run.stderr(full.try_clone().expect("opens")).output().expect("runs");
+    assert_eq!(output.status.code(), Some(0), "events go to standard output: {}", stdout(&output));
+    fs::remove_dir_all(dir.path().join("out")).expect("removes");
+    let output = command(dir.path(), &RUN).stderr(full).output().expect("runs");
+    assert_eq!(output.status.code(), Some(4), "{}", stdout(&output));
+    assert!(stdout(&output).contains("report: out/report.html"), "it was measured: {}", stdout(&output));
+    let lines = journal(&dir.path().join("out"));
+    assert_eq!(lines.last().expect("a line")["status"], "finished");
+    assert!(dir.path().join("out/report.html").exists());
+}
+
+#[test]
+fn nobody_has_to_read_what_a_run_says() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    for (number, how) in ["2>&-", ">&- 2>&-", "2>&1 | true", "2</dev/null"].into_iter().enumerate() {
+        let out = format!("out-{number}");
+        let program = command(dir.path(), &[]).get_program().to_os_string();
+        let script = format!("\"$@\" {how}; test -e {out}/report.html");
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &format!("set -o pipefail; {script}"), "bash"]).arg(program);
+        shell.args(&RUN[..7]).arg(&out).current_dir(dir.path());
+        let output = shell.output().expect("bash runs");
+        assert_eq!(output.status.code(), Some(0), "{how}: {}{}", stdout(&output), stderr(&output));
+    }
+}
+
+/// Whether a terminal would do something else than show it.
+fn steers(output: &Output) -> bool {
+    let steers = |c: char| {
+        c.is_control() && !['\n', '\t'].contains(&c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+    };
+    (stdout(output) + &stderr(output)).contains(steers)
+}
+
+#[test]
+fn nothing_in_a_file_or_a_name_steers_the_terminal() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let top = "schema = \"crosstalk.study/1\"\ntitle = \"t\\u001b[2J\\u202e\"\nlooks = [1]\n[experiment.e]\n";
+    let graph = "work.graph = { kind = \"pagerank\", graph = \"edges\" }\nfactors = {}\n";
+    let text = format!("{top}{graph}conditions = {{ system = \"microblade\" }}\n");
+    fs::write(dir.path().join("s.toml"), text).expect("writes");
+    fs::write(dir.path().join("edges"), "\u{1b}]0;PWNED\u{7}\u{9b}2J\u{202e} 1\n").expect("writes");
+    let cases: [&[&str]; 6] = [
+        &RUN,
+        &["--json", "run", "./s.toml", "--testbed", "local", "--out", "out-json"],
+        &["plan", "./s.toml"],
+        &["show", "\u{1b}]0;PWNED\u{7}\u{2066}"],
+        &["\u{1b}]0;PWNED\u{7}"],
+        &["run", "--vary", "env.A=\u{1b}[2J,\u{202e}", "--testbed", "local", "--looks", "1", "--", "false"],
+    ];
+    for args in cases {
+        let output = crosstalk(dir.path(), args);
+        assert!(!steers(&output), "{args:?}: {:?}{:?}", stdout(&output), stderr(&output));
+        let shows = args[0] != "plan";
+        assert_eq!(
+            shows,
+            output.status.code() != Some(0),
+            "{args:?}: {}{}",
+            stdout(&output),
+            stderr(&output)
+        );
+    }
+    let told = crosstalk(dir.path(), &["report", "out"]);
+    assert!(!steers(&told), "{:?}{:?}", stdout(&told), stderr(&told));
+}
+
+#[test]
+fn what_no_run_would_finish_is_refused_at_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let text = fs::read_to_string(dir.path().join("s.toml")).expect("reads");
+    let looks = text.replace("looks = [8]", "looks = [9223372036854775807]");
+    fs::write(dir.path().join("long.toml"), looks).expect("writes");
+    let many: Vec<String> = (0..300_000).map(|n| n.to_string()).collect();
+    let wide = "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nconditions.fabric = \"none\"\n\
+                work.a = { kind = \"command\", argv = [\"true\", \"$n\"] }\n";
+    fs::write(dir.path().join("wide.toml"), format!("{wide}factors.n = [{}]\n", many.join(", ")))
+        .expect("writes");
+    let cases: [(&[&str], &str); 5] = [
+        (&["run", "./s.toml", "--looks", "1000000000"], "at most 100000 blocks, found 1000000000"),
+        (&["plan", "./s.toml", "--looks", "12,100001"], "at most 100000 blocks"),
+        (&["run", "./long.toml"], "long.toml:4: expected looks of at most 100000 blocks"),
+        (&["plan", "./wide.toml"], "wide.toml:6: expected at most 10000 levels, found 300000"),
+        (&["plan", "./s.toml", "--set", &format!("b.system={}", many[..20_000].join(","))], "at most 10000"),
+    ];
+    for (args, said) in cases {
+        let output = crosstalk(dir.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "`{said}`: {}", stderr(&output));
+    }
+    assert!(!dir.path().join("runs").exists(), "no run is begun");
+}
+
+#[test]
+fn the_longest_run_begins_at_once_and_is_interrupted() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    interrupt(child.id());
+    assert_eq!(finish(child).status.code(), Some(130));
+}
+
+#[test]
+fn names_that_are_not_text_are_refused_before_anything_is_begun() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let odd = dir.path().join(OsStr::from_bytes(b"\xff"));
+    fs::create_dir(&odd).expect("makes");
+    study(&odd);
+    let refused = |output: &Output, place: &str| {
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(output));
+        assert!(stderr(output).contains(place) && stderr(output).contains("UTF-8"), "{}", stderr(output));
+        assert!(!stderr(output).contains("panicked"), "{}", stderr(output));
+    };
+    let run = &["run", "./s.toml", "--testbed", "local", "--looks", "1"];
+    let output =
+        command(dir.path(), run).arg("--out").arg(OsStr::from_bytes(b"\xfe")).output().expect("runs");
+    refused(&output, "--out");
+    refused(&command(&odd, run).output().expect("runs"), "--out");
+    refused(&command(dir.path(), run).env("TMPDIR", &odd).output().expect("runs"), "TMPDIR");
+    let begun = fs::read_dir(dir.path()).expect("reads").count() + fs::read_dir(&odd).expect("reads").count();
+    assert_eq!(begun, 3, "two studies and a folder, and no run");
+}
+
+#[test]
+fn a_directory_with_something_else_in_it_is_left_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let out = dir.path().join("out");
+    fs::create_dir(&out).expect("makes");
+    fs::write(out.join("thesis.tex"), "").expect("writes");
+    let output = crosstalk(dir.path(), &RUN);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("thesis.tex") && stderr(&output).contains("--out"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(fs::read_dir(&out).expect("reads").count(), 1);
+    // What was begun and got no further is no obstacle.
+    fs::remove_file(out.join("thesis.tex")).expect("removes");
+    fs::write(out.join("study.part"), "").expect("writes");
+    fs::write(out.join("study.toml"), "").expect("writes");
+    let output = crosstalk(dir.path(), &RUN);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    // Room for a page, which is taken; the mount goes with its namespace.
+    let script = "mount -t tmpfs -o size=4k tmpfs mnt && head -c 4096 /dev/zero > mnt/taken && mkdir mnt/out && \
+                  \"$@\"; code=$?; ls mnt/out; exit $code";
+    fs::create_dir(dir.path().join("mnt")).expect("makes");
+    let program = command(dir.path(), &[]).get_program().to_os_string();
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", script, "sh"]).arg(program).args(&RUN[..7]).arg("mnt/out");
+    let Ok(output) = shell.current_dir(dir.path()).output() else {
+        eprintln!("skipped: no unshare(1) here");
+        return;
+    };
+    if stderr(&output).contains("unshare failed") || stderr(&output).contains("mount:") {
+        eprintln!("skipped: no disk can be made here: {}", stderr(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("free some room on that disk"), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "", "nothing is left");
+}
+
+#[test]
+fn a_run_is_resumed_on_the_testbed_it_was_begun_on() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--looks", "400", "--out", "out"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    let out = dir.path().join("out");
+    await_samples(&out, 5);
+    interrupt(child.id());
+    assert_eq!(finish(child).status.code(), Some(130));
+    let options = || -> serde_json::Value {
+        serde_json::from_slice(&fs::read(out.join("options.json")).expect("reads")).expect("JSON")
+    };
+    assert_eq!(options()["testbed"], "local");
+    let other = crosstalk(dir.path(), &["resume", "out", "--testbed", "virtual"]);
+    assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
+    assert!(stderr(&other).contains("begun on another testbed"), "{}", stderr(&other));
+    let resumed = |args: &[&str]| {
+        let before = samples(&out).len();
+        let child = command(dir.path(), args).spawn().expect("starts");
+        await_samples(&out, before + 3);
+        interrupt(child.id());
+        let output = finish(child);
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    };
+    resumed(&["resume", "out"]);
+    // An earlier version did not note it: it is what is said, and noted then.
+    let mut earlier = options();
+    earlier.as_object_mut().expect("an object").remove("testbed");
+    fs::write(out.join("options.json"), earlier.to_string()).expect("writes");
+    resumed(&["resume", "out", "--testbed", "local"]);
+    assert_eq!(options()["testbed"], "local");
+}
+
+/// xorshift64 (Marsaglia 2003), another sequence each time.
+fn random() -> impl FnMut(usize) -> usize {
+    let mut state = u64::from(std::process::id()) | 1;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_a_journal_is_told_with_its_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
+    let path = dir.path().join("out/journal.ndjson");
+    let whole = fs::read(&path).expect("reads");
+    let mut random = random();
+    for _ in 0..150 {
+        let (place, bit) = (random(whole.len()), random(8));
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1 << bit;
+        fs::write(&path, &bytes).expect("writes");
+        let line = whole[..place].iter().filter(|b| **b == b'\n').count() + 1;
+        let output = crosstalk(dir.path(), &["report", "out", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{place}.{bit}: {}", stderr(&output));
+        let told: serde_json::Value =
+            serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+        let told = told["findings"]["warnings"].to_string();
+        assert!(told.contains(&format!("journal.ndjson:{line}")), "{place}.{bit}: {told}");
+    }
+}
+
+#[test]
+fn a_block_whose_record_is_damaged_is_measured_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
+    let path = dir.path().join("out/journal.ndjson");
+    let text = fs::read_to_string(&path).expect("reads");
+    // As a run that was killed before its last look.
+    let (text, _) = text.split_once("{\"line\":\"decision\"").expect("a look");
+    let last = text.rfind("\"value\":").expect("a value") + 8;
+    let damaged = [&text[..last], "8", &text[last..]].concat();
+    fs::write(&path, &damaged).expect("writes");
+    let resumed = crosstalk(dir.path(), &["resume", "out"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    let now = fs::read_to_string(&path).expect("reads");
+    let added = now.strip_prefix(&damaged).expect("what was there stays");
+    assert!(added.contains("\"block\":1,") && !added.contains("\"block\":0,"), "{added}");
+}
+
+#[test]
+fn a_number_that_no_attempt_can_have_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
+    let path = dir.path().join("out/journal.ndjson");
+    forge(&path);
+    let before = fs::read(&path).expect("reads");
+    let output = crosstalk(dir.path(), &["resume", "out"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("journal.ndjson: it is damaged"), "{}", stderr(&output));
+    assert_eq!(fs::read(&path).expect("reads"), before, "nothing is added");
+}
+
+/// Gives the second attempt such a number, with checksums that are right, and takes the end off.
+fn forge(path: &Path) {
+    let text = fs::read(path).expect("reads");
+    let mut forged = fs::File::create(path).expect("creates");
+    for line in lines(text.as_slice()) {
+        let mut line = line.expect("reads");
+        match &mut line {
+            Line::Attempt { attempt, .. } | Line::Sample { attempt, .. } if *attempt == 1 => {
+                *attempt = u64::MAX
+            }
+            Line::End { .. } => continue,
+            _ => {}
+        }
+        forged.write_all(&written(&line).expect("writes")).expect("writes");
+    }
+}
