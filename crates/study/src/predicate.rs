@@ -53,17 +53,21 @@ fn wrong(text: &str) -> Fault {
         .remedy("write for example \"> 1\" or \"<= 0.5\"")
 }
 
-/// Reads a margin such as `"5 %"` as a ratio (0.05).
+/// Reads a margin such as `"5 %"` or `"0.05"` as a ratio (0.05).
 ///
 /// # Errors
 /// A usage fault where it is none, or not above zero.
 pub fn margin(text: &str) -> Result<f64, Fault> {
-    let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
-    match number {
-        Some(percent) if percent.is_finite() && percent > 0.0 => Ok(percent / 100.0),
-        _ => Err(Fault::usage(format!("expected a margin above zero, found `{text}`"))
-            .remedy("write for example \"5 %\"")),
-    }
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    let ratio = match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        // `5` may mean either.
+        None => number(text).filter(|ratio| *ratio < 1.0),
+    };
+    ratio.ok_or_else(|| {
+        Fault::usage(format!("expected a margin above zero, found `{text}`"))
+            .remedy("write for example \"5 %\" or \"0.05\"")
+    })
 }
 
 #[cfg(test)]
@@ -76,6 +80,7 @@ mod tests {
         assert_eq!(Predicate::parse("> 1"), Ok(Predicate { relation: Relation::Above, bound: 1.0 }));
         assert_eq!(Predicate::parse("<=-0.5"), Ok(Predicate { relation: Relation::Below, bound: -0.5 }));
         assert_eq!(margin("5 %"), Ok(0.05));
+        assert_eq!(margin(" 0.02 "), Ok(0.02));
         for bad in ["", "1", "= 1", "> x", "> nan", "→ 1"] {
             assert!(Predicate::parse(bad).is_err(), "{bad}");
         }
