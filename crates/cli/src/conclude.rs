@@ -93,7 +93,7 @@ pub fn conclude(
     gate: bool,
     interrupted: &AtomicBool,
     out: &Out,
-) -> Result<ExitCode, Fault> {
+) -> Result<(ExitCode, Findings), Fault> {
     let theirs = RunDir::open(dir.path())?;
     let done =
         signal::unless_during(interrupted, move || Pages::of(&theirs, &resolved)).map_err(|fault| {
@@ -117,7 +117,8 @@ pub fn conclude(
         "report": page,
         "findings": findings,
     }));
-    Ok(if gate { verdict(&findings) } else { ExitCode::SUCCESS })
+    let code = if gate { verdict(&findings) } else { ExitCode::SUCCESS };
+    Ok((code, findings))
 }
 
 /// What a run found, and as it is written down.

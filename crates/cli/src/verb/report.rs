@@ -14,5 +14,5 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
-    conclude(&dir, resolved, args.gate, &interrupted, out)
+    conclude(&dir, resolved, args.gate, &interrupted, out).map(|(code, _)| code)
 }
