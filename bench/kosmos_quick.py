@@ -48,7 +48,7 @@ def quick(figures):
         sys.exit(f"the run ended with {code}:\n{text[-2000:]}")
     findings = runs.result(text)["findings"]
     headline, attempts = findings["headline"], findings["run"]["attempts"]
-    unfaithful = sum(cell["unfaithful"] for cell in findings["cells"])
+    unfaithful = sum(cell["unfaithful"] or 0 for cell in findings["cells"])
     figures.add("seconds", seconds, "s", n=1)
     figures.add("planned / taken", planned / seconds, "ratio", n=1)
     print(f"  {headline['text']}")

@@ -52,12 +52,16 @@ def measure(figures, name, out):
     findings = runs.result(text)["findings"]
     attempts = findings["run"]["attempts"]
     figures.add(f"{name}: planned / taken", planned / taken, "ratio", n=1, planned=planned, taken=taken)
-    unfaithful = sum(cell["unfaithful"] for cell in findings["cells"])
+    unfaithful = sum(cell["unfaithful"] or 0 for cell in findings["cells"])
     taken_away, spoilt, cells = watched(out)
-    figures.add(
-        f"{name}: attempts not faithful", unfaithful, "count", n=1, attempts=attempts, hypervisor=taken_away
-    )
-    figures.add(f"{name}: cells not faithful", spoilt, "count", n=1, cells=cells)
+    if cells:
+        figures.add(
+            f"{name}: attempts not faithful", unfaithful, "count", n=1, attempts=attempts, hypervisor=taken_away
+        )
+        figures.add(f"{name}: cells not faithful", spoilt, "count", n=1, cells=cells)
+    else:
+        for what in ["attempts", "cells"]:
+            figures.missing(f"{name}: {what} not faithful", "the fidelity monitor watched no cell")
     filled = tables(findings)
     figures.add(f"{name}: published tables", len(filled), "count", n=1, tables=filled)
     for claim in findings["claims"]:

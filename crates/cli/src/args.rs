@@ -221,6 +221,10 @@ pub struct StudyArgs {
     /// from such a variable. The first level is the base.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
+    /// Your own program: differences within this do not matter. What lies inside is *equivalent*, and ends the run
+    /// at the next interim analysis [default: 2 %].
+    #[arg(long, value_name = "PERCENT")]
+    pub margin: Option<String>,
     /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give
     /// your program as much less data to send, in as many messages: latency is not scaled. `crosstalk
     /// doctor` names the scale for each fabric [default: 1].

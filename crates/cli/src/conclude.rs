@@ -121,7 +121,7 @@ pub fn conclude(
     wanted: &Wanted,
     interrupted: &AtomicBool,
     out: &Out,
-) -> Result<ExitCode, Fault> {
+) -> Result<(ExitCode, Findings), Fault> {
     let theirs = RunDir::open(dir.path())?;
     let done =
         signal::unless_during(interrupted, move || Pages::of(&theirs, &resolved)).map_err(|fault| {
@@ -159,7 +159,8 @@ pub fn conclude(
         "resume": resume,
         "findings": findings,
     }));
-    Ok(if wanted.gate { verdict(&findings) } else { ExitCode::SUCCESS })
+    let code = if wanted.gate { verdict(&findings) } else { ExitCode::SUCCESS };
+    Ok((code, findings))
 }
 
 /// What a run found, and as it is written down.

@@ -212,11 +212,12 @@ impl<'a> Runner<'a> {
             return;
         }
         let planned = &self.lab.plan.experiments[cell.0];
+        let levels = describe(&planned.cells[cell.1].levels);
+        let at = if levels.is_empty() { levels } else { format!(" at {levels}") };
         self.progress.event(Event::Warning {
             text: format!(
-                "{} at {} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
+                "{}{at} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
                 planned.name,
-                describe(&planned.cells[cell.1].levels),
                 ended.reason.as_deref().unwrap_or("no reason given")
             ),
         });

@@ -4,7 +4,9 @@
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe;
 use crosstalk_study::command::EXPERIMENT as COMMAND;
-use crosstalk_study::findings::{CellFinding, ClaimVerdict, Comparison, Findings, NoiseFloor, TableCell};
+use crosstalk_study::findings::{
+    CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
+};
 use crosstalk_study::number;
 use std::collections::BTreeSet;
 
@@ -23,10 +25,9 @@ pub struct Fact {
 const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
     that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
-/// What points are, and where they were taken.
-const POINTS: &str = "hundredths of the faster one's time, taken at the node that has the most to do, and rounded \
-    so that they add up to what is extra; below zero is what took less. Waiting is for other nodes too, where it \
-    is not said to be for the network";
+/// What shares of a difference are, and where they were taken.
+const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that they add up \
+    to 100 %; below zero is what took less. Waiting is for other nodes too, where it is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -77,41 +78,57 @@ pub fn rests_on(findings: &Findings) -> Vec<Fact> {
     if run.noise.is_empty() {
         facts.push(fact("Noise floor", "not measured: no equal cells were compared (A/A)"));
     }
-    facts.extend(run.noise.iter().map(|noise| fact("Noise floor", floor(noise))));
-    facts.extend(run.noise.iter().filter_map(|noise| Some(fact("Detectable", detectable(noise)?))));
+    facts.extend(
+        together(run.noise.iter().map(|noise| (noise, floor(noise)))).map(|text| fact("Noise floor", text)),
+    );
+    let detectable = run.noise.iter().filter_map(|noise| Some((noise, detectable(noise)?)));
+    facts.extend(together(detectable).map(|text| fact("Detectable", text)));
     let attributed = findings.comparisons.iter().any(|c| c.attribution.is_some())
         || findings.claims.iter().any(|c| c.attribution.is_some());
-    facts.extend(attributed.then(|| fact("Points", POINTS)));
+    facts.extend(attributed.then(|| fact("Shares", SHARES)));
     facts
 }
 
-/// How far equal cells differed, which cells those were, and which metric alone it speaks of.
+/// What is said of several metrics in the same words is said once: `run time, time compute: …`.
+fn together<'a>(said: impl Iterator<Item = (&'a NoiseFloor, String)>) -> impl Iterator<Item = String> {
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    for (noise, text) in said {
+        let metric = noise.metric.replace('_', " ");
+        match lines.iter_mut().find(|(_, known)| *known == text) {
+            Some((metrics, _)) => metrics.push(metric),
+            None => lines.push((vec![metric], text)),
+        }
+    }
+    lines.into_iter().map(|(metrics, text)| format!("{}: {text}", metrics.join(", ")))
+}
+
+/// How far equal cells differed, and which cells those were; the metric stands before it.
 fn floor(noise: &NoiseFloor) -> String {
-    let metric = noise.metric.replace('_', " ");
     let cells = noise.cells.join("; ");
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
-            "{metric}: equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
+            "equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
             number::percent(floor),
             label::behind(noise.blocks, false),
         ),
         (None, true) => format!(
-            "{metric}: not measured, since no equal cells were compared (A/A); a direction counts beyond {}",
+            "not measured, since no equal cells were compared (A/A); a direction counts beyond {}",
             number::percent(noise.margin)
         ),
-        (None, false) => format!("{metric}: too few blocks to tell (measured on: {cells})"),
+        (None, false) => format!("too few blocks to tell (measured on: {cells})"),
     }
 }
 
-/// What the comparisons of a metric could have found.
+/// What the comparisons of a metric could have found; the metric stands before it.
 fn detectable(noise: &NoiseFloor) -> Option<String> {
     let (least, most) =
         noise.detectable.map(|(least, most)| (number::percent(least), number::percent(most)))?;
-    let effects = match (noise.comparisons, least == most) {
-        (_, true) => format!("effects of {least} and more"),
-        _ => format!("effects of {least} and more to {most} and more, depending on the comparison"),
+    let effects = if least == most {
+        format!("effects of {least} and more")
+    } else {
+        format!("effects of {least} and more to {most} and more, depending on the comparison")
     };
-    Some(format!("{}: {effects}, in 8 of 10 such runs", noise.metric.replace('_', " ")))
+    Some(format!("{effects}, in 8 of 10 such runs"))
 }
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
@@ -138,9 +155,44 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     ]
 }
 
-/// What a comparison is about: `microblade → kosmos-srio`.
+/// What a comparison is about: `kosmos-srio against microblade`.
 pub fn compared(c: &Comparison) -> String {
-    format!("{} → {}", c.base, c.other)
+    format!("{} against {}", c.other, c.base)
+}
+
+/// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
+pub fn sentence(c: &Comparison) -> String {
+    match c.verdict {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => format!("{}: {}", c.other, c.change),
+        ComparisonVerdict::Equivalent | ComparisonVerdict::Inconclusive => {
+            format!("{}: {}", compared(c), c.change)
+        }
+    }
+}
+
+/// What was published, and whether the data refute its size.
+pub fn published(claim: &ClaimFinding) -> Option<String> {
+    let printed = number::number(claim.published?, &claim.unit);
+    Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
+}
+
+/// Claims that were run, and how many were not: what was not run is no news.
+pub fn run_and_not(claims: &[ClaimFinding]) -> (Vec<&ClaimFinding>, usize) {
+    let run: Vec<&ClaimFinding> = claims.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
+    let not = claims.len() - run.len();
+    (run, not)
+}
+
+/// A bar of the deciding sentence: its name, its length against the longest's, and its value in words.
+pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
+    let headline = &findings.headline;
+    let longest = headline.bars.iter().map(|bar| bar.value.value).fold(0.0, f64::max);
+    let sound = headline.bars.iter().all(|bar| bar.value.value.is_finite() && bar.value.value >= 0.0);
+    if !sound || longest <= 0.0 {
+        return Vec::new();
+    }
+    let bar = |bar: &'_ crosstalk_study::findings::HeadlineBar| number::estimate(&bar.value, &headline.unit);
+    headline.bars.iter().map(|one| (one.label.as_str(), one.value.value / longest, bar(one))).collect()
 }
 
 /// What was compared where: `graph: completion time, lower is better; slaves 6`.
@@ -166,7 +218,8 @@ pub fn attribution(c: &Comparison) -> &str {
 /// The verdicts that occur, in their order, and on how many claims: `2 reproduced`.
 pub fn tally(findings: &Findings) -> Vec<(ClaimVerdict, usize)> {
     let count = |verdict: ClaimVerdict| findings.claims.iter().filter(|c| c.verdict == verdict).count();
-    words::CLAIM_VERDICTS.into_iter().map(|v| (v, count(v))).filter(|(_, n)| *n > 0).collect()
+    let run = words::CLAIM_VERDICTS.into_iter().filter(|v| *v != ClaimVerdict::NotRun);
+    run.map(|v| (v, count(v))).filter(|(_, n)| *n > 0).collect()
 }
 
 /// Texts with those that differ only in their numbers said once: the first of

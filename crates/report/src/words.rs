@@ -70,7 +70,8 @@ pub fn claim(verdict: ClaimVerdict) -> Verdict {
             "direction only",
             '↗',
             Tone::Fair,
-            "the interval lies on the published side; its size differs or is not decided",
+            "the interval lies on the published side; its size differs, is not decided, or was made by a model \
+             whose parameters carry no ranges yet",
         ),
         ClaimVerdict::NotReproduced => {
             ("not reproduced", '✗', Tone::Bad, "the effect goes the other way, or there is none")

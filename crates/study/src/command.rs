@@ -19,6 +19,9 @@ pub const EXPERIMENT: &str = "command";
 /// The metric that a command is judged by.
 pub const RUN_TIME: &str = "run_time";
 
+/// Within which two levels of a command are equivalent, where nothing else is asked for.
+pub const MARGIN: &str = "2 %";
+
 /// A factor and its levels.
 pub type Vary = (String, Vec<Value>);
 
@@ -63,14 +66,15 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         exclude: Vec::new(),
         compare: vary.first().and_then(|(name, levels)| {
             let base = levels.first()?.clone();
-            Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()) })
+            let margin = Some(MARGIN.to_string());
+            Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()), margin })
         }),
         blocks: None,
         remark: Vec::new(),
     };
     let study = Study {
         schema: STUDY_SCHEMA.into(),
-        name: stem(&argv[0]).into(),
+        name: called(argv).into(),
         title: argv.join(" "),
         about: String::new(),
         cite: String::new(),
@@ -92,6 +96,21 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         fault.place = Some("--vary".into());
         fault
     })?;
+    Ok(study)
+}
+
+/// The study with another margin within which levels are equivalent than [`MARGIN`].
+///
+/// # Errors
+/// A usage fault where it is none, or nothing is compared.
+pub fn within(mut study: Study, margin: &str) -> Result<Study, Fault> {
+    crate::predicate::margin(margin)?;
+    let mut compared =
+        study.experiment.values_mut().filter_map(|experiment| experiment.compare.as_mut()).peekable();
+    if compared.peek().is_none() {
+        return Err(Fault::usage("nothing is compared").remedy("say what is varied with --vary"));
+    }
+    compared.for_each(|compare| compare.margin = Some(margin.to_string()));
     Ok(study)
 }
 
@@ -166,7 +185,7 @@ fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
         level: levels.get(1)?.clone(),
         at: vary[1..].iter().filter_map(first).collect(),
         base: String::new(),
-        subject: stem(&argv[0]).into(),
+        subject: called(argv).into(),
     })
 }
 
@@ -238,7 +257,38 @@ fn time(vary: &[Vary]) -> TableSpec {
     }
 }
 
-/// The program's name without its folders.
+/// Programs that run another: what they are given to run is what a reader knows the command by.
+const RUNNERS: [&str; 14] = [
+    "sh", "bash", "dash", "zsh", "python", "perl", "ruby", "node", "java", "env", "nice", "time", "timeout",
+    "taskset",
+];
+
+/// What the command is called: the script of `python3 job.py`, the first word of `sh -c '…'`, else its program, without
+/// folders.
+fn called(argv: &[String]) -> &str {
+    let program = stem(&argv[0]);
+    let runner = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !RUNNERS.contains(&runner) {
+        return program;
+    }
+    let option = argv.iter().position(|word| word == "-c");
+    let script = match option {
+        Some(at) if runner.ends_with("sh") => {
+            argv.get(at + 1).and_then(|script| script.split_whitespace().find(|word| !word.contains('=')))
+        }
+        Some(_) if runner == "python" => None,
+        _ => argv[1..].iter().map(String::as_str).find(|word| is_name(word)),
+    };
+    script.filter(|word| is_name(word)).map_or(program, stem)
+}
+
+/// Neither an option, a setting, a number, nor a script in a word.
+fn is_name(word: &str) -> bool {
+    let plain = word.chars().all(|c| c.is_alphanumeric() || "./_-+".contains(c));
+    plain && word.starts_with(|c: char| c.is_alphabetic() || c == '.' || c == '/')
+}
+
+/// A program's name without its folders.
 fn stem(program: &str) -> &str {
     program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("command")
 }

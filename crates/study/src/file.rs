@@ -192,6 +192,9 @@ pub struct Compare {
     /// The metric; the workload's first where not given. Of a distribution its median, or the quantile that is named: `latency p99`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+    /// Differences within this do not matter: `2 %`. What lies inside is *equivalent*, and ends the run [default: 1 %].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<String>,
 }
 
 /// Which comparison the deciding sentence is about.

@@ -48,10 +48,29 @@ pub struct Findings {
 pub struct Headline {
     /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the gain is network waiting".
     pub text: String,
+    /// How often was run, on how many nodes, and what either side showed: for who knows no statistics. Empty where
+    /// nothing was compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub context: String,
+    /// What it compares, to draw: the base first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bars: Vec<HeadlineBar>,
+    /// The unit of the bars.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
     /// False where nothing could be decided: the text then says what is missing.
     pub decided: bool,
     /// The command that repeats the run.
     pub command: String,
+}
+
+/// One side of the comparison that the deciding sentence is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeadlineBar {
+    /// Its level, for people.
+    pub label: String,
+    /// What it showed.
+    pub value: Estimate,
 }
 
 /// How the run went.
@@ -145,8 +164,18 @@ pub struct Comparison {
     pub at: Levels,
     /// Other over base.
     pub ratio: Estimate,
+    /// The same, above 1 where the other level is better: base over other where lower is better.
+    pub gain: Estimate,
     /// What follows.
     pub verdict: ComparisonVerdict,
+    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)".
+    pub change: String,
+    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it.
+    pub margin: f64,
+    /// The largest difference that the interval does not exclude, as a ratio − 1; `None` without an interval.
+    pub largest: Option<f64>,
+    /// What either side showed by itself.
+    pub values: Sides,
     /// The smallest effect, as a ratio − 1, that it would have found with probability 0.8;
     /// `None` where that is not known.
     pub detectable: Option<f64>,
@@ -157,6 +186,17 @@ pub struct Comparison {
     pub attribution: Option<Attribution>,
     /// Whether measured, emulated …
     pub origin: Origin,
+}
+
+/// What the two sides of a comparison showed, each by itself: their intervals stand alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sides {
+    /// At the base's level.
+    pub base: Option<Estimate>,
+    /// At the other's.
+    pub other: Option<Estimate>,
+    /// SI base unit.
+    pub unit: String,
 }
 
 /// Where the extra time of the slower of two goes, in points: hundredths of the
@@ -174,7 +214,7 @@ pub struct Attribution {
     pub extra: f64,
     /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → points; below zero is what went the other way.
     pub points: BTreeMap<String, f64>,
-    /// "microblade takes 26 % longer: 24 points waiting for the network, 2 computing".
+    /// "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing".
     pub text: String,
 }
 
@@ -184,7 +224,7 @@ pub struct Attribution {
 pub enum ClaimVerdict {
     /// Direction and size.
     Reproduced,
-    /// On the published side; the size differs or is not decided.
+    /// On the published side; the size differs, is not decided, or was made by a model.
     DirectionOnly,
     /// On the other side, or none.
     NotReproduced,
@@ -215,6 +255,10 @@ pub struct ClaimFinding {
     pub published: Option<f64>,
     /// The margin of the size test, as a ratio.
     pub margin: Option<f64>,
+    /// Whether the size agrees with what was published, within the margin: told although the direction may be open;
+    /// `None` where that is not asked or not decided.
+    #[serde(default)]
+    pub size_agrees: Option<bool>,
     /// The unit of `found` and `published`.
     pub unit: String,
     /// Where the extra time goes, of a ratio of two cells' times; `None` where that or the difference is not known.
@@ -233,8 +277,8 @@ pub struct CellFinding {
     pub finished: usize,
     /// Attempts that failed.
     pub failed: usize,
-    /// Attempts beyond the fidelity monitor's bounds.
-    pub unfaithful: usize,
+    /// Attempts beyond the fidelity monitor's bounds; `None` where it watched none.
+    pub unfaithful: Option<usize>,
     /// Distinct reasons of failure or doubt.
     pub reasons: Vec<String>,
     /// Counters of the fidelity monitor, merged.

@@ -76,6 +76,7 @@ mod tests {
         assert_eq!(Predicate::parse("> 1"), Ok(Predicate { relation: Relation::Above, bound: 1.0 }));
         assert_eq!(Predicate::parse("<=-0.5"), Ok(Predicate { relation: Relation::Below, bound: -0.5 }));
         assert_eq!((margin("5 %"), margin("0.05")), (Ok(0.05), Ok(0.05)));
+        assert_eq!(margin(" 0.02 "), Ok(0.02));
         for bad in ["", "1", "= 1", "> x", "> nan", "→ 1"] {
             assert!(Predicate::parse(bad).is_err(), "{bad}");
         }

@@ -20,5 +20,6 @@ mod order;
 mod robust;
 mod schema;
 mod settings;
+mod sizes;
 mod synthetic;
 mod verdicts;

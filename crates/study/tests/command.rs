@@ -6,7 +6,7 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_study::command::Vary;
+use crosstalk_study::command::{Vary, within};
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::{PlanOptions, command_study, parse, plan, resolve, to_toml};
@@ -203,4 +203,40 @@ fn a_slip_of_the_finger_is_no_environment_variable() {
     for far in ["threads", "envthreads", "env-threads"] {
         assert!(fault(far).contains("--vary env.threads=1,2"), "{}", fault(far));
     }
+}
+
+#[test]
+fn a_command_is_called_by_what_it_runs() {
+    let called = |argv: &[&str]| command_study(1, &[], &words(argv)).expect("is a study").name;
+    let cases: [(&[&str], &str); 12] = [
+        (&["./my-job", "x"], "my-job"),
+        (&["python3", "job.py", "--fast"], "job.py"),
+        (&["/usr/bin/python3.11", "-u", "src/job.py"], "job.py"),
+        (&["python3", "-c", "print(1)"], "python3"),
+        (&["python3", "-m", "http.server"], "http.server"),
+        (&["sh", "-c", "A=1 ./job --x $A"], "job"),
+        (&["bash", "job.sh"], "job.sh"),
+        (&["sh", "-c", "[ $A = 2 ] && exit 7"], "sh"),
+        (&["perl", "-e", "print 1"], "perl"),
+        (&["env", "A=1", "./job"], "job"),
+        (&["timeout", "5", "./job"], "job"),
+        (&["nice", "-n", "10", "make"], "make"),
+    ];
+    for (argv, name) in cases {
+        assert_eq!(called(argv), name, "{argv:?}");
+    }
+}
+
+#[test]
+fn a_margin_is_kept_with_the_study() {
+    let study = command_study(1, &[vary("env.A", &["1", "2"])], &words(&["./job"])).expect("is a study");
+    let margin = |study: &crosstalk_study::file::Study| {
+        study.experiment["command"].compare.as_ref().and_then(|compare| compare.margin.clone())
+    };
+    assert_eq!(margin(&study).as_deref(), Some("2 %"));
+    let asked = within(study, "0.5 %").expect("is a margin");
+    assert_eq!(margin(&parse(&to_toml(&asked), "my.toml").expect("reads")).as_deref(), Some("0.5 %"));
+    assert!(within(asked, "nix").is_err());
+    let alone = command_study(1, &[], &words(&["./job"])).expect("is a study");
+    assert!(within(alone, "5 %").expect_err("nothing to compare").to_string().contains("--vary"));
 }

@@ -31,7 +31,7 @@ fn figures_stand_beside_what_was_published() {
     let own = times
         .series
         .iter()
-        .find(|s| s.name == "microblade" && s.origin == Origin::Emulated)
+        .find(|s| s.name == "microblade" && s.origin == Origin::Measured)
         .expect("is drawn");
     assert!((own.points[1].y.value - 2.0 / 1.2).abs() < 0.05 && own.points[1].x == Some(2.0), "{own:?}");
     let printed = times.series.iter().find(|s| s.name == "microblade" && s.origin == Origin::Published);
@@ -47,7 +47,7 @@ fn every_node_has_a_bar_of_its_own_with_all_parts() {
     // One node spills, in one block only.
     let spilt = run.attempts.iter_mut().find(|a| is(&a.levels, "system", "microblade")).expect("is run");
     assert_eq!(number(&spilt.levels, "slaves"), 1.0);
-    spilt.readings.push(Reading::value("time_spill", 12.0, Origin::Emulated).label("node", 1));
+    spilt.readings.push(Reading::value("time_spill", 12.0, Origin::Measured).label("node", 1));
     let findings = made.findings(&run);
     let figure = &findings.figures[1];
     assert_eq!((figure.kind, figure.x.label.as_str()), (FigureKind::Stacked, "system"));
@@ -114,7 +114,7 @@ fn tables_say_what_was_not_run() {
         ["system", "slaves 1", "slaves 1, published", "slaves 2", "slaves 2, published"]
     );
     let row = table.rows.iter().find(|r| r[0] == TableCell::Text("kosmos-srio".into())).expect("has a row");
-    assert!(matches!(&row[1], TableCell::Number { unit, origin: Origin::Emulated, .. } if unit == "s"));
+    assert!(matches!(&row[1], TableCell::Number { unit, origin: Origin::Measured, .. } if unit == "s"));
     assert_eq!(row[3], TableCell::Text("not run".into()));
     assert!(
         findings.warnings.iter().any(|w| w.starts_with("12 attempts of cells that the plan does not have"))

@@ -50,7 +50,7 @@ fn an_a_a_measurement_sets_the_floor_and_asks_nothing() {
     assert_eq!((noise.blocks, noise.comparisons), (24, 2), "the blocks that the verdicts rest on");
     assert_eq!(findings.comparisons.len(), 2, "equal cells are not compared");
     assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Equivalent);
-    assert!(findings.headline.text.contains("no difference beyond 10"), "{}", findings.headline.text);
+    assert!(findings.headline.text.contains("equivalent within 10"), "{}", findings.headline.text);
 }
 
 #[test]

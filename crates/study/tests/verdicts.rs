@@ -395,14 +395,18 @@ fn a_comparison_gives_each_verdict_and_its_sentence() {
     let (verdict, headline) = found(1.42, 0.01, 12);
     assert_eq!(verdict, ComparisonVerdict::Better);
     assert!(headline.decided && headline.text.starts_with("ethernet-10g: 1.4"), "{}", headline.text);
-    assert!(headline.text.contains(" × faster (1."), "{}", headline.text);
+    assert!(headline.text.contains(" × faster than ethernet-1g (1."), "{}", headline.text);
     assert_eq!(found(0.8, 0.01, 12).0, ComparisonVerdict::Worse);
     let (verdict, headline) = found(1.0, 0.005, 24);
     assert_eq!(verdict, ComparisonVerdict::Equivalent);
-    assert!(headline.text.contains("no difference beyond 1 %"), "{}", headline.text);
+    assert!(headline.text.contains("equivalent within 1 %; no difference larger than "), "{}", headline.text);
     let (verdict, headline) = found(1.03, 0.2, 24);
     assert_eq!(verdict, ComparisonVerdict::Inconclusive);
-    assert!(!headline.decided && headline.text.contains("not decided after 24 blocks"), "{}", headline.text);
+    assert!(
+        !headline.decided && headline.text.contains("undecided after 24 blocks; no difference larger than "),
+        "{}",
+        headline.text
+    );
     let (_, headline) = found(1.42, 0.01, 3);
     assert!(headline.text.contains("no verdict after 3 blocks"), "{}", headline.text);
 }

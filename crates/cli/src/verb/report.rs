@@ -16,5 +16,5 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
     let wanted = Wanted { gate: args.gate, quiet: false, export: &args.export };
-    conclude(&dir, resolved, &wanted, &interrupted, out)
+    conclude(&dir, resolved, &wanted, &interrupted, out).map(|(code, _)| code)
 }

@@ -11,12 +11,13 @@ use std::time::Duration;
 use crosstalk_core::record::Status;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{Seconds, human};
-use crosstalk_core::value::Value;
+use crosstalk_core::value::{Value, describe};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
+use crosstalk_study::findings::Findings;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, counted, setting};
@@ -133,8 +134,12 @@ impl How {
 /// The study that was asked for, and its plan.
 pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
     let catalogues = catalogue::catalogues(&args.catalogue)?;
-    if args.command.is_empty() && (args.nodes.is_some() || !args.vary.is_empty()) {
-        let flag = if args.nodes.is_some() { "--nodes" } else { "--vary" };
+    let flags = [
+        ("--nodes", args.nodes.is_some()),
+        ("--vary", !args.vary.is_empty()),
+        ("--margin", args.margin.is_some()),
+    ];
+    if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given && args.command.is_empty()) {
         return Err(Fault::usage("this is for a program of your own, and none is given")
             .at(flag)
             .remedy("write the program after `--`, or change a study's levels with --set"));
@@ -181,7 +186,11 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    crosstalk_study::command_study(nodes, &vary, &args.command)
+    let study = crosstalk_study::command_study(nodes, &vary, &args.command)?;
+    match &args.margin {
+        Some(margin) => crosstalk_study::command::within(study, margin).map_err(|fault| fault.at("--margin")),
+        None => Ok(study),
+    }
 }
 
 fn unreadable_vary(text: &str) -> Fault {
@@ -261,8 +270,27 @@ pub fn finish(
     interrupted: &AtomicBool,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
-    let code = conclude(dir, resolved, wanted, interrupted, out)?;
-    something_finished(dir).map(|()| code)
+    let compares = resolved.study.experiment.values().any(|experiment| experiment.compare.is_some());
+    let (code, findings) = conclude(dir, resolved, wanted, interrupted, out)?;
+    something_finished(dir)?;
+    if compares {
+        something_compared(&findings)?
+    }
+    Ok(code)
+}
+
+/// A fault where cells failed in every block, and for want of them nothing could be compared.
+fn something_compared(findings: &Findings) -> Result<(), Fault> {
+    let found = findings.claims.iter().any(|claim| claim.found.is_some());
+    let failed = findings.cells.iter().find(|cell| cell.finished == 0 && cell.failed > 0);
+    match failed.filter(|_| findings.comparisons.is_empty() && !found) {
+        None => Ok(()),
+        Some(cell) => Err(Fault::attempt(format!(
+            "nothing was compared: no attempt at {} finished: {}",
+            describe(&cell.levels),
+            cell.reasons.join("; ")
+        ))),
+    }
 }
 
 /// How to go on with a run that was cut short.

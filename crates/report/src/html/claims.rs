@@ -19,8 +19,8 @@ pub fn claims(findings: &Findings) -> String {
         format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
     });
     let tally = tally.collect::<Vec<_>>().join(", ");
-    let (run, not_run): (Vec<_>, Vec<_>) =
-        findings.claims.iter().partition(|c| c.verdict != ClaimVerdict::NotRun);
+    let (run, _) = summary::run_and_not(&findings.claims);
+    let not_run: Vec<_> = findings.claims.iter().filter(|c| c.verdict == ClaimVerdict::NotRun).collect();
     let list = |claims: &[&ClaimFinding]| {
         let items: String = claims.iter().map(|c| claim(c)).collect();
         format!(r#"<ul class="claims">{items}</ul>"#)
@@ -31,7 +31,8 @@ pub fn claims(findings: &Findings) -> String {
         0 => String::new(),
         n => format!(r#"<details><summary>{n} not run</summary>{}</details>"#, list(&not_run)),
     };
-    format!(r#"<p class="tally">{tally}</p>{run}{not_run}{}"#, legend(&findings.claims))
+    let tally = if tally.is_empty() { tally } else { format!(r#"<p class="tally">{tally}</p>"#) };
+    format!("{tally}{run}{not_run}{}", legend(&findings.claims))
 }
 
 fn claim(claim: &ClaimFinding) -> String {
@@ -62,7 +63,8 @@ fn numbers(claim: &ClaimFinding) -> String {
             &entry("found", number::value(found, unit), number::interval(found, unit).unwrap_or_default());
     }
     if let Some(published) = claim.published {
-        list += &entry(Origin::Published.word(), number::number(published, unit), String::new());
+        let refuted = if claim.size_agrees == Some(false) { "size refuted" } else { "" };
+        list += &entry(Origin::Published.word(), number::number(published, unit), refuted.into());
     }
     if let Some(margin) = claim.margin {
         list += &entry("margin", format!("± {}", number::percent(margin)), String::new());

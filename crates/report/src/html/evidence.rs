@@ -4,7 +4,6 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
 use crosstalk_study::findings::{Attribution, CellFinding, Comparison, Findings, SourceNote};
-use crosstalk_study::number;
 use std::collections::BTreeMap;
 
 use super::escape::{Prose, Text};
@@ -33,7 +32,7 @@ pub fn rests_on(findings: &Findings) -> String {
         absences => format!("<div><dt>Unlike a real cluster</dt><dd>{}</dd></div>", list(absences)),
     };
     let facts: String = summary::rests_on(findings).iter().map(entry).collect();
-    format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>{}"#, comparisons(&findings.comparisons))
+    format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>"#)
 }
 
 fn entry(Fact { label, text }: &Fact) -> String {
@@ -44,7 +43,8 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
 }
 
-fn comparisons(comparisons: &[Comparison]) -> String {
+/// Every comparison with its verdict; what was decided first.
+pub fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
@@ -54,7 +54,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
     let mut out = format!(
-        r#"<h3>What was compared</h3><p class="reading">A ratio is the second over the first, with its 95 % interval; the upright line stands at 1 ×. {}</p><ul class="claims">{}</ul>"#,
+        r#"<p class="reading">In the small pictures the upright line is no difference, and to its right is better. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
         reading(comparisons),
         open.concat()
     );
@@ -82,20 +82,18 @@ fn reading(comparisons: &[Comparison]) -> String {
 
 fn strip(c: &Comparison) -> Strip<'_> {
     let tone = words::comparison(c.verdict).tone.class();
-    Strip { found: Some(&c.ratio), published: None, reference: Some(1.0), tone }
+    Strip { found: Some(&c.gain), published: None, reference: Some(1.0), tone }
 }
 
 fn comparison(c: &Comparison, strip: &str) -> String {
     let verdict = words::comparison(c.verdict);
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h4>{compared}</h4><p>{place}</p>{attribution}</div><div class="numbers"><p>{value} <small>{ends} {origin}</small></p>{strip}{least}</div></li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{sentence}</h3><p>{place}</p>{attribution}</div><div class="numbers">{strip}<p><small>{origin}</small></p>{least}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
-        compared = Text(&summary::compared(c)),
         place = Text(&summary::place(c)),
-        value = Prose(&number::value(&c.ratio, "ratio")),
-        ends = Text(&number::interval(&c.ratio, "ratio").unwrap_or_default()),
+        sentence = Prose(&summary::sentence(c)),
         origin = c.origin.word(),
         least = least(c),
         attribution = attribution(c.attribution.as_ref()),
@@ -141,8 +139,11 @@ pub fn cells(cells: &[CellFinding]) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let doubtful = cells.iter().filter(|c| c.failed + c.unfaithful > 0 || !c.reasons.is_empty()).count();
+    let doubts = |c: &CellFinding| c.failed + c.unfaithful.unwrap_or(0);
+    let doubtful = cells.iter().filter(|c| doubts(c) > 0 || !c.reasons.is_empty()).count();
+    let watched = cells.iter().any(|c| c.unfaithful.is_some());
     let said = match (doubtful, cells.len()) {
+        (0, _) if !watched => "Every attempt counts; no fidelity monitor watched them.".to_string(),
         (0, 1) => "The one cell is faithful: every attempt counts.".to_string(),
         (0, n) => format!("All {n} cells are faithful: every attempt counts."),
         (1, n) => {
@@ -170,8 +171,8 @@ fn cell(cell: &CellFinding) -> String {
         cell.finished,
         doubt(cell.failed),
         cell.failed,
-        doubt(cell.unfaithful),
-        cell.unfaithful,
+        doubt(cell.unfaithful.unwrap_or(0)),
+        cell.unfaithful.map_or_else(|| "–".into(), |n| n.to_string()),
         Prose(&summary::counters(cell)),
     )
 }

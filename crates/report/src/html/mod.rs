@@ -105,11 +105,12 @@ fn sections(findings: &Findings) -> Vec<Section> {
     let figures = findings.figures.iter().enumerate().map(|(i, f)| figure::figure(f, &palette, i)).collect();
     let tables = findings.tables.iter().map(table::table).collect();
     [
-        ("rests", "What it rests on", evidence::rests_on(findings)),
+        ("compared", "What was compared", evidence::comparisons(&findings.comparisons)),
         ("claims", "Claims", claims::claims(findings)),
         ("figures", "Figures", figures),
         ("tables", "Tables", tables),
         ("warnings", "Before you believe it", evidence::warnings(&findings.warnings)),
+        ("rests", "What it rests on", evidence::rests_on(findings)),
         ("fidelity", "Fidelity, cell by cell", evidence::cells(&findings.cells)),
         ("sources", "Where parameters come from", evidence::sources(&findings.sources)),
         ("provenance", "What the machines were", evidence::provenance(&findings.provenance)),
@@ -133,15 +134,37 @@ fn header(findings: &Findings) -> String {
     format!(
         r#"<header>
 <h1{class}>{sentence}</h1>
-{undecided}<p class="byline"><strong>{title}</strong> · {date}{quick}{origins}</p>
-{command}{links}</header>
+{undecided}{context}{bars}<p class="byline"><strong>{title}</strong> · {date}{quick}{origins}</p>
+{links}{command}</header>
 "#,
         sentence = Prose(&headline.text),
+        context = context(&headline.context),
+        bars = bars(findings),
         title = Prose(&findings.title),
         date = label::date(findings.run.began),
         command = command(&headline.command),
         links = links(findings),
     )
+}
+
+fn context(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(r#"<p class="context">{}</p>"#, Prose(text)) }
+}
+
+/// What the sentence compares, as long as it is.
+fn bars(findings: &Findings) -> String {
+    let bars = summary::bars(findings);
+    let bar = |(place, (name, share, value)): (usize, &(&str, f64, String))| {
+        format!(
+            r#"<li><span>{}</span><span class="track"><i class="s{}" style="width:{:.1}%"></i></span><span>{}</span></li>"#,
+            Text(name),
+            place % 8,
+            share * 100.0,
+            Prose(value)
+        )
+    };
+    let bars: String = bars.iter().enumerate().map(bar).collect();
+    if bars.is_empty() { bars } else { format!(r#"<ul class="answer">{bars}</ul>"#) }
 }
 
 /// The command that repeats the run.
@@ -165,8 +188,10 @@ fn links(findings: &Findings) -> String {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
     let warnings = summary::alike(&findings.warnings).len();
+    let (compared, claims) = (findings.comparisons.len(), summary::run_and_not(&findings.claims).0.len());
     let items = [
-        link("claims", findings.claims.len(), count(findings.claims.len(), "claim", "claims")),
+        link("compared", compared, count(compared, "comparison", "comparisons")),
+        link("claims", claims, count(claims, "claim", "claims")),
         link("figures", findings.figures.len(), count(findings.figures.len(), "figure", "figures")),
         link("tables", findings.tables.len(), count(findings.tables.len(), "table", "tables")),
         link("warnings", warnings, count(warnings, "warning", "warnings")),

@@ -22,17 +22,26 @@ pub fn markdown(findings: &Findings) -> String {
         "" => String::new(),
         command => format!("Repeat it:\n\n{}", escape::command(command)),
     };
-    let opening = format!("# {}\n\n{undecided}{byline}\n\n{command}", text(&headline.text));
+    let bars: String = summary::bars(findings)
+        .iter()
+        .map(|(name, _, value)| format!("- {}: {}\n", text(name), text(value)))
+        .collect();
+    let context = [headline.context.as_str(), &bars].into_iter().filter(|part| !part.is_empty());
+    let context: String = context
+        .map(|part| format!("{}\n\n", if part == bars { bars.trim_end().into() } else { text(part) }))
+        .collect();
+    let opening = format!("# {}\n\n{undecided}{context}{byline}\n", text(&headline.text));
     let parts = [
-        ("What it rests on", rests_on(findings)),
+        ("What was compared", comparisons(&findings.comparisons)),
         ("Claims", claims(&findings.claims)),
         ("Figures", findings.figures.iter().map(figure::figure).collect()),
         ("Tables", findings.tables.iter().map(table).collect()),
         ("Before you believe it", list(&summary::alike(&findings.warnings))),
+        ("What it rests on", rests_on(findings)),
         ("Fidelity, cell by cell", cells(&findings.cells)),
         ("Where parameters come from", sources(findings)),
         ("What the machines were", provenance(findings)),
-        ("The run", facts(&summary::run_facts(findings))),
+        ("The run", facts(&summary::run_facts(findings)) + "\n" + &command),
     ];
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
     let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
@@ -66,38 +75,47 @@ fn rests_on(findings: &Findings) -> String {
     let absences: String =
         findings.run.absences.iter().map(|a| format!("- Unlike a real cluster: {}\n", text(a))).collect();
     let facts = facts(&summary::rests_on(findings));
-    format!("{origins}{facts}{absences}\n{}", comparisons(&findings.comparisons))
+    format!("{origins}{facts}{absences}")
 }
 
 fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
-    let head =
-        strings(["From -> to", "Where", "Verdict", "Ratio (95 %)", "Detectable", "Origin", "Extra time"]);
+    let head = strings([
+        "Compared",
+        "Where",
+        "Verdict",
+        "Found (95 %)",
+        "Detectable",
+        "Origin",
+        "Where the difference is",
+    ]);
     let row = |c: &Comparison| {
         vec![
             text(&summary::compared(c)),
             text(&summary::place(c)),
             words::comparison(c.verdict).word.to_string(),
-            text(&number::estimate(&c.ratio, "ratio")),
+            text(&c.change),
             text(&summary::least(c).unwrap_or_default()),
             c.origin.word().to_string(),
             text(summary::attribution(c)),
         ]
     };
     let rows: Vec<_> = comparisons.iter().map(row).collect();
-    grid(&head, &[false, false, false, true, true, false, false], &rows)
+    grid(&head, &[false, false, false, false, true, false, false], &rows)
 }
 
-fn claims(claims: &[ClaimFinding]) -> String {
+fn claims(all: &[ClaimFinding]) -> String {
+    let (claims, not_run) = summary::run_and_not(all);
+    let not_run = if not_run == 0 { String::new() } else { format!("{not_run} not run.\n") };
     if claims.is_empty() {
-        return String::new();
+        return not_run;
     }
     let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
-    let row = |c: &ClaimFinding| {
+    let row = |c: &&ClaimFinding| {
         let found = c.found.as_ref().map_or(String::new(), |e| number::estimate(e, &c.unit));
-        let published = c.published.map_or(String::new(), |v| number::number(v, &c.unit));
+        let published = summary::published(c).unwrap_or_default();
         vec![
             format!("**{}**", words::claim(c.verdict).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
@@ -114,7 +132,7 @@ fn claims(claims: &[ClaimFinding]) -> String {
         .map(words::claim)
         .map(|v| format!("- **{}**: {}\n", v.word, text(v.meaning)))
         .collect();
-    grid(&head, &[false, false, true, true, false], &rows) + &legend
+    grid(&head, &[false, false, true, true, false], &rows) + &legend + "\n" + &not_run
 }
 
 /// Why the verdict is so, and where the extra time goes.
@@ -155,7 +173,7 @@ fn cells(cells: &[CellFinding]) -> String {
             format!("{}: {}", text(&c.experiment), text(&describe(&c.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
-            c.unfaithful.to_string(),
+            c.unfaithful.map_or_else(|| "-".into(), |n| n.to_string()),
             text(&summary::reasons(c).join("; ")),
         ]
     };

@@ -54,6 +54,15 @@ fn push(lines: &mut [String], used: &mut usize, c: char) {
     }
 }
 
+/// A bar that is `share` of `width` columns long, to an eighth of one, and the blanks that fill the rest.
+pub fn bar(share: f64, width: usize) -> (String, String) {
+    let eighths = (share.clamp(0.0, 1.0) * 8.0 * width as f64).round().max(1.0) as usize;
+    let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    let bar = "█".repeat(eighths / 8) + part;
+    let blank = " ".repeat(width.saturating_sub(bar.width()));
+    (bar, blank)
+}
+
 /// A column's head, and on which side its cells stand.
 pub struct Column {
     /// Words.

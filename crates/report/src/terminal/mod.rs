@@ -13,26 +13,32 @@ use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
 pub use layout::wrap;
 use layout::{Column, clean};
+use unicode_width::UnicodeWidthStr;
 
 /// Fewest columns that anything is laid out for.
 const NARROWEST: usize = 20;
 /// Rows of a table, and comparisons, shown; the rest is in the report's other forms.
 const MOST_ROWS: usize = 12;
+/// Columns of the longest bar, where there is room; below the least there are none.
+const LONGEST_BAR: usize = 40;
+const SHORTEST_BAR: usize = 8;
 
 /// The report in lines of at most `width` columns (20 at least), with ANSI colours or without.
 pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     let page = Page { width: width.max(NARROWEST), colour };
     let mut parts = vec![
         page.headline(findings),
-        page.rests_on(findings),
+        page.bars(findings),
         page.comparisons(&findings.comparisons),
         page.claims(&findings.claims),
     ];
     parts.extend(findings.tables.iter().map(|table| page.table(table)));
     parts.extend([
         page.warnings(&findings.warnings),
+        page.rests_on(findings),
         page.absences(&findings.run.absences),
         page.elsewhere(findings),
+        page.repeat(&findings.headline.command),
     ]);
     parts
         .into_iter()
@@ -90,12 +96,41 @@ impl Page {
             lines.extend(self.item("", "undecided", Ink::Toned(Tone::Open)));
         }
         lines.extend(self.title(&headline.text));
-        if !headline.command.trim().is_empty() {
-            lines.push(String::new());
-            lines.extend(self.item("", "repeat it:", Ink::Faint));
-            lines.extend(shell::lines(&headline.command, self.width));
+        if !headline.context.is_empty() {
+            lines.extend(self.item("", &headline.context, Ink::Plain));
         }
         lines
+    }
+
+    fn repeat(&self, command: &str) -> Vec<String> {
+        if command.trim().is_empty() {
+            return Vec::new();
+        }
+        let mut lines = self.item("", "Repeat it:", Ink::Faint);
+        lines.extend(shell::lines(command, self.width));
+        lines
+    }
+
+    /// What the sentence compares, as long as it is; as words alone where there is no room.
+    fn bars(&self, findings: &Findings) -> Vec<String> {
+        let bars = summary::bars(findings);
+        let widest = |of: &dyn Fn(&(&str, f64, String)) -> usize| bars.iter().map(of).max().unwrap_or(0);
+        let names = widest(&|(name, ..)| clean(name).width());
+        let values = widest(&|(.., value)| clean(value).width());
+        let room = self.width.saturating_sub(names + values + 4).min(LONGEST_BAR);
+        if room < SHORTEST_BAR {
+            return bars
+                .iter()
+                .flat_map(|(name, _, value)| self.item("", &format!("{name}: {value}"), Ink::Plain))
+                .collect();
+        }
+        let line = |(name, share, value): &(&str, f64, String)| {
+            let (name, value) = (clean(name), clean(value));
+            let blank = " ".repeat(names - name.width());
+            let (bar, rest) = layout::bar(*share, room);
+            format!("{name}{blank}  {}{rest}  {value}", self.paint(Ink::Toned(Tone::Fair), &bar))
+        };
+        bars.iter().map(line).collect()
     }
 
     fn rests_on(&self, findings: &Findings) -> Vec<String> {
@@ -113,27 +148,24 @@ impl Page {
             return Vec::new();
         }
         let shown = &comparisons[..comparisons.len().min(MOST_ROWS)];
-        let tones: Vec<Tone> = shown.iter().map(|c| words::comparison(c.verdict).tone).collect();
-        let row = |c: &Comparison| {
-            let verdict = words::comparison(c.verdict);
-            let what = format!("{} ({})", summary::compared(c), summary::place(c));
-            vec![
-                verdict_words(&verdict),
-                number::estimate(&c.ratio, "ratio"),
-                what,
-                summary::attribution(c).to_string(),
-            ]
-        };
-        let mut lines = self.title("Compared, to over from");
-        lines.extend(self.grid(
-            &[("", false), ("ratio (95 %)", true), ("from → to", false), ("extra time", false)],
-            &shown.iter().map(row).collect::<Vec<_>>(),
-            &|row, column| match (row, column) {
-                (Some(row), 0) => Ink::Toned(tones[row]),
-                (None, _) => Ink::Faint,
-                _ => Ink::Plain,
-            },
-        ));
+        let leads: Vec<String> = shown.iter().map(|c| verdict_words(&words::comparison(c.verdict))).collect();
+        let widest = leads.iter().map(|lead| lead.width()).max().unwrap_or(0);
+        let mut lines = self.title("Compared (intervals: 95 %)");
+        for (c, lead) in shown.iter().zip(&leads) {
+            let tone = Ink::Toned(words::comparison(c.verdict).tone);
+            let lead = format!("{lead}{}  ", " ".repeat(widest - lead.width()));
+            let blank = " ".repeat(lead.width());
+            let said = self.item(&lead, &summary::sentence(c), Ink::Plain).into_iter().enumerate();
+            lines.extend(said.map(|(n, line)| match line.strip_prefix(lead.as_str()).filter(|_| n == 0) {
+                Some(rest) => self.paint(tone, &lead) + rest,
+                None => line,
+            }));
+            for beside in [summary::place(c).as_str(), summary::attribution(c)] {
+                if !beside.is_empty() {
+                    lines.extend(self.item(&blank, beside, Ink::Faint));
+                }
+            }
+        }
         lines.extend(self.more(comparisons.len() - shown.len(), "comparisons"));
         lines
     }
@@ -143,7 +175,7 @@ impl Page {
             return Vec::new();
         }
         // What was not run is no news: counted, and listed elsewhere.
-        let claims: Vec<&ClaimFinding> = all.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
+        let (claims, _) = summary::run_and_not(all);
         if claims.is_empty() {
             return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
         }
@@ -152,7 +184,7 @@ impl Page {
             vec![
                 verdict_words(&words::claim(c.verdict)),
                 c.found.as_ref().map_or("–".into(), |e| number::estimate(e, &c.unit)),
-                c.published.map_or("–".into(), |v| number::number(v, &c.unit)),
+                summary::published(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
             ]
         };

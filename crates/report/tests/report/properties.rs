@@ -131,6 +131,7 @@ fn claim() -> impl Strategy<Value = ClaimFinding> {
                 found,
                 published,
                 margin,
+                size_agrees: margin.map(|margin| margin > 0.0),
                 unit,
                 attribution,
             }
@@ -155,7 +156,12 @@ fn comparison() -> impl Strategy<Value = Comparison> {
             other,
             at: Default::default(),
             ratio,
+            gain: ratio,
             verdict: ComparisonVerdict::Inconclusive,
+            change: String::new(),
+            margin: ratio.value,
+            largest: None,
+            values: Sides { base: None, other: None, unit: String::new() },
             detectable: Some(ratio.value),
             causes: Default::default(),
             attribution,
@@ -177,7 +183,19 @@ prop_compose! {
         let mut findings = fixture::empty();
         findings.study = words[0].clone();
         findings.title = words[1].clone();
-        findings.headline = Headline { text: words[2].clone(), decided: flags.0, command: words[3].clone() };
+        findings.headline = Headline {
+            text: words[2].clone(),
+            context: words[1].clone(),
+            bars: [(&words[4], numbers.0), (&words[5], numbers.1)]
+                .map(|(label, value)| HeadlineBar {
+                    label: label.clone(),
+                    value: Estimate { value, interval: None, n: 3 },
+                })
+                .to_vec(),
+            unit: words[0].clone(),
+            decided: flags.0,
+            command: words[3].clone(),
+        };
         findings.run.quick = flags.1;
         findings.run.began = numbers.0;
         findings.run.seconds = numbers.1;

@@ -23,7 +23,7 @@ fn intervals_say_how_sure_they_are_and_ratios_which_way_is_better() {
 }
 
 #[test]
-fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once() {
+fn where_the_difference_is_is_said_where_it_is_known_and_what_shares_are_once() {
     let mut findings = fixture::example();
     let page = |findings: &Findings| words(Document::parse(&page(findings)).expect("well-formed").root());
     let known = |findings: &Findings| {
@@ -37,7 +37,7 @@ fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once(
         for known in claims.iter().chain(&comparisons) {
             assert!(shown.contains(&known.text), "{}: {shown}", known.text);
         }
-        assert_eq!(shown.matches("hundredths of the faster one's time").count(), 1);
+        assert_eq!(shown.matches("of the difference in time, at the node").count(), 1);
     }
     let shown = terminal(&findings, 400, false);
     assert!(comparisons.iter().all(|known| shown.contains(&known.text)), "{shown}");
@@ -45,7 +45,10 @@ fn where_the_extra_time_goes_is_said_where_it_is_known_and_what_points_are_once(
     findings.claims.iter_mut().for_each(|claim| claim.attribution = None);
     findings.comparisons.iter_mut().for_each(|c| c.attribution = None);
     for shown in [page(&findings), markdown(&findings), terminal(&findings, 400, false)] {
-        assert!(!shown.contains(" % longer: ") && !shown.contains("hundredths"), "{shown}");
+        assert!(
+            !shown.contains(" takes longer: ") && !shown.contains("of the difference in time"),
+            "{shown}"
+        );
     }
 }
 
@@ -116,10 +119,90 @@ fn a_terminal_says_the_origin_once_a_table_and_beside_each_number_where_there_ar
         table.rows = vec![row(1.0, Origin::Measured), row(2.0, second)];
         let shown = terminal(&findings, 80, false);
         let at = shown.find(&findings.tables[0].title).expect("is shown");
-        shown[at..].to_string()
+        let end = shown.find("Before you believe it").expect("is shown");
+        shown[at..end].to_string()
     };
     let same = told(Origin::Measured);
     assert_eq!(same.matches("measured").count(), 1, "{same}");
     let mixed = told(Origin::Published);
     assert!(mixed.contains("1.00 s measured") && mixed.contains("2.00 s published"), "{mixed}");
+}
+
+/// What a manager reads: what was compared, on what, how it came out; the method stands below.
+#[test]
+fn the_first_screen_is_the_answer_and_the_bars() {
+    let findings = fixture::example();
+    let shown = terminal(&findings, 100, false);
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+    let (context, bar, method) = (at("In 24 paired runs on 7 virtual"), at("█"), at("Noise floor: "));
+    assert!(context < bar && bar < at("Compared") && at("Compared") < method, "{shown}");
+    let bar = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name) && line.contains('█')).expect("a bar");
+        line.matches('█').count()
+    };
+    assert_eq!(bar("microblade"), 40, "the longest: {shown}");
+    assert_eq!(bar("kosmos-srio"), 31, "as long as it is: {shown}");
+    let narrow = terminal(&findings, 30, false);
+    assert!(!narrow.contains('█') && narrow.contains("microblade: 3.84 s"), "{narrow}");
+    for shown in [words(Document::parse(&page(&findings)).expect("well-formed").root()), markdown(&findings)]
+    {
+        let order = ["In 24 paired runs", "3.84 s", "What was compared", "Noise floor"];
+        let places: Vec<_> = order.iter().map(|text| shown.find(text).expect("is shown")).collect();
+        assert!(places.is_sorted(), "{places:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_factor_is_one_or_more_in_every_rendering() {
+    let findings = fixture::example();
+    let page = words(Document::parse(&page(&findings)).expect("well-formed").root());
+    for shown in [page, markdown(&findings).replace(" x ", " × "), terminal(&findings, 300, false)] {
+        assert!(shown.contains("1.39 × faster than microblade"), "{shown}");
+        assert!(!shown.contains("0.72 ×"), "the same ratio the other way round: {shown}");
+    }
+}
+
+#[test]
+fn what_is_the_same_of_several_metrics_is_one_line() {
+    let mut findings = fixture::example();
+    let unmeasured = findings.run.noise.pop().expect("two floors");
+    findings.run.noise = ["run_time", "time_wait", "bandwidth"]
+        .map(|metric| crosstalk_study::findings::NoiseFloor { metric: metric.into(), ..unmeasured.clone() })
+        .to_vec();
+    let shown = terminal(&findings, 300, false);
+    assert_eq!(shown.matches("not measured").count(), 1, "{shown}");
+    assert!(shown.contains("Noise floor: run time, time wait, bandwidth: not measured"), "{shown}");
+    assert_eq!(shown.matches("Detectable: ").count(), 1, "{shown}");
+}
+
+#[test]
+fn what_was_not_run_is_no_row_of_any_rendering() {
+    let findings = fixture::example();
+    let absent = findings.claims.iter().find(|c| c.verdict == ClaimVerdict::NotRun).expect("one");
+    assert!(!markdown(&findings).contains(&absent.name), "counted, not listed");
+    assert!(markdown(&findings).contains("1 not run."));
+    let page = page(&findings);
+    let page = Document::parse(&page).expect("well-formed");
+    let tally = page.descendants().find(|n| class(n) == "tally").expect("a tally");
+    assert!(!words(tally).contains("not run"), "{}", words(tally));
+}
+
+#[test]
+fn a_refuted_size_is_told_although_the_direction_is_open() {
+    let mut findings = fixture::example();
+    let open = findings.claims.iter_mut().find(|c| c.verdict == ClaimVerdict::Inconclusive).expect("one");
+    (open.published, open.size_agrees) = (Some(1.19), Some(false));
+    let page = words(Document::parse(&page(&findings)).expect("well-formed").root());
+    for shown in [page, markdown(&findings), terminal(&findings, 200, false)] {
+        assert!(shown.contains("size refuted"), "{shown}");
+    }
+}
+
+#[test]
+fn doubts_that_nobody_looked_for_are_not_counted_as_none() {
+    let mut findings = fixture::example();
+    findings.cells.truncate(1);
+    (findings.cells[0].unfaithful, findings.cells[0].failed) = (None, 0);
+    let page = words(Document::parse(&page(&findings)).expect("well-formed").root());
+    assert!(page.contains("no fidelity monitor watched them") && !page.contains("faithful: every"), "{page}");
 }

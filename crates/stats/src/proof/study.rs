@@ -24,12 +24,21 @@ pub enum Situation {
     /// Every size is exactly as far from the published one as its margin of 5 %
     /// allows, so that agreement and disagreement in size are both false.
     Size,
+    /// Half the cells differ by a little more than the margin of 2 % within which differences do not matter, half
+    /// are equal; a direction is claimed beyond half a percent. "Equivalent" is false of the first.
+    Apart,
 }
 
 impl Situation {
     /// Every situation.
-    pub const ALL: [Situation; 5] =
-        [Situation::Equal, Situation::Edge, Situation::Mixed, Situation::User, Situation::Size];
+    pub const ALL: [Situation; 6] = [
+        Situation::Equal,
+        Situation::Edge,
+        Situation::Mixed,
+        Situation::User,
+        Situation::Size,
+        Situation::Apart,
+    ];
 
     /// For people.
     pub fn name(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Situation {
             Situation::Mixed => "mixed",
             Situation::User => "user",
             Situation::Size => "size",
+            Situation::Apart => "apart",
         }
     }
 
@@ -49,7 +59,8 @@ impl Situation {
             Situation::Equal => 0.0,
             Situation::Edge => sign * EDGE.ln(),
             Situation::Mixed | Situation::User if index < COMPARISONS / 2 => sign * DIFFERENCE.ln(),
-            Situation::Mixed | Situation::User => 0.0,
+            Situation::Apart if index < COMPARISONS / 2 => sign * (EDGE * JUST).ln(),
+            Situation::Mixed | Situation::User | Situation::Apart => 0.0,
             Situation::Size => 1.3_f64.ln(),
         }
     }
@@ -59,13 +70,18 @@ impl Situation {
         let comparison = match self {
             Situation::Equal | Situation::Mixed => Comparison::new(ratios, 0.0),
             Situation::Edge => Comparison::new(ratios, EDGE.ln()),
+            Situation::Apart => Comparison::new(ratios, BEYOND.ln()),
             Situation::User => Comparison::new(ratios, 0.0).above_noise(std::slice::from_ref(twins)),
             Situation::Size => {
                 let off = if index.is_multiple_of(2) { SIZE_MARGIN } else { -SIZE_MARGIN };
                 Comparison::new(ratios, 0.0).against(self.truth(index) + off, SIZE_MARGIN)
             }
         };
-        comparison.equivalent_within(if self == Situation::User { DIFFERENCE.ln() } else { 0.0 })
+        comparison.equivalent_within(match self {
+            Situation::User => DIFFERENCE.ln(),
+            Situation::Apart => EDGE.ln(),
+            _ => 0.0,
+        })
     }
 }
 
@@ -74,6 +90,10 @@ pub const COMPARISONS: usize = 6;
 /// The difference that is to be found.
 pub const DIFFERENCE: f64 = 1.05;
 const EDGE: f64 = 1.02;
+/// What lies just outside a margin is so much beyond it.
+const JUST: f64 = 1.0005;
+/// Beyond which a direction is claimed, where that is stated beforehand.
+const BEYOND: f64 = 1.005;
 const SIZE_MARGIN: f64 = 0.05;
 
 /// What one study came to.

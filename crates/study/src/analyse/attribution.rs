@@ -42,7 +42,7 @@ pub fn of(
         shares.keys().cloned().zip(rounded.iter().map(|v| v / steps)).collect();
     // A difference too small to show has no points to show either.
     let extra = Some(whole / steps).filter(|shown| *shown > 0.0)?;
-    let text = sentence(slower, extra, &points, network);
+    let text = sentence(slower, shares, network);
     Some(Attribution { slower: name(slower), faster: name(faster), extra, points, text })
 }
 
@@ -58,26 +58,22 @@ fn apportioned(values: &[f64], whole: f64) -> Vec<f64> {
     rounded
 }
 
-/// `microblade takes 26 % longer: 24 points waiting for the network, 2 computing`.
-fn sentence(slower: &Levels, extra: f64, points: &BTreeMap<String, f64>, network: bool) -> String {
-    let mut shown: Vec<(&String, f64)> =
-        points.iter().map(|(part, n)| (part, *n)).filter(|(_, n)| *n != 0.0).collect();
+/// `microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing`. How much longer, the
+/// ratio beside it says.
+fn sentence(slower: &Levels, shares: &BTreeMap<String, f64>, network: bool) -> String {
+    let percents = apportioned(&shares.values().map(|share| share * 100.0).collect::<Vec<_>>(), 100.0);
+    let mut shown: Vec<(&String, f64)> = shares.keys().zip(percents).filter(|(_, n)| *n != 0.0).collect();
     shown.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let longer = format!("{} % longer", plain(extra));
     let head = match proper(slower) {
-        Some(name) => format!("{name} takes {longer}"),
-        None => format!("At {} it takes {longer}", name(slower)),
+        Some(name) => format!("{name} takes longer"),
+        None => format!("At {} it takes longer", name(slower)),
     };
     if let [(part, _)] = shown[..] {
         return format!("{head}, all of it {}", words(part, network));
     }
     let each = shown.iter().enumerate().map(|(place, (part, n))| {
-        let unit = match place {
-            0 if *n == 1.0 => " point",
-            0 => " points",
-            _ => "",
-        };
-        format!("{}{unit} {}", plain(*n), words(part, network))
+        let of = if place == 0 { " of the difference is" } else { "" };
+        format!("{} %{of} {}", plain(*n), words(part, network))
     });
     format!("{head}: {}", each.collect::<Vec<_>>().join(", "))
 }
@@ -134,7 +130,7 @@ mod tests {
         assert_eq!((found.slower.as_str(), found.faster.as_str()), ("microblade", "kosmos-srio"));
         assert_eq!(found.extra, 26.0);
         assert_eq!(found.points, shares(&[("wait", 24.0), ("compute", 2.0), ("serialise", 0.0)]));
-        let text = "microblade takes 26 % longer: 24 points waiting for the network, 2 computing";
+        let text = "microblade takes longer: 92 % of the difference is waiting for the network, 6 % computing, 2 % serialising";
         assert_eq!(found.text, text);
     }
 
@@ -146,7 +142,9 @@ mod tests {
         assert_eq!((below.slower.as_str(), below.faster.as_str()), ("kosmos-srio", "microblade"));
         assert_eq!((below.extra, &below.points), (above.extra, &above.points));
         assert_eq!(above.points, shares(&[("wait", 12.0), ("compute", 13.0)]), "12.5 each would show as 26");
-        assert!(below.text.starts_with("kosmos-srio takes 25 % longer: 13 points computing, 12 "));
+        assert!(
+            below.text.starts_with("kosmos-srio takes longer: 50 % of the difference is computing, 50 % ")
+        );
     }
 
     #[test]
@@ -159,21 +157,24 @@ mod tests {
     #[test]
     fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
         let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
-        assert!(
-            found.text.ends_with("13 points waiting for the network, −1 not accounted for, −2 computing")
-        );
+        assert!(found.text.ends_with(
+            "130 % of the difference is waiting for the network, −10 % not accounted for, −20 % computing"
+        ));
     }
 
     #[test]
     fn waiting_is_for_the_network_only_where_nothing_else_differs() {
         let of = shares(&[("wait", 0.9), ("spill", 0.1)]);
         let found = super::of(&of, 0.5, [&slaves(6), &slaves(1)], false).expect("is known");
-        assert_eq!(found.text, "At slaves 1 it takes 100 % longer: 90 points waiting, 10 spilling");
+        assert_eq!(
+            found.text,
+            "At slaves 1 it takes longer: 90 % of the difference is waiting, 10 % spilling"
+        );
         let unprotected = Levels::from([("protect".to_string(), "none".into())]);
         let none = super::of(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
-        assert!(none.text.starts_with("At protect none it takes 100 % longer: 90 "), "{none:?}");
+        assert!(none.text.starts_with("At protect none it takes longer: 90 % "), "{none:?}");
         let alone = super::of(&shares(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
-        assert_eq!(alone.expect("is known").text, "a takes 26 % longer, all of it waiting for the network");
+        assert_eq!(alone.expect("is known").text, "a takes longer, all of it waiting for the network");
     }
 
     #[test]

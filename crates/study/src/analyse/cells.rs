@@ -23,6 +23,7 @@ fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
     let mut fidelity = Fidelity::default();
     let mut reasons = BTreeSet::new();
     let (mut failed, mut unfaithful) = (0, 0);
+    let watched = known.attempts.iter().any(|attempt| attempt.fidelity.is_some());
     for attempt in &known.attempts {
         if let Some(seen) = &attempt.fidelity {
             fidelity.merge(seen.clone());
@@ -41,7 +42,7 @@ fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
         levels: known.levels.clone(),
         finished: known.counted().count(),
         failed,
-        unfaithful,
+        unfaithful: watched.then_some(unfaithful),
         reasons: distinct(&reasons),
         fidelity,
         metrics: metrics(data, experiment, cell),

@@ -4,16 +4,18 @@
 use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::family::Answer;
-use crosstalk_stats::verdict::Side;
+use crosstalk_stats::verdict::{Margin, Side};
 use std::collections::BTreeMap;
 
+use super::change::{self, Change};
 use super::claim::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::family::Family;
 use super::select::View;
-use super::{attribution, causes, detectable, estimate, level, network, scaled};
+use super::{attribution, causes, detectable, estimate, figures, level, network, noise, scaled};
 use crate::catalogue::Catalogues;
-use crate::findings::{Comparison, ComparisonVerdict, Estimate};
+use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
+use crate::predicate::margin;
 
 /// One comparison with its data.
 pub struct Pair<'a> {
@@ -88,6 +90,11 @@ impl Pair<'_> {
         let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { BTreeMap::new() };
         let network = self.network_alone(catalogues);
         let sides = [&self.only(&self.other), &self.only(&self.base)];
+        let change = Change { metric: &self.metric, asked: &self.asked, ratio };
+        let base = level::called(&self.factor, &self.base);
+        let change = change.words(verdict, changed, &base);
+        let largest = change::largest(&ratio);
+        let ratio = if self.computed() { once(ratio) } else { ratio };
         Some(Comparison {
             experiment: self.view.data.experiments[self.view.index].planned.name.clone(),
             metric: self.asked.clone(),
@@ -97,7 +104,12 @@ impl Pair<'_> {
             other: self.other.to_string(),
             at: self.at.clone(),
             ratio,
+            gain: change::gain(ratio, self.metric.better),
             verdict,
+            change,
+            margin: self.margin().within.exp_m1(),
+            largest,
+            values: self.values(),
             detectable: detectable::of(self, family, blocks),
             attribution: attribution::of(&causes, ratio.value, sides, network),
             causes,
@@ -114,6 +126,15 @@ impl Pair<'_> {
         match answer.interval {
             Some(interval) => estimate::sound(estimate::shown(interval.exp())),
             None => Some(Estimate { interval: None, ..estimate::of_logs(&self.datum.over(blocks))? }),
+        }
+    }
+
+    /// Beyond which it is a difference, and within which it is none.
+    pub fn margin(&self) -> Margin {
+        let stated = self.view.written.compare.as_ref().and_then(|compare| compare.margin.as_deref());
+        match stated.and_then(|text| margin(text).ok()) {
+            Some(within) => noise::margins_within(within),
+            None => noise::margins(),
         }
     }
 
@@ -135,9 +156,28 @@ impl Pair<'_> {
         self.contrast().cells().is_some_and(|cells| network::alone(&self.view, cells, catalogues))
     }
 
+    /// Whether a formula gave every number: the same in each block, with no noise to have an interval of.
+    pub fn computed(&self) -> bool {
+        self.datum.origins.iter().all(|origin| *origin == Origin::Computed) && !self.datum.origins.is_empty()
+    }
+
+    /// What either side showed by itself.
+    fn values(&self) -> Sides {
+        let value = |level: &Value| {
+            let at = level::with(&self.at, &self.only(level));
+            figures::value(&self.view, &self.asked, &at, None).map(|(estimate, _)| estimate)
+        };
+        Sides { base: value(&self.base), other: value(&self.other), unit: self.metric.unit.clone() }
+    }
+
     fn only(&self, level: &Value) -> Levels {
         Levels::from([(self.factor.clone(), level.clone())])
     }
+}
+
+/// What a formula gives: no repetitions, no interval.
+fn once(ratio: Estimate) -> Estimate {
+    Estimate { interval: None, n: 1, ..ratio }
 }
 
 /// A part that explains (better neither way) is only ever equal or different:

@@ -9,8 +9,9 @@ use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::ByBlock;
-use super::level;
 use super::select::{Unit, View};
+use super::{level, words};
+use crate::plan::Place;
 
 /// One number a block.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Datum {
     pub values: ByBlock,
     /// Where the numbers come from.
     pub origins: BTreeSet<Origin>,
+    /// Whether a model of the network made them: its parameters' error is not among what blocks differ by.
+    pub modelled: bool,
     /// Why blocks or cells do not count, in words.
     pub missing: Vec<String>,
     /// False where the plan does not have the cells, or one was never tried.
@@ -123,11 +126,28 @@ fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
     missing.sort();
     missing.dedup();
     let tried = |cell: &usize| !view.data.experiments[view.index].cells[*cell].attempts.is_empty();
+    let origins = view.data.origins(view.index, &list, metric);
     Datum {
-        origins: view.data.origins(view.index, &list, metric),
+        modelled: origins.iter().any(|origin| modelled(view, metric, &list, *origin)),
+        origins,
         missing: missing.into_iter().map(|(_, why)| why).collect(),
         run: list.iter().all(tried),
         values: ByBlock::new(),
+    }
+}
+
+/// Whether numbers of that origin rest on a model's parameters. What is computed does where it is of
+/// virtual time: how much was sent, or how right an answer is, no network's parameter changes.
+fn modelled(view: &View, metric: &str, cells: &[usize], origin: Origin) -> bool {
+    let unit = || view.metric(metric).unit;
+    let planned = &view.data.experiments[view.index].planned.cells;
+    match origin {
+        Origin::Emulated | Origin::Simulated | Origin::Predicted => true,
+        Origin::Computed => {
+            cells.iter().any(|cell| matches!(planned[*cell].scene.place, Place::Virtual { .. }))
+                && (unit() == "s" || unit().ends_with("/s"))
+        }
+        Origin::Measured | Origin::Published => false,
     }
 }
 
@@ -160,13 +180,13 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<St
         }
         () => return None,
     };
-    Some(format!("the cell at {} {why}", level::describe(&level::with(known.levels, labels))))
+    Some(format!("the cell{} {why}", words::at(&level::with(known.levels, labels))))
 }
 
 impl Datum {
     /// Of cells that the plan does not have.
     pub fn not_planned(at: &Levels) -> Self {
-        let missing = vec![format!("this run has no cell at {}", level::describe(at))];
+        let missing = vec![format!("this run has no cell{}", words::at(at))];
         Datum { missing, ..Datum::default() }
     }
 

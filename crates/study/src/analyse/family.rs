@@ -63,7 +63,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .iter()
         .map(|pair| Ask::Paired {
             by_block: pair.datum.by_position(&data.complete),
-            margin: noise::margins(),
+            margin: pair.margin(),
             noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
             size: None,
         })

@@ -213,8 +213,10 @@ impl Drawing<'_> {
 pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
     let (values, origin) = by_block(view, metric, at, base)?;
     let found = estimate::of(&values)?;
-    // What is computed is always the same: an interval would say nothing.
-    Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), ..found }, origin))
+    // What is computed is always the same: repetitions and an interval would say nothing.
+    let same = found.interval.is_none_or(|(low, high)| low == high);
+    let n = if origin == Origin::Computed && same { 1 } else { found.n };
+    Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
 }
 
 /// The same block by block.

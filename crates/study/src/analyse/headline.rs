@@ -1,21 +1,21 @@
 //! The sentence to forward.
 
-use crosstalk_core::record::Better;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use super::change::Change;
 use super::comparison::Pair;
 use super::data::Data;
 use super::family::Family;
-use super::level;
 use super::select::View;
 use super::words::{at, counted};
+use super::{context, failures, level};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
-use crate::findings::{Comparison, ComparisonVerdict, Estimate, Headline};
+use crate::findings::{Comparison, ComparisonVerdict, Headline};
 use crate::number::{self, percent};
 use crate::part::{self, OTHER, WAIT};
 
@@ -29,13 +29,16 @@ pub fn headline(
     data: &Data,
 ) -> Headline {
     let mut all = family.pairs.iter().zip(comparisons);
-    let named = all.clone().find(|((pair, _), _)| named(study, pair));
+    let compared = |(_, found): &Found| found.is_some();
+    let named = all.clone().filter(compared).find(|((pair, _), _)| named(study, pair));
     let first = all.clone().next().filter(|(_, found)| decided(found));
     // All are judged together, and each verdict holds whichever is told. That it is the largest is said: of many,
     // the largest is by chance a little larger than it is.
     let other = study.headline.is_none() && first.is_none();
     let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(larger);
-    let (mut text, decided) = match named.or(first).or_else(largest).or_else(|| all.next()) {
+    let any = || all.clone().find(compared);
+    let told = named.or(first).or_else(largest).or_else(any).or_else(|| all.next());
+    let (mut text, decided) = match told {
         Some(((pair, conclusion), Some(found))) => match doubt(pair, found, family, data, catalogues) {
             Some(doubt) => {
                 let other = level::called(&pair.factor, &pair.other);
@@ -44,13 +47,22 @@ pub fn headline(
             }
             None => about(study, pair, conclusion, found, family, pair.network_alone(catalogues)),
         },
-        Some(((pair, _), None)) => (nothing(study, pair), false),
+        Some(((pair, _), None)) => (nothing(study, pair, data), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
     if other && decided {
         text += &beside(comparisons);
     }
-    Headline { text, decided, command: data.run.command.clone() }
+    let found = told.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
+    if found.is_some() || told.is_none() {
+        text += &failures::told(data);
+    }
+    let (context, bars) = match found {
+        Some((pair, found)) => (context::of(pair, found), context::bars(pair, found)),
+        None => (String::new(), Vec::new()),
+    };
+    let unit = found.map_or(String::new(), |(_, found)| found.values.unit.clone());
+    Headline { text, context, bars, unit, decided, command: data.run.command.clone() }
 }
 
 /// Why there is no verdict on an effect that the data show.
@@ -108,33 +120,22 @@ fn about(
     family: &Family,
     network: bool,
 ) -> (String, bool) {
-    let subject = subject(study, pair);
+    let what = format!("{}{}", subject(study, pair), context::conditions(pair, found));
     let other = level::called(&pair.factor, &pair.other);
-    let than = than(study, pair);
+    let base = base(study, pair);
+    let change = Change { metric: &pair.metric, asked: &pair.asked, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             let cause = cause(network, &found.causes, found.verdict);
-            (format!("{other}: {}{subject}{}{cause}", change(found, &than), interval(found)), true)
+            (format!("{other}: {}{what}{cause}", change.than(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
             let margin = percent(conclusion.answer.margin.exp_m1());
-            (
-                format!(
-                    "{other} and {}: no difference beyond {margin}{subject}{}",
-                    base(study, pair),
-                    interval(found)
-                ),
-                true,
-            )
+            (format!("{other} and {base}: equivalent within {margin}{what}; {}", found.change), true)
         }
-        ComparisonVerdict::Inconclusive => (
-            format!(
-                "{other} against {}: {}{subject}",
-                base(study, pair),
-                undecided(pair, conclusion, found, family)
-            ),
-            false,
-        ),
+        ComparisonVerdict::Inconclusive => {
+            (format!("{other} against {base}: {}", undecided(pair, conclusion, found, family, &what)), false)
+        }
     }
 }
 
@@ -151,47 +152,12 @@ fn subject(study: &Study, pair: &Pair) -> String {
     }
 }
 
-/// ` than BASE`, where the reader cannot know it: with two levels and nothing said, it is the other one.
-fn than(study: &Study, pair: &Pair) -> String {
-    let told = study.headline.as_ref().is_some_and(|h| !h.subject.is_empty());
-    let levels = pair.view.levels_of(&pair.factor, &pair.at).len();
-    if told || levels > 2 { format!(" than {}", base(study, pair)) } else { String::new() }
-}
-
 /// What is compared with: as the study calls it, else its level.
 fn base(study: &Study, pair: &Pair) -> String {
     match study.headline.as_ref().filter(|h| !h.base.is_empty() && stands(h, pair)) {
         Some(headline) => headline.base.clone(),
         None => level::called(&pair.factor, &pair.base),
     }
-}
-
-/// `1.26 × faster than microblade`, `3.15 × the bandwidth of microblade`.
-fn change(found: &Comparison, than: &str) -> String {
-    let grew = found.ratio.value >= 1.0;
-    let times = number::value(&told(found), "ratio");
-    match (found.better, grew) {
-        (Better::Lower, false) => format!("{times} faster{than}"),
-        (Better::Lower, true) => format!("{times} slower{than}"),
-        (_, true) => format!("{times} more {}{than}", super::figures::words(&found.metric)),
-        (_, false) => format!("{times} less {}{than}", super::figures::words(&found.metric)),
-    }
-}
-
-/// The interval of the factor that is told.
-fn interval(found: &Comparison) -> String {
-    number::interval(&told(found), "ratio").map(|ends| format!(" ({ends})")).unwrap_or_default()
-}
-
-/// The factor that is told: base over other where that is what grew.
-fn told(found: &Comparison) -> Estimate {
-    let changed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
-    let ratio = found.ratio;
-    if !changed || ratio.value >= 1.0 {
-        return ratio;
-    }
-    let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
-    Estimate { value: 1.0 / ratio.value, interval, ..ratio }
 }
 
 /// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
@@ -218,30 +184,36 @@ fn cause_words(network: bool, cause: &str) -> String {
     }
 }
 
-fn undecided(pair: &Pair, conclusion: &Conclusion, found: &Comparison, family: &Family) -> String {
-    let seen = counted(found.ratio.n, "block");
+fn undecided(
+    pair: &Pair,
+    conclusion: &Conclusion,
+    found: &Comparison,
+    family: &Family,
+    what: &str,
+) -> String {
+    let seen = counted(pair.datum.values.len(), "block");
     if conclusion.answer.interval.is_none() {
         let needed = family.blocks_needed(family.questions);
         let why = pair.datum.missing.first().map(|m| format!("; {m}")).unwrap_or_default();
         return format!(
-            "no verdict after {seen}: deciding {} takes at least {needed}{why}",
+            "no verdict after {seen}{what}: deciding {} takes at least {needed}{why}",
             counted(family.questions, "question")
         );
     }
     if conclusion.answer.side.is_some_and(|side| side != Side::Within) {
-        return format!("{} changes by {}, which is neither better nor worse", found.metric, ratio(found));
+        return format!("{}{what}, which is neither better nor worse", found.change);
     }
-    format!("not decided after {seen}: {}", ratio(found))
+    let seen = counted(found.ratio.n, "block");
+    format!("undecided after {seen}{what}; {}", found.change)
 }
 
-fn ratio(found: &Comparison) -> String {
-    number::estimate(&found.ratio, "ratio")
-}
-
-fn nothing(study: &Study, pair: &Pair) -> String {
-    let why = pair.datum.missing.first().cloned().unwrap_or_else(|| "no block has both".into());
+fn nothing(study: &Study, pair: &Pair, data: &Data) -> String {
+    let why = match failures::told(data) {
+        failed if !failed.is_empty() => failed,
+        _ => format!(": {}", pair.datum.missing.first().map_or("no block has both", String::as_str)),
+    };
     let other = level::called(&pair.factor, &pair.other);
-    format!("{other} against {}: nothing to compare: {why}", base(study, pair))
+    format!("{other} against {}: nothing to compare{why}", base(study, pair))
 }
 
 /// One cell of which nothing is asked: what was measured in it.

@@ -27,6 +27,11 @@ pub fn margins() -> Margin {
     Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
 }
 
+/// The same where the study says itself within which differences do not matter.
+pub fn margins_within(within: f64) -> Margin {
+    Margin { within: within.ln_1p(), ..margins() }
+}
+
 /// Whether an experiment is an A/A measurement.
 pub fn measures(view: &View) -> bool {
     view.written.factors.contains_key(EQUAL)

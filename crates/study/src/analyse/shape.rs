@@ -216,6 +216,7 @@ fn together(datums: &[Datum]) -> Datum {
     Datum {
         values: ByBlock::new(),
         origins: datums.iter().flat_map(|d| d.origins.iter().copied()).collect(),
+        modelled: datums.iter().any(|d| d.modelled),
         missing,
         run: datums.iter().all(|d| d.run),
     }

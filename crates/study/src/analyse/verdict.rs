@@ -22,6 +22,10 @@ use crate::predicate::Predicate;
 /// What follows, why, and what was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
 
+/// Why what a model made agrees in no size.
+const NOISE_ALONE: &str = "that is no evidence of size, since the interval holds this machine's noise, not the \
+    error of the model's parameters, which carry no ranges yet";
+
 /// A claim with its verdict after `blocks`. `view` is that of its experiment, where it was planned.
 pub fn finding(
     judged: &Judged,
@@ -51,6 +55,7 @@ pub fn finding(
         found,
         published: stated.published,
         margin: stated.margin,
+        size_agrees: judged.answer.as_ref().and_then(|(conclusion, _)| conclusion.answer.size),
         unit: stated.unit.clone(),
         attribution,
     }
@@ -117,7 +122,7 @@ fn about_one(
         return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
     let found = reading.found(&interval);
-    let (verdict, means) = meaning(stated, reading, &conclusion.answer);
+    let (verdict, means) = meaning(stated, reading, &conclusion.answer, one.datum.modelled);
     let mut why = format!("found {}{}{means}", number::estimate(&found, &stated.unit), stated.per);
     if verdict == ClaimVerdict::Inconclusive {
         why += &format!(" after {}{missing}", counted(found.n, "block"));
@@ -126,14 +131,27 @@ fn about_one(
 }
 
 /// What an answer says about direction and size.
-fn meaning(stated: &Stated, reading: &Reading, answer: &Answer) -> (ClaimVerdict, String) {
+fn meaning(stated: &Stated, reading: &Reading, answer: &Answer, modelled: bool) -> (ClaimVerdict, String) {
     let margin = percent(stated.margin.unwrap_or(WITHIN));
     match (reading.holds(answer), answer.size) {
+        (None, Some(false)) => (
+            ClaimVerdict::Inconclusive,
+            format!(
+                ": its size differs by more than {margin} from what was published; its direction is not decided"
+            ),
+        ),
         (None, _) => (ClaimVerdict::Inconclusive, ": not decided".into()),
         (Some(false), _) => (ClaimVerdict::NotReproduced, refuted(stated, reading, answer, &margin)),
+        (Some(true), _) if reading.stands == Side::Within && modelled => {
+            (ClaimVerdict::DirectionOnly, format!(": as published, within {margin}; {NOISE_ALONE}"))
+        }
         (Some(true), _) if reading.stands == Side::Within => {
             (ClaimVerdict::Reproduced, format!(": as published, within {margin}"))
         }
+        (Some(true), Some(true)) if modelled => (
+            ClaimVerdict::DirectionOnly,
+            format!(": on the published side, and within {margin} of its size; {NOISE_ALONE}"),
+        ),
         (Some(true), Some(true)) => {
             (ClaimVerdict::Reproduced, format!(": on the published side, and within {margin} of its size"))
         }

@@ -37,6 +37,9 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
         let path = format!("{path}.compare");
         super::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
         super::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
+        if let Some(margin) = &compare.margin {
+            crate::predicate::margin(margin).map_err(|fault| fault.at(format!("{path}.margin")))?;
+        }
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ pub fn graph_and(more: &str, blocks: usize) -> (Made, Run) {
         for (node, busy) in [(0, 0.1), (1, 1.0)] {
             let parts = [("time_compute", whole * (1.0 - waited) * busy), ("time_wait", whole * waited)];
             attempt.readings.extend(
-                parts.map(|(metric, v)| Reading::value(metric, v, Origin::Emulated).label("node", node)),
+                parts.map(|(metric, v)| Reading::value(metric, v, Origin::Measured).label("node", node)),
             );
         }
     }

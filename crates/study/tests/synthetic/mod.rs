@@ -60,7 +60,7 @@ impl Made {
                     let readings = experiment.metrics.iter().map(|metric| {
                         let value = truth(&experiment.name, &cell.levels, &metric.name);
                         let value = value * (drift + noise * rng.normal()).exp();
-                        Reading::value(&metric.name, value, Origin::Emulated)
+                        Reading::value(&metric.name, value, Origin::Measured)
                     });
                     let attempt = Attempt {
                         id: run.attempts.len() as u64,

@@ -1,0 +1,143 @@
+//! How a difference reads, in one direction wherever it stands: as a factor of 1
+//! or more with what it is than, `1.26 × faster than microblade (1.22–1.30)`;
+//! where none was found, as the largest that the data leave:
+//! `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`.
+
+use crosstalk_core::record::{Better, Metric};
+
+use super::figures;
+use crate::findings::{ComparisonVerdict, Estimate};
+use crate::number;
+
+/// What differs, with its way of being better.
+pub struct Change<'a> {
+    /// The metric.
+    pub metric: &'a Metric,
+    /// As the study asks for it (`latency p99`).
+    pub asked: &'a str,
+    /// Other over base.
+    pub ratio: Estimate,
+}
+
+impl Change<'_> {
+    /// Where a direction was found `1.26 × faster than BASE (1.22–1.30)`, else what the data exclude.
+    pub fn words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
+        let changed = matches!(verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse) || directed;
+        match self.bounded() {
+            Some(bounded) if !changed => bounded,
+            _ => self.than(base),
+        }
+    }
+
+    /// `1.26 × faster than microblade (1.22–1.30)`.
+    pub fn than(&self, base: &str) -> String {
+        let factor = if self.ratio.value < 1.0 { inverse(self.ratio) } else { self.ratio };
+        // A formula's interval has no width, and says nothing.
+        let wide = factor.interval.is_some_and(|ends| !flat(ends));
+        let ends = number::interval(&factor, "ratio").filter(|_| wide).map(|ends| format!(" ({ends})"));
+        let ends = ends.unwrap_or_default();
+        let way = self.way(self.ratio.value >= 1.0);
+        format!("{} {way} than {base}{ends}", number::value(&factor, "ratio"))
+    }
+
+    /// `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`; `None` without an interval.
+    pub fn bounded(&self) -> Option<String> {
+        let (low, high) = self.ratio.interval?;
+        let end = |ratio: f64| excess(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
+        let (slow, fast) = (self.way(true), self.way(false));
+        let bound = format!("no difference larger than {}", excess(largest(&self.ratio)?));
+        if flat((low, high)) {
+            return Some(bound);
+        }
+        let between = match (low < 1.0, high > 1.0) {
+            (true, true) => format!("{} {fast} to {} {slow}", end(low), end(high)),
+            (true, false) => format!("{} to {} {fast}", end(high), end(low)),
+            (false, _) => format!("{} to {} {slow}", end(low), end(high)),
+        };
+        Some(format!("{bound} ({between})"))
+    }
+
+    /// `faster`, `more bandwidth`.
+    fn way(&self, grew: bool) -> String {
+        let name = figures::words(self.asked);
+        match (self.metric.better, self.metric.unit.as_str(), grew) {
+            (Better::Lower, "s", false) => "faster".into(),
+            (Better::Lower, "s", true) => "slower".into(),
+            (_, _, true) => format!("more {name}"),
+            (_, _, false) => format!("less {name}"),
+        }
+    }
+}
+
+/// Above 1 where the other level is better than the base: base over other where lower is better.
+pub fn gain(ratio: Estimate, better: Better) -> Estimate {
+    if better == Better::Lower { inverse(ratio) } else { ratio }
+}
+
+fn inverse(ratio: Estimate) -> Estimate {
+    let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+    Estimate { value: 1.0 / ratio.value, interval, ..ratio }
+}
+
+/// The largest difference, either way and as a ratio − 1, that the interval leaves.
+pub fn largest(ratio: &Estimate) -> Option<f64> {
+    let (low, high) = ratio.interval?;
+    Some(high.max(1.0 / low).max(1.0) - 1.0).filter(|largest| largest.is_finite())
+}
+
+/// Whether an interval has no width, up to rounding.
+fn flat((low, high): (f64, f64)) -> bool {
+    high - low <= 1e-9 * high.abs()
+}
+
+/// A bound, so never rounded down: `1.5 %`, from twice on `2.50 ×`.
+pub fn excess(over: f64) -> String {
+    if over < 1.0 {
+        number::percent(((over * 1e3) - 1e-6).ceil() / 1e3)
+    } else {
+        number::number(1.0 + over, "ratio")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, interval: Some((low, high)), n: 12 }
+    }
+
+    fn words(metric: &Metric, ratio: Estimate, verdict: ComparisonVerdict) -> String {
+        Change { metric, asked: &metric.name, ratio }.words(verdict, false, "base")
+    }
+
+    #[test]
+    fn a_factor_is_one_or_more_whichever_way_it_went() {
+        let time = Metric::new("run_time", "s", Better::Lower);
+        let faster = words(&time, ratio(0.48, 0.45, 0.51), ComparisonVerdict::Better);
+        assert_eq!(faster, "2.08 × faster than base (1.96–2.22)");
+        let slower = words(&time, ratio(2.08, 1.96, 2.22), ComparisonVerdict::Worse);
+        assert_eq!(slower, "2.08 × slower than base (1.96–2.22)");
+        let rate = Metric::new("bandwidth", "bit/s", Better::Higher);
+        let less = words(&rate, ratio(0.5, 0.4, 0.625), ComparisonVerdict::Worse);
+        assert_eq!(less, "2.00 × less bandwidth than base (1.60–2.50)");
+    }
+
+    #[test]
+    fn what_is_no_difference_is_told_by_what_the_data_leave() {
+        let time = Metric::new("run_time", "s", Better::Lower);
+        let said = |low, high| words(&time, ratio(1.0, low, high), ComparisonVerdict::Inconclusive);
+        assert_eq!(said(0.982, 1.031), "no difference larger than 3.1 % (1.9 % faster to 3.1 % slower)");
+        assert_eq!(said(1.001, 1.0201), "no difference larger than 2.1 % (0.1 % to 2.1 % slower)");
+        assert_eq!(said(0.4, 0.9), "no difference larger than 2.50 × (11.2 % to 2.50 × faster)");
+        let lone = Estimate { interval: None, ..ratio(1.05, 1.0, 1.0) };
+        assert_eq!(words(&time, lone, ComparisonVerdict::Inconclusive), "1.05 × slower than base");
+    }
+
+    #[test]
+    fn a_gain_is_above_one_where_it_is_better() {
+        let half = ratio(0.5, 0.4, 0.8);
+        assert_eq!(gain(half, Better::Lower), ratio(2.0, 1.25, 2.5));
+        assert_eq!(gain(half, Better::Higher), half);
+    }
+}

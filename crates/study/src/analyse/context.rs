@@ -1,0 +1,86 @@
+//! What the deciding sentence rests on, in a second one that needs no statistics:
+//! how often was run, on how many nodes, and what either side showed.
+
+use crosstalk_core::record::Origin;
+
+use super::change::excess;
+use super::comparison::Pair;
+use super::figures::words;
+use super::level;
+use super::words::counted;
+use crate::findings::{Comparison, ComparisonVerdict, HeadlineBar};
+use crate::number::{self, percent};
+use crate::plan::Place;
+
+/// `, at 1/50 of the links' rates`, `, emulated on this host's cores`: without which the sentence would say too much.
+pub fn conditions(pair: &Pair, found: &Comparison) -> String {
+    let scale = places(pair).fold(1.0, |most: f64, place| match place {
+        Place::Real { scale, .. } => most.max(*scale),
+        Place::Virtual { .. } | Place::Outside { .. } => most,
+    });
+    let scaled = if scale > 1.0 { format!(", at 1/{scale} of the links' rates") } else { String::new() };
+    let origin = match found.origin {
+        Origin::Emulated => ", emulated on this host's cores",
+        Origin::Simulated => ", simulated",
+        Origin::Predicted => ", predicted by a model",
+        Origin::Computed => ", computed from the fabrics' parameters",
+        Origin::Measured | Origin::Published => "",
+    };
+    scaled + origin
+}
+
+/// `In 12 paired runs on 2 nodes, run time was 1.05 s with ethernet-10g and 1.80 s with ethernet-1g.`
+pub fn of(pair: &Pair, found: &Comparison) -> String {
+    let nodes = places(pair).map(Place::nodes).max().unwrap_or(0);
+    let stands_in = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
+    let nodes = counted(nodes, stands_in);
+    let runs = match found.origin {
+        Origin::Computed => format!("For {nodes}"),
+        _ => format!("In {} on {nodes}", counted(found.ratio.n, "paired run")),
+    };
+    let (metric, unit) = (words(&found.metric), found.values.unit.as_str());
+    let side = |factor: &str, level, value| {
+        format!("{} with {}", number::number(value, unit), level::called(factor, level))
+    };
+    let values = match (found.values.other, found.values.base) {
+        (Some(other), Some(base)) => format!(
+            ", {metric} was {} and {}",
+            side(&pair.factor, &pair.other, other.value),
+            side(&pair.factor, &pair.base, base.value)
+        ),
+        _ => format!(", {metric} was compared"),
+    };
+    let means = match (found.verdict, found.detectable) {
+        (ComparisonVerdict::Equivalent, _) => {
+            format!(
+                ": which of them is taken makes no difference beyond {}",
+                percent(found.margin.max(found.largest.unwrap_or(0.0)))
+            )
+        }
+        (ComparisonVerdict::Inconclusive, Some(least)) => {
+            format!(
+                "; so many runs find a difference from about {} on, and more runs find less",
+                excess(least)
+            )
+        }
+        _ => String::new(),
+    };
+    format!("{runs}{values}{means}.")
+}
+
+/// A bar a side, the base first.
+pub fn bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
+    let sides = [(&pair.base, found.values.base), (&pair.other, found.values.other)];
+    let bar = |(level, value): (&_, Option<_>)| {
+        Some(HeadlineBar { label: level::called(&pair.factor, level), value: value? })
+    };
+    let bars: Option<Vec<HeadlineBar>> = sides.into_iter().map(bar).collect();
+    bars.unwrap_or_default()
+}
+
+/// Where its cells run.
+fn places<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Place> {
+    let planned = &pair.view.data.experiments[pair.view.index].planned.cells;
+    let contrast = pair.contrast();
+    contrast.of.into_iter().chain(contrast.to).map(|cell| &planned[cell].scene.place)
+}
