@@ -38,10 +38,9 @@ fn values(dir: &Path, metric: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     };
     let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for sample in samples(&dir.join("out")) {
-        let reading = &sample["reading"];
-        if reading["metric"] == metric {
-            let value = reading["value"].as_f64().expect("a number");
-            found.entry(of(&sample["attempt"])).or_default().insert(reading["labels"].to_string(), value);
+        if sample["metric"] == metric {
+            let value = sample["value"].as_f64().expect("a number");
+            found.entry(of(&sample["attempt"])).or_default().insert(sample["labels"].to_string(), value);
         }
     }
     found

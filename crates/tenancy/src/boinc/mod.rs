@@ -37,6 +37,6 @@ pub use told::{Active, Status, Task, TaskState};
 #[doc(hidden)]
 pub fn fuzz_reply(reply: &str) {
     told::tasks(reply);
-    told::Status::of(reply);
+    Status::of(reply);
     config::with_cores(reply, config::cores(reply));
 }
