@@ -58,14 +58,13 @@ pub fn inspect(path: &Path) -> Result<Contents, Fault> {
 
 /// Which ids there are, until one cannot be a label.
 struct Ids {
-    /// Its pages are taken from the system as ids in them are seen.
     seen: Option<Bits>,
     largest: u32,
 }
 
 impl Default for Ids {
     fn default() -> Self {
-        Ids { seen: Some(Bits::new(LARGEST_LABEL as usize + 1)), largest: 0 }
+        Ids { seen: Some(Bits::new(FEW as usize)), largest: 0 }
     }
 }
 
@@ -73,6 +72,7 @@ impl Ids {
     fn see(&mut self, name: Name) {
         match (&mut self.seen, name) {
             (Some(seen), Name::Number(number)) if number <= u64::from(LARGEST_LABEL) => {
+                seen.admit(number as u32);
                 seen.insert(number as u32);
                 self.largest = self.largest.max(number as u32);
             }

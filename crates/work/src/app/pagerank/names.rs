@@ -6,7 +6,7 @@
 //! a hash, of which equal ones go by the text.
 
 use crosstalk_core::Fault;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::partition::Partition;
 use super::rmat::mix;
@@ -303,8 +303,8 @@ impl Table {
 /// Names, each once.
 #[derive(Default)]
 struct Set {
-    numbers: HashSet<u64>,
-    texts: HashSet<Box<str>>,
+    numbers: FxHashSet<u64>,
+    texts: FxHashSet<Box<str>>,
 }
 
 impl Set {

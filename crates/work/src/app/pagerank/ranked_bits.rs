@@ -13,6 +13,17 @@ impl Bits {
         Bits { words: vec![0; bound.div_ceil(64)] }
     }
 
+    /// Raises the bound so that `number` is below it. Pages are taken from the system as numbers
+    /// in them are added.
+    pub fn admit(&mut self, number: u32) {
+        let words = number as usize / 64 + 1;
+        if words > self.words.len() {
+            let mut larger = vec![0; words.next_power_of_two()];
+            larger[..self.words.len()].copy_from_slice(&self.words);
+            self.words = larger;
+        }
+    }
+
     /// Adds a number below the bound.
     pub fn insert(&mut self, number: u32) {
         self.words[number as usize / 64] |= 1 << (number % 64);
@@ -96,8 +107,12 @@ mod tests {
     proptest! {
         #[test]
         fn ranks_are_positions_in_the_sorted_set(members in proptest::collection::btree_set(0_u32..1000, 0..200)) {
-            let mut bits = Bits::new(1000);
-            members.iter().for_each(|m| bits.insert(*m));
+            let mut bits = Bits::new(10);
+            for member in &members {
+                bits.admit(*member);
+                bits.insert(*member);
+            }
+            bits.admit(999);
             for bound in [0, 1, 63, 64, 500, 1000] {
                 prop_assert_eq!(bits.count_below(bound), members.range(..bound).count() as u64);
             }
