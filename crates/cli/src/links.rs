@@ -39,7 +39,7 @@ pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
         let scale = held.and_then(|held| scale_for(fabric.rate, held));
         let ask = match scale {
             Some(1.0) => "as it is".into(),
-            Some(scale) => format!("with --scale {scale} (the program with 1/{scale} of its data)"),
+            Some(scale) => format!("with --scale {scale} (the program sends 1/{scale} of its data)"),
             None => "not at any scale".into(),
         };
         lines.push(format!("     {} at {}: {ask}", fabric.name, human(fabric.rate.0, "bit/s")));

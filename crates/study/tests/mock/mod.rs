@@ -158,7 +158,13 @@ const MOCKS: [Mock; 21] = [
         timing: Real,
         parameters: named!["argv", "nodes", "env"],
         nodes: 0,
-        metrics: &[("run_time", "s", Lower), ("time_compute", "s", Lower), ("time_wait", "s", Lower)],
+        metrics: &[
+            ("run_time", "s", Lower),
+            ("time_compute", "s", Lower),
+            ("time_wait", "s", Lower),
+            ("time_queue", "s", Neither),
+            ("parallel_cpu_time", "s", Neither),
+        ],
     },
     Mock {
         name: "path",

@@ -18,6 +18,9 @@ use crate::mock;
 /// What is true: experiment, levels, metric → value.
 pub type Truth<'a> = &'a dyn Fn(&str, &Levels, &str) -> f64;
 
+/// What a command has nothing of: one thread, on a processor of its own.
+const UNTOLD: [&str; 2] = ["time_queue", "parallel_cpu_time"];
+
 /// A study with its plan.
 pub struct Made {
     pub study: Study,
@@ -57,7 +60,8 @@ impl Made {
             let drift = 0.2 * rng.normal();
             for experiment in &self.plan.experiments {
                 for cell in &experiment.cells {
-                    let readings = experiment.metrics.iter().map(|metric| {
+                    let told = experiment.metrics.iter().filter(|m| !UNTOLD.contains(&m.name.as_str()));
+                    let readings = told.map(|metric| {
                         let value = truth(&experiment.name, &cell.levels, &metric.name);
                         let value = value * (drift + noise * rng.normal()).exp();
                         Reading::value(&metric.name, value, Origin::Measured)
