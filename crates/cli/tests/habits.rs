@@ -114,7 +114,7 @@ fn what_a_number_of_runs_can_decide_is_said_first() {
     assert!(said.contains("2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
     let plan = crosstalk(dir.path(), &["plan", "--runs", "9", "--vary", "env.N=1,2,3", "--", "true"]);
     assert!(
-        stdout(&plan).contains("9 runs of each cell can decide up to 12 comparisons; there are 2 here"),
+        stdout(&plan).contains("9 runs of each cell can decide up to 12 questions; there are 2 here"),
         "{plan:?}"
     );
     for (args, said) in [
@@ -196,7 +196,11 @@ fn a_budget_without_spare_blocks_is_named_when_it_is_planned() {
         let args = ["plan", "--looks", looks, "--vary", "env.N=1,2,3,4,5,6,7,8", "--", "true"];
         stdout(&crosstalk(dir.path(), &args))
     };
-    assert!(plan("8").contains("can decide nothing, even if all agree: 7 questions"), "{}", plan("8"));
+    assert!(
+        plan("8").contains("can decide nothing, even if all agree: to decide 7 questions"),
+        "{}",
+        plan("8")
+    );
     let none_spare = plan("9");
     assert!(
         none_spare.contains("9 blocks have too few to spare") && none_spare.contains("--looks 11"),
