@@ -49,6 +49,10 @@ fn save_never_overwrites_an_edited_study() {
     assert!(read(&mine).contains("schema = \"crosstalk.study/1\""));
     let repeat = json(&read(dir.path().join("out/findings.json")))["headline"]["command"].clone();
     assert_eq!(repeat, "crosstalk run --testbed local --runs 1 -- sh -c true");
+    // There is a run already, so this one is refused.
+    std::fs::write(&mine, edited).expect("writes");
+    let output = run(dir.path(), &["--runs", "1", "--out", "out", "--save", "my.toml", "--force"], "true");
+    assert_eq!((output.status.code(), read(&mine).as_str()), (Some(2), edited));
 }
 
 #[test]
