@@ -186,7 +186,7 @@ pub struct StudyArgs {
     pub quick: bool,
     /// Run the workloads on this engine: what the study has for it stands in the place of its own
     /// part. `spark`; or your own Spark cluster by its master's address, `spark://HOST:PORT`, for
-    /// studies that emulate nothing, such as `analytics`.
+    /// studies that emulate nothing, such as `analytics` [default: the study's, mostly `native`].
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// Change a factor's levels or a parameter: `graph.slaves=1,6`, `graph.pagerank.scale=18`; a

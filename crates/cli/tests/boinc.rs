@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_refused_and_makes_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     for (words, place) in [
         (&["--units", "0"][..], "--units"),
-        (&["--task", "10"], "--task"),
+        (&["--task", "soon"], "--task"),
         (&["--quorum", "0"], "--quorum"),
         (&["--deadline", "0 s"], "--deadline"),
         (&["--listen", "0.0.0.0:0"], "--url"),

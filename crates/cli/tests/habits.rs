@@ -49,6 +49,10 @@ fn save_never_overwrites_an_edited_study() {
     assert!(read(&mine).contains("schema = \"crosstalk.study/1\""));
     let repeat = json(&read(dir.path().join("out/findings.json")))["headline"]["command"].clone();
     assert_eq!(repeat, "crosstalk run --testbed local --runs 1 -- sh -c true");
+    // There is a run already, so this one is refused.
+    std::fs::write(&mine, edited).expect("writes");
+    let output = run(dir.path(), &["--runs", "1", "--out", "out", "--save", "my.toml", "--force"], "true");
+    assert_eq!((output.status.code(), read(&mine).as_str()), (Some(2), edited));
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn what_a_number_of_runs_can_decide_is_said_first() {
     assert!(said.contains("2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
     let plan = crosstalk(dir.path(), &["plan", "--runs", "9", "--vary", "env.N=1,2,3", "--", "true"]);
     assert!(
-        stdout(&plan).contains("9 runs of each cell can decide up to 12 comparisons; there are 2 here"),
+        stdout(&plan).contains("9 runs of each cell can decide up to 12 questions; there are 2 here"),
         "{plan:?}"
     );
     for (args, said) in [
@@ -196,7 +200,11 @@ fn a_budget_without_spare_blocks_is_named_when_it_is_planned() {
         let args = ["plan", "--looks", looks, "--vary", "env.N=1,2,3,4,5,6,7,8", "--", "true"];
         stdout(&crosstalk(dir.path(), &args))
     };
-    assert!(plan("8").contains("can decide nothing, even if all agree: 7 questions"), "{}", plan("8"));
+    assert!(
+        plan("8").contains("can decide nothing, even if all agree: to decide 7 questions"),
+        "{}",
+        plan("8")
+    );
     let none_spare = plan("9");
     assert!(
         none_spare.contains("9 blocks have too few to spare") && none_spare.contains("--looks 11"),

@@ -48,7 +48,7 @@ fn a_command_line_without_a_service_is_refused() {
     for wrong in [&["--port", "0"][..], &["--port", "70000"], &["--pid", "1", "--cgroup", "x"]] {
         assert_eq!(trace(wrong).status.code(), Some(2), "{wrong:?}");
     }
-    let output = trace(&["--port", "1", "--for", "10"]);
+    let output = trace(&["--port", "1", "--for", "10 parsecs"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--for") && stderr(&output).contains("unit"), "{}", stderr(&output));
 }

@@ -166,6 +166,15 @@ fn variables_are_asked_for_and_reach_the_command_as_they_are_called() {
 }
 
 #[test]
+fn one_node_has_no_link_to_compare_fabrics_over() {
+    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
+    let study = |nodes| command_study(nodes, &vary, &words(&["true"])).expect("is a study");
+    let fault = plan_of(&study(1)).expect_err("refused");
+    assert_eq!(fault.place.as_deref(), Some("--vary fabric"));
+    assert!(plan_of(&study(2)).is_ok());
+}
+
+#[test]
 fn without_factors_it_is_one_cell_and_no_comparison() {
     let study = command_study(1, &[], &words(&["true"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");

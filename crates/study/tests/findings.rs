@@ -239,7 +239,7 @@ fn a_program_may_wait_for_other_things_than_the_network() {
             title = "Job"
             looks = [12]
             [experiment.command]
-            work.command = {{ kind = "command", argv = {argv}, nodes = 1 }}
+            work.command = {{ kind = "command", argv = {argv}, nodes = 2 }}
             conditions = {{ fabric = "{place}" }}
             factors = {{ {factor} = {levels} }}
             compare = {{ factor = "{factor}", base = "{base}", metric = "run_time" }}

@@ -19,13 +19,13 @@ pub struct ExecArgs {
     #[arg(long)]
     pub name: Option<String>,
     /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
-    /// what needs more all the same is killed.
+    /// what needs more all the same is killed [default: no limit].
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub memory: Option<String>,
-    /// On how many processors it may run.
+    /// On how many processors it may run [default: all].
     #[arg(long, value_name = "N", value_parser = processors, allow_negative_numbers = true)]
     pub cores: Option<usize>,
-    /// Processors' time that it may use at most, such as `1.5`.
+    /// Processors' time that it may use at most, such as `1.5` [default: no limit].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quota: Option<f64>,
     /// The command and its arguments.
@@ -98,7 +98,7 @@ pub enum Donating {
 pub struct BoincProjectArgs {
     /// The project's directory; made where it is not there.
     pub dir: PathBuf,
-    /// Listen there; 127.0.0.1:8470, or where it listened before. Port 0 takes a free one.
+    /// Listen there; port 0 takes a free one [default: where it listened before, else 127.0.0.1:8470].
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
     /// What hosts are told to find it at, where that is another address than it listens at.

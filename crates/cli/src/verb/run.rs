@@ -47,17 +47,35 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
-    if let Some(file) = &args.save {
-        save(file, &resolved, args.force)?;
-    }
+    args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
         None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
     };
+    if let Some(file) = &args.save {
+        save(file, &resolved, args.force)?;
+    }
     resolved.save(&dir, how.testbed())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
     perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
+}
+
+fn is_there(file: &Path) -> Fault {
+    Fault::usage(format!("{} is there already", file.display()))
+        .at("--save")
+        .remedy("name another file, or overwrite this one with --force")
+}
+
+/// Refuses what could not be saved, before a directory is made for the run.
+fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
+    match file.parent() {
+        _ if file.exists() && !force => Err(is_there(file)),
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
+            Err(Fault::usage(format!("{}: there is no such directory", file.display())).at("--save"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the study to a file of the user's; over one that is there only where that is asked for.
@@ -67,9 +85,7 @@ fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
     let text = crosstalk_study::to_toml(&resolved.study);
     let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => Fault::usage(format!("{} is there already", file.display()))
-            .at("--save")
-            .remedy("name another file, or overwrite this one with --force"),
+        ErrorKind::AlreadyExists => is_there(file),
         _ => Fault::usage(format!("cannot write {}: {e}", file.display())).at("--save"),
     })
 }

@@ -24,10 +24,10 @@ impl Plan {
                 blocks_needed(level(ALPHA, 1, 0))
             ),
             _ if self.questions == 0 => format!("{runs}; nothing is compared"),
-            most if most >= 1000 => format!("{runs} can decide every comparison, {} here", self.questions),
+            most if most >= 1000 => format!("{runs} can decide every question, {} here", self.questions),
             most => format!(
                 "{runs} can decide up to {}; there are {} here",
-                counted(most, "comparison"),
+                counted(most, "question"),
                 self.questions
             ),
         }

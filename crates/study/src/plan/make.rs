@@ -179,7 +179,9 @@ fn compares_over_links(
         works.chain(others.map(|(_, value)| value)).any(|value| factors_in(value).contains(&factor.as_str()));
     let shapes = experiment.conditions.values().any(|value| *value == reference);
     let alone = |cell: &super::Cell| matches!(cell.scene.place, Place::Real { nodes: 1, .. });
-    if is_used || !shapes || cells.is_empty() || !cells.iter().all(alone) {
+    let levels: BTreeSet<String> =
+        cells.iter().filter_map(|cell| cell.levels.get(factor)).map(ToString::to_string).collect();
+    if is_used || !shapes || levels.len() < 2 || !cells.iter().all(alone) {
         return Ok(());
     }
     let place = study.written.at(&format!("experiment.{name}.factors.{factor}"));
