@@ -162,6 +162,34 @@ fn names_that_are_not_text_are_refused_before_anything_is_begun() {
 }
 
 #[test]
+fn how_an_editor_begins_files_and_ends_lines_makes_no_difference() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let read = |name: &str| fs::read_to_string(name).expect("reads");
+    let written = read(dir.path().join("s.toml").to_str().expect("UTF-8"));
+    let fabric = stdout(&crosstalk(dir.path(), &["show", "srio"]));
+    let published = read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../published/published.csv"));
+    let forms: [fn(&str) -> String; 4] = [
+        |text| format!("\u{feff}{text}"),
+        |text| text.replace('\n', "\r\n"),
+        |text| text.replace('\n', "\r"),
+        |text| format!("\u{feff}{}", text.replace('\n', "\r")),
+    ];
+    for (number, form) in forms.iter().enumerate() {
+        for (name, text) in
+            [("s.toml", &written), ("my/fabrics/mine.toml", &fabric), ("my/published/x.csv", &published)]
+        {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("has one")).expect("makes");
+            fs::write(path, form(text)).expect("writes");
+        }
+        let output = crosstalk(dir.path(), &["plan", "./s.toml", "--catalogue", "my"]);
+        assert_eq!(output.status.code(), Some(0), "form {number}: {}", stderr(&output));
+        assert!(stdout(&output).starts_with("s: Two networks"), "form {number}: {}", stdout(&output));
+    }
+}
+
+#[test]
 fn a_directory_with_something_else_in_it_is_left_as_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
