@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use common::{await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study};
 use crosstalk_core::record::Line;
@@ -57,6 +58,32 @@ fn nobody_has_to_read_what_a_run_says() {
         let output = shell.output().expect("bash runs");
         assert_eq!(output.status.code(), Some(0), "{how}: {}{}", stdout(&output), stderr(&output));
     }
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_no_run_up_and_an_interruption_ends_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    // Events of some more attempts than a pipe holds, of which nobody takes any.
+    let size = 1 << 16;
+    let args = ["--json", "run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
+    let mut child = command(dir.path(), &args).spawn().expect("starts");
+    let unread = child.stdout.take().expect("piped");
+    // What an attempt says of itself is more than a third of a KiB.
+    await_samples(&dir.path().join("out"), size / 256);
+    interrupt(child.id());
+    let until = Instant::now() + Duration::from_secs(60);
+    let code = loop {
+        match child.try_wait().expect("waits") {
+            Some(status) => break status.code(),
+            None => assert!(Instant::now() < until, "it waits for its reader"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(code, Some(130));
+    drop(unread);
+    let lines = journal(&dir.path().join("out"));
+    assert_eq!(lines.last().expect("a line")["status"], "interrupted");
 }
 
 /// Whether a terminal would do something else than show it.

@@ -21,11 +21,12 @@ use crosstalk_work::tool::command;
 
 use crate::args::{HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Resolved, conclude};
-use crate::out::Out;
+use crate::out::{Out, wait_at_the_end};
 use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    wait_at_the_end(&interrupted)?;
     let study = args.study;
     let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
     if let Some(file) = &args.save {
