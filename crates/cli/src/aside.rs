@@ -7,9 +7,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// So many texts wait for their reader, and no more.
-const MOST: usize = 64;
-
 /// What waits to be written.
 #[derive(Default)]
 struct Waiting {
@@ -19,14 +16,18 @@ struct Waiting {
 }
 
 /// The thread's queue.
-pub struct Aside(Arc<(Mutex<Waiting>, Condvar)>);
+pub struct Aside {
+    shared: Arc<(Mutex<Waiting>, Condvar)>,
+    /// So many texts wait for their reader, and no more.
+    most: usize,
+}
 
 impl Aside {
-    /// One that does this with each text, in order.
+    /// One that does this with each text, in order, while at most so many wait.
     ///
     /// # Errors
     /// Where no thread can be had.
-    pub fn new(write: impl Fn(&str) + Send + 'static) -> io::Result<Self> {
+    pub fn new(most: usize, write: impl Fn(&str) + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new((Mutex::new(Waiting::default()), Condvar::new()));
         let its = Arc::clone(&shared);
         let work = move || {
@@ -46,12 +47,12 @@ impl Aside {
             }
         };
         thread::Builder::new().name("words".into()).spawn(work)?;
-        Ok(Aside(shared))
+        Ok(Aside { shared, most })
     }
 
     /// Has it written; `false` where too much waits already.
     pub fn put(&self, text: String) -> bool {
-        self.put_behind(MOST, text)
+        self.put_behind(self.most, text)
     }
 
     /// Has it written at once, or not at all.
@@ -60,11 +61,11 @@ impl Aside {
     }
 
     fn put_behind(&self, most: usize, text: String) -> bool {
-        let mut now = lock(&self.0.0);
+        let mut now = lock(&self.shared.0);
         let has_room = now.texts.len() + usize::from(now.writes) < most;
         if has_room {
             now.texts.push_back(text);
-            self.0.1.notify_all();
+            self.shared.1.notify_all();
         }
         has_room
     }
@@ -72,7 +73,7 @@ impl Aside {
     /// Waits until all is written, for so long at most; whether it is.
     pub fn is_done(&self, within: Duration) -> bool {
         let waits = |now: &mut Waiting| now.writes || !now.texts.is_empty();
-        let waited = self.0.1.wait_timeout_while(lock(&self.0.0), within, waits);
+        let waited = self.shared.1.wait_timeout_while(lock(&self.shared.0), within, waits);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
@@ -86,13 +87,14 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
+    const MOST: usize = 64;
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
     fn who_does_not_read_holds_nobody_up_and_hears_what_there_was_room_for() {
         let (reads, read) = mpsc::channel();
         let (written, gone) = mpsc::channel();
-        let aside = Aside::new(move |text| {
+        let aside = Aside::new(MOST, move |text| {
             read.recv().expect("the test goes on");
             written.send(text.to_string()).expect("the test goes on");
         });

@@ -56,7 +56,8 @@ fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
 /// What people write by hand is smaller, in bytes; a device may never end.
 const LONGEST: u64 = 16 << 20;
 
-/// Reads a text file.
+/// Reads a text file. Some editors begin it with a mark of its encoding (BOM), or end lines by a carriage return
+/// alone: neither is part of what was written.
 pub fn read(path: &Path) -> Result<String, Fault> {
     let place = || path.display().to_string();
     let mut text = String::new();
@@ -67,6 +68,12 @@ pub fn read(path: &Path) -> Result<String, Fault> {
         return Err(
             Fault::usage(format!("expected a text file of at most {} MiB", LONGEST >> 20)).at(place())
         );
+    }
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    if !text.contains('\n') {
+        text = text.replace('\r', "\n");
     }
     Ok(text)
 }

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -156,6 +157,22 @@ fn line(text: &str) {
 struct Asides {
     output: Aside,
     error: Aside,
+    /// Whether readers are waited for at the end until this is set; else only shortly.
+    until: Option<Arc<AtomicBool>>,
+}
+
+impl Asides {
+    /// Waits until all is written, as long as one may; whether it is.
+    fn is_done(&self, aside: &Aside) -> bool {
+        if let Some(interrupted) = &self.until {
+            while !interrupted.load(Ordering::SeqCst) {
+                if aside.is_done(GLANCE) {
+                    return true;
+                }
+            }
+        }
+        aside.is_done(PATIENCE)
+    }
 }
 
 static ASIDE: OnceLock<Asides> = OnceLock::new();
@@ -174,16 +191,32 @@ enum Stream {
     Error,
 }
 
+/// How often, meanwhile, it is asked whether to wait any longer.
+const GLANCE: Duration = Duration::from_millis(50);
+
 /// From now on nobody who says something waits for its reader. What is not taken in time is lost.
 ///
 /// # Errors
 /// Where no thread can be had.
 pub fn wait_for_nobody() -> Result<(), Fault> {
+    begin(64, None)
+}
+
+/// From now on readers are waited for at the end alone, until that is interrupted: measuring goes on meanwhile.
+///
+/// # Errors
+/// Where no thread can be had.
+pub fn wait_at_the_end(interrupted: &Arc<AtomicBool>) -> Result<(), Fault> {
+    begin(1 << 16, Some(Arc::clone(interrupted)))
+}
+
+fn begin(most: usize, until: Option<Arc<AtomicBool>>) -> Result<(), Fault> {
     LazyLock::force(&TERMINALS);
     let failed = |e| Fault::environment(format!("cannot begin a thread: {e}"));
     let asides = Asides {
-        output: Aside::new(|text| write(Stream::Output, text)).map_err(failed)?,
-        error: Aside::new(|text| write(Stream::Error, text)).map_err(failed)?,
+        output: Aside::new(most, |text| write(Stream::Output, text)).map_err(failed)?,
+        error: Aside::new(most, |text| write(Stream::Error, text)).map_err(failed)?,
+        until,
     };
     // Who was there first is as good.
     let _ = ASIDE.set(asides);
@@ -249,18 +282,18 @@ fn lose(stream: Stream, why: &str, remedy: &str) {
 
 /// The fault that not everything said has reached its reader, once that has been written which can be.
 pub fn lost() -> Option<Fault> {
-    if let Some(aside) = ASIDE.get() {
-        let streams = [(&aside.output, Stream::Output), (&aside.error, Stream::Error)];
-        streams.iter().filter(|(aside, _)| !aside.is_done(PATIENCE)).for_each(|(_, s)| nobody_reads(*s));
+    if let Some(asides) = ASIDE.get() {
+        let streams = [(&asides.output, Stream::Output), (&asides.error, Stream::Error)];
+        streams.iter().filter(|(aside, _)| !asides.is_done(aside)).for_each(|(_, s)| nobody_reads(*s));
     }
     LOST.get().cloned()
 }
 
 /// Waits for readers, as long as one may.
 pub fn finish() {
-    if let Some(aside) = ASIDE.get() {
-        aside.error.is_done(PATIENCE);
-        aside.output.is_done(PATIENCE);
+    if let Some(asides) = ASIDE.get() {
+        asides.is_done(&asides.error);
+        asides.is_done(&asides.output);
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use common::{await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study};
 use crosstalk_core::record::Line;
@@ -57,6 +58,32 @@ fn nobody_has_to_read_what_a_run_says() {
         let output = shell.output().expect("bash runs");
         assert_eq!(output.status.code(), Some(0), "{how}: {}{}", stdout(&output), stderr(&output));
     }
+}
+
+#[test]
+fn a_reader_that_does_not_read_holds_no_run_up_and_an_interruption_ends_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    // Events of some more attempts than a pipe holds, of which nobody takes any.
+    let size = 1 << 16;
+    let args = ["--json", "run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
+    let mut child = command(dir.path(), &args).spawn().expect("starts");
+    let unread = child.stdout.take().expect("piped");
+    // What an attempt says of itself is more than a third of a KiB.
+    await_samples(&dir.path().join("out"), size / 256);
+    interrupt(child.id());
+    let until = Instant::now() + Duration::from_secs(60);
+    let code = loop {
+        match child.try_wait().expect("waits") {
+            Some(status) => break status.code(),
+            None => assert!(Instant::now() < until, "it waits for its reader"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(code, Some(130));
+    drop(unread);
+    let lines = journal(&dir.path().join("out"));
+    assert_eq!(lines.last().expect("a line")["status"], "interrupted");
 }
 
 /// Whether a terminal would do something else than show it.
@@ -159,6 +186,34 @@ fn names_that_are_not_text_are_refused_before_anything_is_begun() {
     refused(&command(dir.path(), run).env("TMPDIR", &odd).output().expect("runs"), "TMPDIR");
     let begun = fs::read_dir(dir.path()).expect("reads").count() + fs::read_dir(&odd).expect("reads").count();
     assert_eq!(begun, 3, "two studies and a folder, and no run");
+}
+
+#[test]
+fn how_an_editor_begins_files_and_ends_lines_makes_no_difference() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let read = |name: &str| fs::read_to_string(name).expect("reads");
+    let written = read(dir.path().join("s.toml").to_str().expect("UTF-8"));
+    let fabric = stdout(&crosstalk(dir.path(), &["show", "srio"]));
+    let published = read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../published/published.csv"));
+    let forms: [fn(&str) -> String; 4] = [
+        |text| format!("\u{feff}{text}"),
+        |text| text.replace('\n', "\r\n"),
+        |text| text.replace('\n', "\r"),
+        |text| format!("\u{feff}{}", text.replace('\n', "\r")),
+    ];
+    for (number, form) in forms.iter().enumerate() {
+        for (name, text) in
+            [("s.toml", &written), ("my/fabrics/mine.toml", &fabric), ("my/published/x.csv", &published)]
+        {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("has one")).expect("makes");
+            fs::write(path, form(text)).expect("writes");
+        }
+        let output = crosstalk(dir.path(), &["plan", "./s.toml", "--catalogue", "my"]);
+        assert_eq!(output.status.code(), Some(0), "form {number}: {}", stderr(&output));
+        assert!(stdout(&output).starts_with("s: Two networks"), "form {number}: {}", stdout(&output));
+    }
 }
 
 #[test]

@@ -270,7 +270,9 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
         std::io::ErrorKind::StorageFull => {
             fault.remedy("free some room on that disk; nothing written so far is lost")
         }
-        std::io::ErrorKind::PermissionDenied => fault.remedy("name a directory of your own with --out"),
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            fault.remedy("name a directory that you may write to with --out")
+        }
         _ => fault,
     }
 }

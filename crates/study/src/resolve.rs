@@ -69,7 +69,7 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
         set_prepare(&mut resolved, line).map_err(|fault| fault.at("--prepare"))?;
     }
     if let Some(looks) = &options.looks {
-        check::looks(looks)?;
+        check::looks(looks).map_err(|fault| fault.at("--looks"))?;
         resolved.looks.clone_from(looks);
         if let Some(quick) = &mut resolved.quick {
             quick.looks = Some(looks.clone());

@@ -8,12 +8,13 @@ use crosstalk_lab::rundir::RunDir;
 
 use crate::args::{HowArgs, ResumeArgs, TestbedKind};
 use crate::conclude::{Resolved, Wanted, note_testbed, testbed};
-use crate::out::Out;
+use crate::out::{Out, wait_at_the_end};
 use crate::verb::run::{Begin, How, finish, perform, resume_line};
 use crate::{shell, signal};
 
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    wait_at_the_end(&interrupted)?;
     args.how.export.check()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load_unchanged(&dir)?;

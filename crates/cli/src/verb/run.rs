@@ -26,11 +26,12 @@ use crosstalk_work::tool::command;
 
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Resolved, Wanted, conclude};
-use crate::out::Out;
+use crate::out::{Out, wait_at_the_end};
 use crate::{catalogue, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
+    wait_at_the_end(&interrupted)?;
     args.how.export.check()?;
     let study = args.study.clone();
     let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
