@@ -263,7 +263,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         (&["bandwidth", "-P", "1000"], "at most 128"),
         (&["bandwidth", "-i", "1 ms"], "at least 0.1 s"),
         (&["bandwidth", "-b", "0"], "above zero"),
-        (&["bandwidth", "-b", "fast"], "100 Mbit/s"),
+        (&["bandwidth", "-b", "fast"], "2.5 Gbit/s"),
         (&["bandwidth", "-C", "reno", "--transport", "udp"], "no congestion control"),
         (&["bandwidth", "--transport", "udp", "-l", "65508"], "65507"),
         // A domain above ffff is one, if not of this host.
