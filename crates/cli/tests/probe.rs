@@ -24,11 +24,13 @@ impl Serving {
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("is told");
         let address = line.strip_prefix("serving at ").and_then(|rest| rest.split(' ').next());
-        let address = address.map(str::to_string);
-        if address.is_none() {
-            child.wait().expect("ends");
+        match address.map(str::to_string) {
+            Some(address) => Some(Serving { child, address }),
+            None => {
+                child.wait().expect("ends");
+                None
+            }
         }
-        Some(Serving { address: address?, child })
     }
 
     fn here(dir: &Path) -> Self {
