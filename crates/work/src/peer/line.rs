@@ -115,7 +115,7 @@ mod tests {
     fn lines_arrive_in_order_and_then_the_end() {
         let flag = AtomicBool::new(false);
         let until = Until::new(Seconds(5.0), &flag);
-        let (mut here, mut there) = pair(&until);
+        let (here, mut there) = pair(&until);
         here.say(&1).expect("says");
         here.say(&"two").expect("says");
         drop(here);

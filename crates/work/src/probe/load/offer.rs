@@ -209,12 +209,13 @@ impl<'a, W: Duplex> Lane<'a, W> {
     fn drain(&mut self, patience: u64, until: &Until) -> Result<(), Fault> {
         let (mut moved, mut turns) = (clock::now(), 0);
         while self.left > 0 || self.answered < self.sent - self.owed_from {
-            let before = self.answered;
+            // Where this thread was not let run meanwhile, what came is still to be seen.
+            let (before, looked) = ((self.answered, self.filled, self.left), clock::now());
             self.send(false)?;
             self.receive(|_| ())?;
-            if self.answered > before {
+            if (self.answered, self.filled, self.left) != before {
                 moved = clock::now();
-            } else if clock::now() - moved > patience {
+            } else if looked - moved.min(looked) > patience {
                 if self.wire.ends() {
                     return Err(Fault::attempt(
                         "the other end does not answer, though the connection stands",
