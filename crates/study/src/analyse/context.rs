@@ -58,10 +58,7 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
             )
         }
         (ComparisonVerdict::Inconclusive, Some(least)) => {
-            format!(
-                "; so many runs find a difference from about {} on, and more runs find less",
-                excess(least)
-            )
+            format!("; so many runs find differences from about {} on, more runs smaller ones", excess(least))
         }
         _ => String::new(),
     };
