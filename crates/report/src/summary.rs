@@ -157,13 +157,20 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
 
 /// What a comparison is about: `kosmos-srio against microblade`.
 pub fn compared(c: &Comparison) -> String {
-    format!("{} against {}", c.other, c.base)
+    format!("{} against {}", named(c, &c.other), named(c, &c.base))
+}
+
+/// A level; a number with what it counts: `slaves 6`.
+fn named(c: &Comparison, level: &str) -> String {
+    if level.parse::<f64>().is_ok() { format!("{} {level}", c.factor) } else { level.to_string() }
 }
 
 /// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
 pub fn sentence(c: &Comparison) -> String {
     match c.verdict {
-        ComparisonVerdict::Better | ComparisonVerdict::Worse => format!("{}: {}", c.other, c.change),
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => {
+            format!("{}: {}", named(c, &c.other), c.change)
+        }
         ComparisonVerdict::Equivalent | ComparisonVerdict::Inconclusive => {
             format!("{}: {}", compared(c), c.change)
         }

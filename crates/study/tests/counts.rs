@@ -35,6 +35,9 @@ fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
             && told("CPU contention")
     );
     assert_eq!(findings.run.attempts["not faithful"], 2);
+    // Two cells of microblade's, each in one of its blocks.
+    let sentence = &findings.headline.text;
+    assert!(sentence.contains("failed in 1 of 12 blocks (node 1 is gone)"), "{sentence}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn what_lies_just_outside_the_margin_is_called_equivalent_in_one_study_of_twenty
             24,
             0.01,
             500 + seed,
-            if seed % 2 == 0 { 1.0205 } else { 1.0 / 1.0205 },
+            if seed.is_multiple_of(2) { 1.0205 } else { 1.0 / 1.0205 },
         ));
         findings.comparisons[0].verdict == ComparisonVerdict::Equivalent
     };

@@ -5,7 +5,7 @@
 
 use crosstalk_core::record::{Better, Metric};
 
-use super::figures;
+use super::{estimate, figures};
 use crate::findings::{ComparisonVerdict, Estimate};
 use crate::number;
 
@@ -76,7 +76,9 @@ pub fn gain(ratio: Estimate, better: Better) -> Estimate {
 
 fn inverse(ratio: Estimate) -> Estimate {
     let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
-    Estimate { value: 1.0 / ratio.value, interval, ..ratio }
+    // What overflows has no interval, and is as large as a number can be.
+    let inverse = Estimate { value: (1.0 / ratio.value).min(f64::MAX), interval, ..ratio };
+    estimate::sound(inverse).unwrap_or(inverse)
 }
 
 /// The largest difference, either way and as a ratio − 1, that the interval leaves.

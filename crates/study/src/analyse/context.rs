@@ -12,6 +12,9 @@ use crate::findings::{Comparison, ComparisonVerdict, HeadlineBar};
 use crate::number::{self, percent};
 use crate::plan::Place;
 
+/// Whoever could only have found ten times as much could have found nothing.
+const USEFUL: f64 = 9.0;
+
 /// `, at 1/50 of the links' rates`, `, emulated on this host's cores`: without which the sentence would say too much.
 pub fn conditions(pair: &Pair, found: &Comparison) -> String {
     let scale = places(pair).fold(1.0, |most: f64, place| match place {
@@ -57,11 +60,8 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
                 percent(found.margin.max(found.largest.unwrap_or(0.0)))
             )
         }
-        (ComparisonVerdict::Inconclusive, Some(least)) => {
-            format!(
-                "; so many runs find a difference from about {} on, and more runs find less",
-                excess(least)
-            )
+        (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL => {
+            format!("; so many runs find differences from about {} on, more runs smaller ones", excess(least))
         }
         _ => String::new(),
     };

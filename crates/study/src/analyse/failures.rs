@@ -51,5 +51,8 @@ fn named(experiment: &str, cell: &Cell, all: &[&Levels]) -> String {
 
 fn why(cell: &Cell) -> String {
     let failed = cell.last.values().rev().find(|attempt| attempt.status == Status::Failed);
-    failed.and_then(|attempt| attempt.reason.as_ref()).map(|why| format!(" ({why})")).unwrap_or_default()
+    let reason = failed.and_then(|attempt| attempt.reason.as_deref());
+    // What to do about it stands in the warnings.
+    let reason = reason.map(|why| why.split_once(" (try: ").map_or(why, |(why, _)| why));
+    reason.map(|why| format!(" ({why})")).unwrap_or_default()
 }
