@@ -13,10 +13,11 @@ fn study(dir: &Path, work: &str, parameter: &str, files: &[String]) {
     let files: Vec<String> = files.iter().map(|file| format!("{:?}", dir.join(file))).collect();
     let text = format!(
         "schema = \"crosstalk.study/1\"\ntitle = \"Texts\"\nlooks = [1]\nseed = 1\n\
-         [headline]\nexperiment = \"e\"\nsubject = \"texts\"\n\
+         [headline]\nexperiment = \"e\"\nlevel = {}\n\
          [experiment.e]\ntitle = \"Texts\"\nconditions = {{ fabric = \"none\" }}\n\
          work.w = {{ {work}, {parameter} = \"$file\" }}\n\
          factors = {{ file = [{}] }}\ncompare = {{ factor = \"file\", base = {} }}\n",
+        files[files.len() - 1],
         files.join(", "),
         files[0]
     );
