@@ -26,19 +26,22 @@ MASK = (1 << 64) - 1
 
 
 def pages(path):
-    """Title and text of each page; no text where it redirects."""
+    """Title and text of each page, that of its latest revision; no text where it redirects."""
     with bz2.open(path) if path.endswith(".bz2") else open(path, "rb") as file:
         for _, element in ElementTree.iterparse(file):
             if element.tag.rpartition("}")[2] != "page":
                 continue
-            parts = {part.tag.rpartition("}")[2]: part for part in element.iter()}
-            yield parts["title"].text, None if "redirect" in parts else parts["text"].text or ""
+            parts = {part.tag.rpartition("}")[2]: part for part in element}
+            revisions = [part for part in element if part.tag.rpartition("}")[2] == "revision"]
+            latest = max(reversed(revisions), key=lambda revision: revision.findtext("{*}timestamp") or "", default=element)
+            text = latest.findtext("{*}text") or ""
+            yield parts["title"].text, None if "redirect" in parts else text
             element.clear()
 
 
 def category(text):
     for link in LINK.finditer(text):
-        name = link[1].lower()
+        name = link[1].partition("|")[0].lower()
         for candidate in CATEGORIES:
             if candidate in name:
                 return candidate

@@ -35,13 +35,15 @@ pub struct Runner<'a> {
     next: AttemptId,
     book: Book,
     done: usize,
+    /// Whether any attempt has finished, also before this run was resumed.
+    finished: bool,
     pub progress: &'a mut dyn Progress,
 }
 
 impl<'a> Runner<'a> {
     /// `next` is the first number that no attempt has.
     pub fn new(lab: &'a Lab<'a>, journal: Journal, next: AttemptId, progress: &'a mut dyn Progress) -> Self {
-        Runner { lab, journal, next, book: Book::new(lab.pace), done: 0, progress }
+        Runner { lab, journal, next, book: Book::new(lab.pace), done: 0, finished: false, progress }
     }
 
     /// Writes what is run, and what it reports.
@@ -79,6 +81,7 @@ impl<'a> Runner<'a> {
     pub fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
         let plan = self.lab.plan;
         let budget = budget(plan);
+        self.finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
         let first = crosstalk_study::next_block(plan, &before);
         let (to_look, to_end) = self.book.seconds_left(plan, first, &[]);
         self.progress.event(Event::Began {
@@ -111,6 +114,10 @@ impl<'a> Runner<'a> {
 
     /// The cells of one block in their order; then, in the same order, those that failed or
     /// were doubted, so that what disturbed them has time to pass.
+    ///
+    /// # Errors
+    /// Of the journal; and where nothing has finished and all of the block failed because of what
+    /// was asked for, as it would again.
     fn block(
         &mut self,
         troupe: &mut Troupe,
@@ -119,6 +126,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Status, Fault> {
         let order = self.lab.plan.order(block);
         let mut round: Vec<CellId> = order.into_iter().filter(|cell| !self.book.given_up(*cell)).collect();
+        let (mut wrong, mut otherwise) = (None, false);
         for earlier in 0..TRIES {
             let mut troubled = Vec::new();
             for (place, &cell) in round.iter().enumerate() {
@@ -133,8 +141,13 @@ impl<'a> Runner<'a> {
                     return Ok(Status::Interrupted);
                 }
                 let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
-                // A failure mostly fails again: it has one more chance, a doubt two.
-                let again = doubtful || ended.status == Status::Failed && earlier == 0;
+                match &ended.reason {
+                    Some(reason) if ended.asked => drop(wrong.get_or_insert_with(|| reason.clone())),
+                    _ => otherwise = true,
+                }
+                // A failure mostly fails again: it has one more chance, a doubt two; none where
+                // what was asked for is wrong.
+                let again = doubtful || ended.status == Status::Failed && !ended.asked && earlier == 0;
                 if again && earlier + 1 < TRIES {
                     troubled.push(cell);
                 } else {
@@ -143,7 +156,10 @@ impl<'a> Runner<'a> {
             }
             round = troubled;
         }
-        Ok(Status::Finished)
+        match wrong {
+            Some(reason) if !otherwise && !self.finished => Err(Fault::usage(reason)),
+            _ => Ok(Status::Finished),
+        }
     }
 
     /// Notes how a cell's last attempt in a block ended, and tells if it is given up.
@@ -228,6 +244,7 @@ impl<'a> Runner<'a> {
             return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
         }
         if ended.status == Status::Finished {
+            self.finished = true;
             self.book.took(cell, seconds);
         }
         self.done += 1;

@@ -6,6 +6,8 @@ mod alone;
 pub mod app;
 mod declared;
 pub mod engine;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod path;
 mod peer;
 pub mod probe;

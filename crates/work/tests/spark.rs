@@ -175,7 +175,7 @@ fn what_is_broken_in_a_file_is_named_before_spark_is_asked() {
     };
     let ratings = b"userId,movieId,rating,timestamp\n1,2,3.5,4\n1,2\n";
     refused(&BAYES, "corpus", "cut.xml", pages.as_bytes(), "page 2");
-    refused(&BAYES, "corpus", "cut.xml.bz2", b"BZh91AY&SY", "cannot be read on");
+    refused(&BAYES, "corpus", "cut.xml.bz2", b"BZh91AY&SY", "is cut short");
     refused(&PAGERANK, "graph", "links.txt", b"0 1\n1 x\n", "links.txt:2");
     refused(&ALS, "ratings", "ratings.csv", ratings, "ratings.csv:3");
 }

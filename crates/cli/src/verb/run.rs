@@ -17,6 +17,7 @@ use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, setting};
+use crosstalk_work::app;
 use crosstalk_work::tool::command;
 
 use crate::args::{HowArgs, RunArgs, StudyArgs, TestbedKind};
@@ -36,7 +37,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    programs(&resolved.plan)?;
+    present(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
@@ -48,11 +49,11 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     perform(&dir, resolved, Run::default(), &how, out)
 }
 
-/// Nodes are on this machine: a program that is not here is on none of them.
-fn programs(plan: &Plan) -> Result<(), Fault> {
+/// Nodes are on this machine: a program or a file that is not here is on none of them.
+fn present(plan: &Plan) -> Result<(), Fault> {
     plan.cells().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
         "command" => command::present(&work.params),
-        _ => Ok(()),
+        kind => app::inputs(kind, &work.params),
     })
 }
 

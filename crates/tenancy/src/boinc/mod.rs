@@ -32,3 +32,11 @@ pub(crate) use found::{is_client, is_running};
 pub(crate) use led::NAME;
 pub use led::{Led, give_back};
 pub use told::{Active, Status, Task, TaskState};
+
+/// Reads a client's reply in every way there is, for `fuzz/`: whatever is in it, none may panic.
+#[doc(hidden)]
+pub fn fuzz_reply(reply: &str) {
+    told::tasks(reply);
+    Status::of(reply);
+    config::with_cores(reply, config::cores(reply));
+}

@@ -22,5 +22,26 @@ pub mod pagerank;
 pub mod spill;
 mod words;
 
+use crosstalk_core::Fault;
+use crosstalk_core::value::Params;
+
 pub use account::Answer;
 pub use application::{Play, Role, deployment, prepare, slave};
+
+/// Checks what the first bytes say of the files that a workload reads, so that a file which cannot
+/// be read is refused before there are nodes to read it.
+///
+/// # Errors
+/// Where a parameter is wrong, or a file is not there or not what it should be.
+pub fn inputs(workload: &str, params: &Params) -> Result<(), Fault> {
+    let text = |parameter| match params.path(parameter)? {
+        Some(path) => input::Text::open(&path).map(drop),
+        None => Ok(()),
+    };
+    match workload {
+        "als" => text("ratings").and_then(|()| text("personal")),
+        "bayes" => params.path("corpus")?.map_or(Ok(()), |path| bayes::export::Pages::open(&path).map(drop)),
+        "pagerank" => text("graph"),
+        _ => Ok(()),
+    }
+}

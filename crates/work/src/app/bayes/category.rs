@@ -6,6 +6,7 @@
 //! (apache/mahout, `community/mahout-mr/integration`, 14.1): of the article's
 //! links `[[Category:…]]`, the first whose lower-cased name contains one of the
 //! names. So "Articles with …" is about art: this is what CloudSuite computes.
+//! Unlike Mahout, a link's sort key (`[[Category:Name|key]]`) is no part of the name.
 
 /// The categories, in the order of the alphabet. A label is a place in it.
 pub const NAMES: [&str; 25] = [
@@ -47,7 +48,8 @@ const CLOSE: &str = "]]";
 /// The label of an article with this text, if it has one of the categories.
 pub fn label(text: &str) -> Option<u8> {
     links(text).find_map(|(from, until)| {
-        let name = text[from + OPEN.len()..until].to_lowercase();
+        let link = &text[from + OPEN.len()..until];
+        let name = link.split_once('|').map_or(link, |(name, _)| name).to_lowercase();
         TRIED.iter().find(|label| name.contains(NAMES[**label])).map(|label| *label as u8)
     })
 }
@@ -100,6 +102,12 @@ mod tests {
         assert_eq!(named("[[Category:History of science]]"), Some("history"));
         assert_eq!(named("[[category:Sports]] [[Category:Sports"), None);
         assert_eq!(named("no link"), None);
+    }
+
+    #[test]
+    fn a_sort_key_does_not_decide() {
+        assert_eq!(named("[[Category:Foo|history]]"), None);
+        assert_eq!(named("[[Category:Foo|history]] [[Category:Sports|art]]"), Some("sports"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const OWN: &[Parameter] = &[
     Parameter::new(
         "corpus",
         "generated",
-        "a MediaWiki export instead, on the master's node; bz2 if its name ends so",
+        "a MediaWiki export instead, on the master's node: plain, gzip, bzip2, xz or zstd",
     ),
     Parameter::new("remove_labels", "false", "whether category links are taken out of the text"),
     Parameter::new("ngrams", "2", "1: words; 2: pairs of neighbours, too"),

@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(article.title, format!("Article {number}"));
             let (body, _) = article.text.split_once("\n[[").expect("a link");
             assert_eq!(body.split_whitespace().count(), 200);
-            *labels.entry(label(article.text).expect("a category")).or_default() += 1;
+            *labels.entry(label(&article.text).expect("a category")).or_default() += 1;
         }
         assert_eq!(labels.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
         assert!(labels.values().all(|count| count.abs_diff(400) < 100), "{labels:?}");

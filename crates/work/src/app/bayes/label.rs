@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 
 use super::category::{self, NAMES};
 use super::node::{Node, Stage};
-use super::page::{article, unescaped};
+use super::page::article;
 use super::record::Head;
 use crate::app::mapreduce::cluster::Cluster;
 use crate::app::mapreduce::spool::Spool;
@@ -100,14 +100,14 @@ pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Co
             counts.pages += 1;
             let (number, xml) = numbered(page)?;
             let Some(article) = article(xml).map_err(Fault::attempt)? else { continue };
-            let Some(label) = category::label(article.text) else { continue };
-            let test = settings.split.is_test(&unescaped(article.title));
+            let Some(label) = category::label(&article.text) else { continue };
+            let test = settings.split.is_test(&article.title);
             counts.labelled[usize::from(label)][usize::from(test)] += 1;
             Head { number, label, test }.begin(&mut record);
             if settings.remove_labels {
-                record.extend_from_slice(category::without_links(&unescaped(article.text)).as_bytes());
+                record.extend_from_slice(category::without_links(&article.text).as_bytes());
             } else {
-                record.extend_from_slice(unescaped(article.text).as_bytes());
+                record.extend_from_slice(article.text.as_bytes());
             }
             documents.push(disk, &record)?;
         }

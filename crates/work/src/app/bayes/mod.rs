@@ -25,6 +25,7 @@ use crosstalk_core::scene::{Deployment, Prepared};
 use crosstalk_core::units::Bytes;
 
 use super::Role;
+use super::input::{self, Packing};
 use crate::{Declared, engine};
 use config::Config;
 use source::Source;
@@ -109,7 +110,7 @@ fn bytes(config: &Config) -> f64 {
     match &config.source {
         Source::Generated(corpus) => corpus.documents as f64 * corpus.words as f64 * 6.0,
         Source::File(path) => {
-            let packed = path.extension().is_some_and(|extension| extension == "bz2");
+            let packed = input::packing(path).is_ok_and(|packing| packing != Packing::Plain);
             let size = std::fs::metadata(path).map_or(0, |file| file.len());
             size as f64 * if packed { 4.0 } else { 1.0 }
         }

@@ -1,114 +1,170 @@
-//! A page of a MediaWiki export, from `<page>` to `</page>`.
+//! A page of a MediaWiki export, from `<page …>` to `</page>`, read as XML.
 
-use std::borrow::Cow;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::{BytesRef, Event};
+use quick_xml::reader::Reader;
 
-/// An article.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Article<'a> {
-    /// As in the file, escapes and all.
-    pub title: &'a str,
-    /// Likewise.
-    pub text: &'a str,
+/// An article, as a reader sees it: without XML's escapes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Article {
+    /// Its title.
+    pub title: String,
+    /// The text of its last revision.
+    pub text: String,
 }
 
-/// Reads a page; `None` where it only redirects. What is wrong is said in
-/// words that a place is put before.
-pub fn article(page: &str) -> Result<Option<Article<'_>>, String> {
-    let title = element(page, "title")?.ok_or("a page has no <title>")?;
-    let text = element(page, "text")?.ok_or("a page has no <text>")?;
-    // Everything but the text is short, and the text escapes what looks like a tag.
-    let redirects = memchr::memmem::find(page.as_bytes(), b"<redirect").is_some();
+/// Which text is collected.
+#[derive(Clone, Copy)]
+enum Part {
+    Title,
+    Text,
+}
+
+/// Where an element is: itself and those around it, from the page on.
+fn part(path: &[Name]) -> Option<Part> {
+    match path {
+        [Name::Page, Name::Title] => Some(Part::Title),
+        // Old exports' pages had their text without a revision around it.
+        [Name::Page, Name::Revision, Name::Text] | [Name::Page, Name::Text] => Some(Part::Text),
+        _ => None,
+    }
+}
+
+/// The elements that matter here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Page,
+    Title,
+    Redirect,
+    Revision,
+    Text,
+    Other,
+}
+
+impl Name {
+    fn of(name: &str) -> Self {
+        match name {
+            "page" => Name::Page,
+            "title" => Name::Title,
+            "redirect" => Name::Redirect,
+            "revision" => Name::Revision,
+            "text" => Name::Text,
+            _ => Name::Other,
+        }
+    }
+}
+
+/// Reads a page; `None` where it only redirects. Of several revisions the last counts.
+///
+/// # Errors
+/// What is wrong, in words that a place is put before.
+pub fn article(page: &str) -> Result<Option<Article>, String> {
+    let mut reader = Reader::from_str(page);
+    reader.config_mut().allow_dangling_amp = true;
+    let (mut title, mut text, mut redirects) = (None, None, false);
+    let mut path: Vec<Name> = Vec::new();
+    loop {
+        let event = reader.read_event().map_err(|e| format!("a page is no well-formed XML: {e}"))?;
+        // An element without content is one that ends at once.
+        let empty = matches!(event, Event::Empty(_));
+        let found = match &event {
+            Event::Start(tag) | Event::Empty(tag) => {
+                path.push(Name::of(tag.local_name().as_ref()));
+                redirects |= path == [Name::Page, Name::Redirect];
+                match part(&path) {
+                    Some(Part::Title) => title = Some(String::new()),
+                    Some(Part::Text) => text = Some(String::new()),
+                    None => (),
+                }
+                None
+            }
+            Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => part(&path),
+            Event::Eof if path.is_empty() => break,
+            Event::Eof => return Err("a page does not end".into()),
+            _ => None,
+        };
+        let into = match found {
+            Some(Part::Title) => title.as_mut(),
+            Some(Part::Text) => text.as_mut(),
+            None => None,
+        };
+        match (into, &event) {
+            (Some(into), Event::Text(piece)) => into.push_str(piece),
+            (Some(into), Event::CData(piece)) => into.push_str(piece),
+            (Some(into), Event::GeneralRef(name)) => resolve(name, into),
+            _ => (),
+        }
+        if empty || matches!(event, Event::End(_)) {
+            path.pop();
+        }
+    }
+    let title = title.ok_or("a page has no <title>")?;
+    let text = text.ok_or("a page has no <text>")?;
     Ok((!redirects).then_some(Article { title, text }))
 }
 
-/// The contents of the first element of a name.
-fn element<'a>(page: &'a str, name: &str) -> Result<Option<&'a str>, String> {
-    let open = format!("<{name}");
-    let mut at = 0;
-    while let Some(found) = memchr::memmem::find(&page.as_bytes()[at..], open.as_bytes()) {
-        at += found + open.len();
-        // A name that only begins like this one is another's.
-        if !page[at..].starts_with([' ', '>', '/', '\t', '\n']) {
-            continue;
-        }
-        let torn = || format!("a page's <{name}> does not end");
-        let tag = page[at..].find('>').ok_or_else(torn)?;
-        if page[at..at + tag].ends_with('/') {
-            return Ok(Some(""));
-        }
-        let contents = &page[at + tag + 1..];
-        let end =
-            memchr::memmem::find(contents.as_bytes(), format!("</{name}>").as_bytes()).ok_or_else(torn)?;
-        return Ok(Some(&contents[..end]));
+/// Appends what a reference stands for. One that stands for nothing stays as it is.
+fn resolve(name: &BytesRef<'_>, into: &mut String) {
+    if let Ok(Some(character)) = name.resolve_char_ref() {
+        into.push(character);
+    } else if let Some(known) = resolve_xml_entity(name) {
+        into.push_str(known);
+    } else {
+        into.push('&');
+        into.push_str(name);
+        into.push(';');
     }
-    Ok(None)
-}
-
-/// The text with XML's escapes resolved, once. What is no escape stays.
-pub fn unescaped(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        match escape(rest) {
-            Some((character, length)) => {
-                out.push(character);
-                rest = &rest[length..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
-/// The longest escape, `&#x10ffff;`.
-const ESCAPE: usize = 10;
-
-/// What the escape at the begin stands for, and its length.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let end = text.bytes().take(ESCAPE).position(|byte| byte == b';')?;
-    let character = match &text[1..end] {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        name => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16),
-                None => number.parse(),
-            };
-            char::from_u32(code.ok()?)?
-        }
-    };
-    Some((character, end + 1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(page: &str) -> (String, String) {
+        let article = article(page).expect("a page").expect("an article");
+        (article.title, article.text)
+    }
+
+    fn text(text: &str) -> String {
+        read(&format!("<page><title>x</title><revision>{text}</revision></page>")).1
+    }
+
     #[test]
     fn title_and_text_are_found() {
         let page = "<page>\n <title>A &amp; b</title><revision><textual/><text bytes=\"3\" xml:space=\"preserve\">\
                     some &lt;text&gt;</text></revision></page>";
-        assert_eq!(article(page), Ok(Some(Article { title: "A &amp; b", text: "some &lt;text&gt;" })));
-        let empty = "<page><title>x</title><text xml:space=\"preserve\" /></page>";
-        assert_eq!(article(empty), Ok(Some(Article { title: "x", text: "" })));
+        assert_eq!(read(page), ("A & b".into(), "some <text>".into()));
+        // As the text of a suppressed revision is.
+        assert_eq!(text("<text xml:space=\"preserve\" deleted=\"deleted\" />"), "");
+        assert_eq!(text("<text></text>"), "");
+    }
+
+    #[test]
+    fn tags_are_read_as_xml_has_them() {
+        let page = "<page xml:lang=\"en\"\n><title >A</title\t><revision\n><text\nnote=\"a > b\">b</text ></revision></page >";
+        assert_eq!(read(page), ("A".into(), "b".into()));
+        assert_eq!(text("<!-- <text>no</text> --><text>a<!-- no -->b<?no?>c</text>"), "abc");
+        assert_eq!(text("<contributor><text>no</text></contributor><text>yes</text>"), "yes");
+        assert_eq!(read("<w:page xmlns:w=\"u\"><w:title>A</w:title><w:text>b</w:text></w:page>").1, "b");
+    }
+
+    #[test]
+    fn a_cdata_section_is_text_and_holds_no_escapes() {
+        assert_eq!(
+            text("<text>a <![CDATA[<redirect/> </text> &amp; ]]>&amp; b</text>"),
+            "a <redirect/> </text> &amp; & b"
+        );
+    }
+
+    #[test]
+    fn of_several_revisions_the_last_counts() {
+        assert_eq!(text("<text>one</text></revision><revision><text>two</text>"), "two");
+        assert_eq!(text("<text>one</text></revision><revision><text/>"), "");
     }
 
     #[test]
     fn redirects_are_no_articles() {
-        for redirect in ["<redirect />", "<redirect title=\"y\" />"] {
+        for redirect in ["<redirect />", "<redirect title=\"y\" />", "<redirect\n></redirect>"] {
             assert_eq!(article(&format!("<page><title>x</title>{redirect}<text>y</text></page>")), Ok(None));
         }
     }
@@ -117,15 +173,17 @@ mod tests {
     fn what_is_missing_is_said() {
         assert_eq!(article("<page><text>y</text></page>"), Err("a page has no <title>".into()));
         assert_eq!(article("<page><title>y</title></page>"), Err("a page has no <text>".into()));
-        assert_eq!(article("<page><title>y</page>"), Err("a page's <title> does not end".into()));
-        assert_eq!(article("<page><title>y</title><text</page"), Err("a page has no <text>".into()));
+        assert_eq!(article("<page/>"), Err("a page has no <title>".into()));
+        assert_eq!(article("<page><title>y</title>"), Err("a page does not end".into()));
+        let mismatch = article("<page><title>y</page>").expect_err("refused");
+        assert!(mismatch.starts_with("a page is no well-formed XML: "), "{mismatch}");
+        assert!(article("<page><title>y</title><text</page").is_err());
     }
 
     #[test]
     fn escapes_are_resolved_once() {
-        assert_eq!(unescaped("a &amp;lt; b &#233;&#xE9; &quot;"), "a &lt; b éé \"");
-        assert_eq!(unescaped("AT&T &unknown; &#xFFFFFFF; &"), "AT&T &unknown; &#xFFFFFFF; &");
-        assert_eq!(unescaped("&é;"), "&é;");
-        assert!(matches!(unescaped("plain"), Cow::Borrowed("plain")));
+        assert_eq!(text("<text>a &amp;lt; b &#233;&#xE9; &quot;&apos;</text>"), "a &lt; b éé \"'");
+        let odd = "AT&T &unknown; &#xFFFFFFF; &é; &#0; &";
+        assert_eq!(text(&format!("<text>{odd}</text>")), odd);
     }
 }

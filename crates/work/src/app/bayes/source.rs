@@ -7,13 +7,14 @@
 //! its clock starts.
 
 use crosstalk_core::Fault;
+use quick_xml::escape::partial_escape;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::config::MOST_PAGES;
 use super::corpus::Corpus;
 use super::export::Pages;
-use super::page::article;
+use super::page::{Article, article};
 use crate::app::mapreduce::spool::Spool;
 use crate::app::spill::{Disk, Unmetered};
 
@@ -60,6 +61,26 @@ impl Source {
         }
         Ok(())
     }
+}
+
+/// Writes a file's pages as an export that can be read without an XML parser: a page has nothing
+/// but a title, perhaps a `<redirect/>`, and a text, in which no tag stands.
+pub fn plain(path: &Path, out: &mut impl Write) -> Result<(), Fault> {
+    let failed = |e: io::Error| Fault::environment(format!("cannot write the pages: {e}"));
+    let mut pages = Pages::open(path)?;
+    writeln!(out, "<mediawiki>").map_err(failed)?;
+    while let Some(page) = pages.page()? {
+        let written = match article(page) {
+            Ok(Some(Article { title, text })) => {
+                let (title, text) = (partial_escape(&*title), partial_escape(&*text));
+                writeln!(out, "<page><title>{title}</title><text>{text}</text></page>")
+            }
+            Ok(None) => writeln!(out, "<page><title/><redirect/><text/></page>"),
+            Err(message) => return Err(pages.refuse(message)),
+        };
+        written.map_err(failed)?;
+    }
+    writeln!(out, "</mediawiki>").and_then(|()| out.flush()).map_err(failed)
 }
 
 /// Writes a generated corpus as a MediaWiki export.

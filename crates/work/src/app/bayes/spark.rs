@@ -7,6 +7,7 @@ use crosstalk_core::units::Bytes;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::config::Config;
@@ -66,38 +67,43 @@ const PARTITION: u64 = 32 << 20;
 /// One partition a core, or as many times that as keep them small.
 fn partitions(corpus: &Path, cores: usize) -> usize {
     let bytes = fs::metadata(corpus).map_or(0, |facts| facts.len());
-    let packed = corpus.extension().is_some_and(|ending| ending == "bz2");
-    // Articles pack to about a quarter.
-    let text = if packed { 4 * bytes } else { bytes };
-    cores * text.div_ceil(PARTITION * cores as u64).max(1) as usize
+    cores * bytes.div_ceil(PARTITION * cores as u64).max(1) as usize
 }
 
-/// The corpus as a file that every node sees; a generated one is written once.
+/// The corpus as a plain file that every node sees, written once: Spark's functions read no
+/// XML, and what is compressed in few ways only.
 fn export(source: &Source, scratch: &Path) -> Result<PathBuf, Fault> {
     let failed = |path: &Path, e: io::Error| {
         Fault::environment(format!("cannot hand the corpus to Spark: {e}")).at(path.display().to_string())
     };
-    let corpus = match source {
-        Source::File(path) => return fs::canonicalize(path).map_err(|e| failed(path, e)),
-        Source::Generated(corpus) => corpus,
-    };
-    let path = scratch.join(format!("{}.xml", name(corpus)));
+    let path = scratch.join(format!("{}.xml", name(source).map_err(|e| failed(scratch, e))?));
     if !path.exists() {
         // Under another name until it is whole.
         let part = path.with_extension("part");
-        let write = || -> io::Result<()> {
-            source::export(corpus, &mut BufWriter::new(File::create(&part)?))?;
-            fs::rename(&part, &path)
-        };
-        write().map_err(|e| failed(&path, e))?;
+        let mut out = BufWriter::new(File::create(&part).map_err(|e| failed(&part, e))?);
+        match source {
+            Source::Generated(corpus) => source::export(corpus, &mut out).map_err(|e| failed(&part, e))?,
+            Source::File(file) => source::plain(file, &mut out)?,
+        }
+        fs::rename(&part, &path).map_err(|e| failed(&path, e))?;
     }
     Ok(path)
 }
 
-/// A name that no other corpus has.
-fn name(corpus: &Corpus) -> String {
-    let Corpus { documents, words, vocabulary, categories, topical, mislabelled, seed } = corpus;
-    format!("corpus-{documents}-{words}-{vocabulary}-{categories}-{topical}-{mislabelled}-{seed}")
+/// A name that no other corpus has: a file's is that of this very file, as long as nobody
+/// writes to it.
+fn name(source: &Source) -> io::Result<String> {
+    Ok(match source {
+        Source::Generated(corpus) => {
+            let Corpus { documents, words, vocabulary, categories, topical, mislabelled, seed } = corpus;
+            format!("corpus-{documents}-{words}-{vocabulary}-{categories}-{topical}-{mislabelled}-{seed}")
+        }
+        Source::File(path) => {
+            let facts = fs::metadata(path)?;
+            let (device, inode, bytes) = (facts.dev(), facts.ino(), facts.len());
+            format!("file-{device}-{inode}-{bytes}-{}-{}", facts.mtime(), facts.mtime_nsec())
+        }
+    })
 }
 
 fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
@@ -193,6 +199,22 @@ mod tests {
         assert!(refusal(answer(train - 1, features, accuracy)).contains("as `train`, there are"));
         assert!(refusal(answer(train, features + 1, accuracy)).contains("as `features`, there are"));
         assert!(refusal(answer(train, features, accuracy - 0.011)).contains("its accuracy is"));
+    }
+
+    #[test]
+    fn spark_reads_a_file_without_a_parser() {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        let corpus = scratch.path().join("corpus");
+        let page = |inner: &str| format!("<page a=\"b\"><title>A &amp; b</title>{inner}</page>");
+        let text = "<revision><text >a <![CDATA[<i>]]></text></revision>";
+        let pages = [page(text), page("<redirect /><text/>")].concat();
+        fs::write(&corpus, format!("<mediawiki>\r{pages}</mediawiki>")).expect("written");
+        let path = export(&Source::File(corpus), scratch.path()).expect("writes");
+        assert_eq!(
+            fs::read_to_string(path).expect("reads"),
+            "<mediawiki>\n<page><title>A &amp; b</title><text>a &lt;i&gt;</text></page>\n\
+             <page><title/><redirect/><text/></page>\n</mediawiki>\n"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 """A MediaWiki export as a table of labelled articles: what docs/bayes.md has under
 Pages, Labels, Words and Split, in Spark's own functions, so that no text goes
-through Python. Text and titles hold no tags (they are escaped), a page one revision.
+through Python. The program writes it so that no tag stands in text and titles and a page has
+one revision.
 """
 
 from pyspark.sql import functions as F
@@ -72,8 +73,10 @@ def labels(text):
             found = found.when(F.contains(name, F.lit(category)), LABELS.index(category))
         return found
 
-    names = F.regexp_extract_all(text, F.lit(LINK), 1)
-    return F.slice(F.filter(F.transform(names, lambda name: of(F.lower(name))), F.isnotnull), 1, 1)
+    links = F.regexp_extract_all(text, F.lit(LINK), 1)
+    # Without its sort key.
+    name = lambda link: F.lower(F.substring_index(link, "|", 1))
+    return F.slice(F.filter(F.transform(links, lambda link: of(name(link))), F.isnotnull), 1, 1)
 
 
 def held_back(title, percent, seed):

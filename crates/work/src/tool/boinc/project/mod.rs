@@ -48,3 +48,12 @@ pub const TRANSFERS: u32 = 200;
 pub const SCHEDULER: &str = "cgi";
 /// Where, below its address, everything of a project is.
 const ROOT: &str = "/project/";
+
+/// Reads a request's head, and its body in every way there is, for [`crate::fuzzing`].
+pub(crate) fn fuzz_request(bytes: &[u8]) {
+    if let Ok(Some((head, length))) = http::Head::parse(bytes) {
+        head.parameter("name");
+        request::Asked::parse(&bytes[length..]);
+        request::upload_elements(&String::from_utf8_lossy(&bytes[length..])).count();
+    }
+}

@@ -1,0 +1,171 @@
+//! Text files that people name as input, however they are written and packed.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{crosstalk, journal, samples, stderr};
+
+/// A study that runs one workload with each of `files` for its `parameter`.
+fn study(dir: &Path, work: &str, parameter: &str, files: &[String]) {
+    let files: Vec<String> = files.iter().map(|file| format!("{:?}", dir.join(file))).collect();
+    let text = format!(
+        "schema = \"crosstalk.study/1\"\ntitle = \"Texts\"\nlooks = [1]\nseed = 1\n\
+         [headline]\nexperiment = \"e\"\nlevel = {}\n\
+         [experiment.e]\ntitle = \"Texts\"\nconditions = {{ fabric = \"none\" }}\n\
+         work.w = {{ {work}, {parameter} = \"$file\" }}\n\
+         factors = {{ file = [{}] }}\ncompare = {{ factor = \"file\", base = {} }}\n",
+        files[files.len() - 1],
+        files.join(", "),
+        files[0]
+    );
+    std::fs::write(dir.join("s.toml"), text).expect("writes");
+}
+
+fn run(dir: &Path) -> (Option<i32>, String) {
+    let output = crosstalk(dir, &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
+    (output.status.code(), stderr(&output))
+}
+
+/// File → the values of a metric, one for each label.
+fn values(dir: &Path, metric: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let lines = journal(&dir.join("out"));
+    let of = |attempt: &serde_json::Value| {
+        let line = lines.iter().find(|line| line["line"] == "attempt" && line["attempt"] == *attempt);
+        let file = line.expect("an attempt")["levels"]["file"].as_str().expect("a file").to_string();
+        file.rsplit_once('/').map_or(file.clone(), |(_, name)| name.into())
+    };
+    let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for sample in samples(&dir.join("out")) {
+        if sample["metric"] == metric {
+            let value = sample["value"].as_f64().expect("a number");
+            found.entry(of(&sample["attempt"])).or_default().insert(sample["labels"].to_string(), value);
+        }
+    }
+    found
+}
+
+/// Twenty pages about two categories, as dumps have them.
+fn export(page: impl Fn(&str, &str) -> String) -> String {
+    let pages: String = (0..20)
+        .map(|number| {
+            let category = ["Art", "Sports"][number % 2];
+            page(&format!("Page {number}"), &format!("some words on {category} [[Category:{category}]]"))
+        })
+        .collect();
+    format!("<mediawiki>\n<siteinfo/>\n{pages}</mediawiki>\n")
+}
+
+/// A text as a program packs it; nothing where it is not there.
+fn packed(program: &str, file: &Path) -> Option<Vec<u8>> {
+    let output = Command::new(program).arg("-c").arg(file).stderr(Stdio::inherit()).output();
+    match output {
+        Ok(output) if output.status.success() => Some(output.stdout),
+        _ => {
+            println!("skipped: {program} is not installed");
+            None
+        }
+    }
+}
+
+#[test]
+fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let page = |title: &str, text: &str| {
+        format!("<page><title>{title}</title><revision><text>{text}</text></revision></page>\n")
+    };
+    let plain = export(page);
+    let variants = [
+        ("plain", plain.clone()),
+        (
+            "revisions",
+            export(|title, text| page(title, &format!("stub</text></revision><revision><text>{text}"))),
+        ),
+        (
+            "tags",
+            plain
+                .replace("<page>", "<page xml:lang=\"en\" >")
+                .replace("<text>", "<text\n>")
+                .replace("</text>", "</text >"),
+        ),
+        ("sections", export(|title, text| page(title, &format!("<![CDATA[{text}]]>")))),
+        ("entities", plain.replace("[[Category:A", "[[Category:&#65;")),
+        ("sorted", plain.replace("]]", "|history]]")),
+        ("returns", format!("\u{feff}{}", plain.replace('\n', "\r"))),
+    ];
+    let mut files = Vec::new();
+    for (name, text) in &variants {
+        std::fs::write(dir.path().join(name), text).expect("writes");
+        files.push(name.to_string());
+    }
+    for program in ["gzip", "bzip2", "xz", "zstd"] {
+        if let Some(bytes) = packed(program, &dir.path().join("plain")) {
+            let name = format!("{program} without a suffix");
+            std::fs::write(dir.path().join(&name), bytes).expect("writes");
+            files.push(name);
+        }
+    }
+    study(dir.path(), "kind = \"bayes\", slaves = 1, test_percent = 50, min_support = 1", "corpus", &files);
+    let (code, told) = run(dir.path());
+    assert_eq!(code, Some(0), "{told}");
+    let (documents, confusion) = (values(dir.path(), "documents"), values(dir.path(), "confusion"));
+    for file in &files {
+        assert_eq!(documents[file].values().sum::<f64>(), 20.0, "{file}");
+        assert_eq!(confusion[file], confusion["plain"], "{file}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_before_anything_runs() {
+    let bayes = "kind = \"bayes\", slaves = 1";
+    let pagerank = "kind = \"pagerank\", slaves = 1";
+    let als = "kind = \"als\", slaves = 1";
+    let cases: [(&str, &str, Option<&[u8]>, &str); 6] = [
+        (bayes, "corpus", None, "no such file"),
+        (bayes, "corpus", Some(b"1 2\n"), "found no <mediawiki>"),
+        (pagerank, "graph", None, "no such file"),
+        (pagerank, "graph", Some(b"PK\x03\x04\0\0"), "found a zip archive"),
+        (als, "ratings", None, "no such file"),
+        (als, "ratings", Some(b"\xFF\xFEu\0s\0"), "found text in UTF-16"),
+    ];
+    for (work, parameter, bytes, reason) in cases {
+        let dir = tempfile::tempdir().expect("a directory");
+        if let Some(bytes) = bytes {
+            std::fs::write(dir.path().join("file"), bytes).expect("writes");
+        }
+        study(dir.path(), work, parameter, &["file".into()]);
+        let (code, told) = run(dir.path());
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(reason) && told.contains("/file"), "{told}");
+        assert!(!dir.path().join("out").exists(), "nothing was run: {told}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_after_one_attempt() {
+    let cases = [
+        (
+            "kind = \"bayes\", slaves = 1",
+            "corpus",
+            "<mediawiki><page><title>A</title></page></mediawiki>",
+            "no <text>",
+        ),
+        ("kind = \"pagerank\", slaves = 1", "graph", "1 2\n2 3\n3\n", "file:3"),
+        ("kind = \"als\", slaves = 1", "ratings", "userId,movieId,rating,timestamp\n1,2,9,4\n", "file:2"),
+    ];
+    for (work, parameter, text, reason) in cases {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("file"), text).expect("writes");
+        study(dir.path(), work, parameter, &["file".into()]);
+        let (code, told) = run(dir.path());
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains(reason), "{told}");
+        let started = journal(&dir.path().join("out"))
+            .iter()
+            .filter(|line| line["line"] == "attempt" && line["status"] == "started")
+            .count();
+        assert_eq!(started, 1, "{told}");
+    }
+}

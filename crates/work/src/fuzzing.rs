@@ -1,0 +1,33 @@
+//! What `fuzz/` hands to readers of texts that others write: whatever is in them, none may panic.
+
+use std::path::Path;
+
+use crate::app::{als, bayes, pagerank};
+use crate::tool::boinc::project;
+
+/// Reads a MediaWiki export, and labels its articles.
+pub fn wikipedia(file: &Path) {
+    let Ok(mut pages) = bayes::export::Pages::open(file) else { return };
+    while let Ok(Some(page)) = pages.page() {
+        if let Ok(Some(article)) = bayes::page::article(page) {
+            bayes::category::label(&article.text);
+            bayes::category::without_links(&article.text);
+        }
+    }
+}
+
+/// Reads an edge list.
+pub fn edge_list(file: &Path) {
+    let _ = pagerank::source::Source::File(file.into()).extent();
+}
+
+/// Reads ratings, and the new user's.
+pub fn ratings(file: &Path) {
+    let _ = als::source::Source::File(file.into()).open(None);
+    let _ = als::source::Source::Generated { scale: 0.001, seed: 1 }.open(Some(file));
+}
+
+/// Reads a request to the BOINC project: its head, and its body as each of its kinds.
+pub fn http_request(bytes: &[u8]) {
+    project::fuzz_request(bytes);
+}

@@ -1,0 +1,5 @@
+#![no_main]
+
+use crosstalk_work::fuzzing;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| crosstalk_fuzz::with(bytes, fuzzing::edge_list));
