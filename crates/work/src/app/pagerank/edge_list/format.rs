@@ -166,7 +166,8 @@ impl Format {
             return Err(Fault::usage(format!("expected a source and a target, found `{}`", quoted(line)))
                 .remedy(AS_A_LIST));
         }
-        if let Some((next, separator)) = next.and_then(|next| Some((next, between_numbers(next)?))) {
+        let words = !fields[..2].iter().any(|field| is_number(field));
+        if let Some((next, separator)) = next.filter(|_| words).and_then(|n| Some((n, between_numbers(n)?))) {
             let format = Format::list(next, separator, true, number + 1)?;
             if split(line, separator).len() == format.columns {
                 return Ok(format);

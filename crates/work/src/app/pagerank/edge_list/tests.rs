@@ -91,6 +91,8 @@ fn a_heading_is_passed_over() {
     reads("source,target\n1,2\n", &["1-2"]);
     reads("# c\n\"Citing\";\"Cited\";\"When\"\n1;2;1999\n", &["1-2"]);
     reads("from to\nGraz Wien\n", &["Graz-Wien"]);
+    // No heading has a number in its first columns.
+    reads("Graz 2\n2 3\n", &["Graz-2", "2-3"]);
     refused("a graph of mine\n1 2\n", "FILE:1: expected an edge, or a heading of 2 columns");
 }
 
