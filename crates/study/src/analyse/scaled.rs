@@ -17,7 +17,7 @@ use super::comparison::Pair;
 use super::family::Family;
 use crate::catalogue::Catalogues;
 use crate::command::RUN_TIME;
-use crate::findings::Comparison;
+use crate::findings::{Comparison, ComparisonVerdict};
 use crate::number;
 use crate::plan::Place;
 use crate::samples::Attempt;
@@ -172,6 +172,8 @@ pub fn notes(
         let scaled = of(pair, found.ratio.value, blocks, catalogues)?;
         Some(match scaled.doubt() {
             Some(doubt) => format!("{}: no verdict: {doubt}", pair.title()),
+            // Of what is not decided there is no number that could hold.
+            None if found.verdict == ComparisonVerdict::Inconclusive => return None,
             None => format!("{}: {}", pair.title(), scaled.note()),
         })
     };
