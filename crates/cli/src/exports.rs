@@ -31,9 +31,9 @@ impl ExportArgs {
     /// Writes each file that is asked for.
     ///
     /// # Errors
-    /// An environment fault where one cannot be written; the others are.
+    /// An environment fault with the first that cannot be written.
     pub fn write(&self, rows: &[Row]) -> Result<(), Fault> {
-        let written = self.files().map(|(flag, path)| {
+        self.files().try_for_each(|(flag, path)| {
             let text = match flag {
                 "--export-csv" => crosstalk_report::export::csv(rows),
                 "--export-markdown" => crosstalk_report::export::markdown(rows),
@@ -41,8 +41,7 @@ impl ExportArgs {
             };
             std::fs::write(path, text)
                 .map_err(|e| Fault::environment(format!("cannot write {}: {e}", path.display())).at(flag))
-        });
-        written.fold(Ok(()), |all, one| all.and(one))
+        })
     }
 
     fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
