@@ -292,10 +292,10 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
                 let mut text = String::new();
                 told.read_to_string(&mut text).expect("reads");
                 assert!(text.contains("goes on") && text.contains("its reader did not take it"), "{text}");
-                assert_eq!(code, Some(4));
             }
-            _ => assert_eq!(code, Some(0), "there is nobody to tell"),
+            _ => {}
         }
+        assert_eq!(code, Some(4), "{stream}: not everything reached its reader");
     }
     child.end();
 }
