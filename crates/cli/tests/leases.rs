@@ -139,8 +139,9 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
         guard.ask_to_end();
         let output = guard.finish();
         assert_eq!(output.status.code(), Some(0), "{:?}: {}", pair.done, stderr(&output));
-        let told = stdout(&output).contains("the guard was stopped for");
-        assert_eq!(told, pair.done_to(GUARD).is_some(), "{:?}: {}", pair.done, stdout(&output));
+        // On a busy machine others may not run for so long, either.
+        let told = stdout(&output).contains("the guard did not run for");
+        assert!(told || pair.done_to(GUARD).is_none(), "{:?}: {}", pair.done, stdout(&output));
         await_that(&format!("it is where it was: {:?}", pair.done), 10, || pair.is_back());
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::trace::{Account, Scope, Trace};
 use crosstalk_work::trace::{Asked, Traced, check, find, perfetto, trace};
+use rustix::net;
 
 /// Longer than any of these takes.
 const LONG: Duration = Duration::from_secs(60);
@@ -34,12 +35,19 @@ fn may_trace() -> Option<MutexGuard<'static, ()>> {
 fn serve(pause: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let address = listener.local_addr().expect("has one");
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || answer(stream, pause));
-        }
-    });
+    serve_all(vec![listener], pause);
     address
+}
+
+/// The same for whoever asks at one of these.
+fn serve_all(listeners: Vec<TcpListener>, pause: Duration) {
+    for listener in listeners {
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                thread::spawn(move || answer(stream, pause));
+            }
+        });
+    }
 }
 
 fn answer(mut stream: TcpStream, pause: Duration) {
@@ -187,6 +195,49 @@ fn a_request_on_a_connection_of_its_own_is_followed_too() {
     assert!(account(&trace, Scope::Client).requests >= 495, "{trace:#?}");
     // Their connections are forgotten when they end: what is under way is not among these.
     assert_eq!(tally(&trace, "under way"), 0, "{trace:#?}");
+}
+
+/// Asks a service so often on each of so many connections, all at once.
+fn asked_at(address: SocketAddr, connections: usize, times: usize) {
+    let mut streams: Vec<TcpStream> = (0..connections).map(|_| connect(address)).collect();
+    for _ in 0..times {
+        for stream in &mut streams {
+            ask(stream);
+        }
+    }
+}
+
+#[test]
+fn a_service_of_both_versions_is_followed_where_it_is_asked_by_the_older() {
+    let Some(_alone) = may_trace() else { return };
+    let Ok(listener) = TcpListener::bind("[::]:0") else {
+        eprintln!("skipped: there is no IPv6 here");
+        return;
+    };
+    let port = listener.local_addr().expect("has one").port();
+    serve_all(vec![listener], Duration::ZERO);
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let (Traced { trace, .. }, ()) = traced(by_port(address), || asked_at(address, 2, 100));
+    assert_eq!(trace.requests, 200, "{trace:#?}");
+    assert!(trace.followed >= 195, "{trace:#?}");
+}
+
+#[test]
+fn a_service_that_listens_more_than_once_is_followed_wherever_it_is_asked() {
+    let Some(_alone) = may_trace() else { return };
+    let listen = |port: u16| {
+        let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None).expect("is had");
+        net::sockopt::set_socket_reuseport(&socket, true).expect("is offered");
+        net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], port))).expect("is free");
+        net::listen(&socket, 64).expect("is bound");
+        TcpListener::from(socket)
+    };
+    let first = listen(0);
+    let address = first.local_addr().expect("has one");
+    serve_all(vec![first, listen(address.port())], Duration::ZERO);
+    let (Traced { trace, .. }, ()) = traced(by_port(address), || asked_at(address, 16, 20));
+    assert_eq!(trace.requests, 320, "{trace:#?}");
+    assert!(trace.followed >= 310, "{trace:#?}");
 }
 
 #[test]

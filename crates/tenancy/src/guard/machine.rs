@@ -220,7 +220,7 @@ impl Machine {
         self.tenants.iter_mut().for_each(Tenant::rest_again);
         if silent > LEASE {
             self.notes.push(format!(
-                "the guard was stopped for {:.1} s: external work was not held back meanwhile",
+                "the guard did not run for {:.1} s (stopped, or the machine is too busy): external work was not held back meanwhile",
                 silent.as_secs_f64()
             ));
         }
