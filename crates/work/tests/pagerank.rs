@@ -155,7 +155,7 @@ fn numbers_with_large_gaps_and_names_have_the_ranks_of_numbers_without_gaps() {
         .scan(1_u64, |state, _| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (a, b) = (*state >> 33 & 1023, *state >> 43 & 1023);
-            Some((a * b >> 10, a))
+            Some(((a * b) >> 10, a))
         })
         .collect();
     let written = |name: &dyn Fn(u64) -> String| -> String {
