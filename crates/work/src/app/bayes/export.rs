@@ -387,7 +387,7 @@ mod tests {
         let (old, middle, new) = (revision(2001, "old"), revision(2003, "mid"), revision(2009, "new"));
         for order in [[&old, &middle, &new], [&new, &middle, &old], [&old, &new, &middle]] {
             let several = page(&order.map(String::clone));
-            let expected = format!("<page>{}</page>", page(&[new.clone()]));
+            let expected = format!("<page>{}</page>", page(std::slice::from_ref(&new)));
             assert_eq!(read(export(&[&several]).as_bytes()), Ok(vec![expected]));
         }
         let untimed = "<revision><text>one</text></revision> <revision><text>two</text></revision>";

@@ -40,8 +40,10 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 /// Every way to compress.
-const WAYS: [fn(&[u8]) -> Vec<u8>; 4] = [gzip, bzip2, xz, zstd];
+const WAYS: [Compress; 4] = [gzip, bzip2, xz, zstd];
 
 fn lines(count: usize) -> Vec<u8> {
     (0..count).flat_map(|i| format!("{i} {}\n", i * i).into_bytes()).collect()
