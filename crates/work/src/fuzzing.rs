@@ -24,7 +24,7 @@ pub fn edge_list(file: &Path) {
 /// Reads ratings, and the new user's.
 pub fn ratings(file: &Path) {
     let _ = als::source::Source::File(file.into()).open(None);
-    let _ = als::source::Source::Generated { scale: 0.001, seed: 1 }.open(Some(file));
+    let _ = als::csv::personal(file);
 }
 
 /// Reads a request to the BOINC project: its head, and its body as each of its kinds.

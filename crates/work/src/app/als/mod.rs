@@ -28,7 +28,7 @@ use config::Config;
 mod alias;
 mod cholesky;
 pub mod config;
-mod csv;
+pub(crate) mod csv;
 pub mod factors;
 mod generate;
 mod half_step;
