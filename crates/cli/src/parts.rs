@@ -62,7 +62,7 @@ pub fn testbed(
 }
 
 fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
-    let shaped = plan.cells().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
+    let shaped = plan.runnable().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
     let outside = plan.cells().any(|c| matches!(c.scene.place, Place::Outside { .. }));
     let local = || Box::new(Local::new(Launcher::current()));
     if outside && shaped {

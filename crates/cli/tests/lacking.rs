@@ -46,6 +46,23 @@ fn a_cell_that_cannot_run_here_is_not_run_and_the_report_says_why() {
 }
 
 #[test]
+fn what_is_not_run_asks_nothing_of_the_testbed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // Only the cell that cannot run has links to shape, which the local testbed cannot.
+    let text = STUDY
+        .replace(r#"fabric = "none""#, r#"fabric = "$fabric""#)
+        .replace(
+            r#"["native", "spark"] }"#,
+            r#"["native", "spark"], fabric = ["none", "ethernet-10g"] }
+exclude = [{ engine = "native", fabric = "ethernet-10g" }, { engine = "spark", fabric = "none" }]"#,
+        )
+        .replace("compare = { factor = \"engine\", base = \"native\" }\n", "");
+    std::fs::write(dir.path().join("s.toml"), text).expect("writes");
+    let run = without_spark(dir.path(), &["run", "./s.toml", "--out", "out", "--testbed", "local"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+}
+
+#[test]
 fn a_study_of_which_nothing_can_run_here_is_refused_with_the_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     let only = STUDY

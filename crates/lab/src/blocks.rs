@@ -105,7 +105,8 @@ fn next_look(plan: &Plan, block: usize) -> usize {
 /// Attempts from `block` on until the next look.
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
     let look = next_look(plan, block);
-    plan.experiments.iter().map(|e| e.cells.len() * (e.within(look) - e.within(block))).sum()
+    let blocks = |(e, _): CellId| plan.experiments[e].within(look) - plan.experiments[e].within(block);
+    cells(plan).map(blocks).sum()
 }
 
 /// How many times each cell of `block` has been tried, by plan position.

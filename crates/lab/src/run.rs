@@ -125,7 +125,7 @@ const VIRTUAL: [&str; 2] = [
 
 /// What of a real cluster the nodes do not have; nothing where none of it is measured.
 fn absences(lab: &Lab, troupe: &Troupe) -> Vec<String> {
-    let any = |place: fn(&Place) -> bool| lab.plan.cells().any(|cell| place(&cell.scene.place));
+    let any = |place: fn(&Place) -> bool| lab.plan.runnable().any(|cell| place(&cell.scene.place));
     let mut absences = Vec::new();
     if any(|place| matches!(place, Place::Virtual { .. })) {
         absences.extend(VIRTUAL.map(String::from));
@@ -143,7 +143,7 @@ fn links<'a>(lab: &'a Lab) -> Vec<&'a Place> {
         Place::Real { link: Link::Rate(rate), .. } => rate.0,
         _ => 0.0,
     };
-    let places = lab.plan.cells().map(|cell| &cell.scene.place);
+    let places = lab.plan.runnable().map(|cell| &cell.scene.place);
     let mut places: Vec<&Place> = places.filter(|place| matches!(place, Place::Real { .. })).collect();
     places.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     places

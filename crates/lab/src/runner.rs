@@ -86,7 +86,7 @@ impl<'a> Runner<'a> {
         let (to_look, to_end) = self.book.seconds_left(plan, first, &[]);
         let warm = plan.seconds_of_warmup(self.lab.pace);
         self.progress.event(Event::Began {
-            cells: plan.cells().count(),
+            cells: plan.runnable().count(),
             blocks: budget,
             until_look: attempts_until_look(plan, first),
             seconds_to_look: warm + to_look,

@@ -148,9 +148,9 @@ impl Plan {
         self.cells().filter(|cell| cell.lacks.is_none())
     }
 
-    /// The nodes of its largest cell.
+    /// The nodes of the largest cell that this host can run.
     pub fn nodes(&self) -> usize {
-        self.cells().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
+        self.runnable().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
     }
 }
 

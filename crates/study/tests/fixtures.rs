@@ -113,14 +113,21 @@ fn an_earlier_result_completes_a_pending_experiment() {
 }
 
 #[test]
-fn what_the_host_lacks_is_a_warning_with_its_remedy() {
-    let study = parse(FIXTURES[2].1, "volunteer.toml").expect("reads");
+fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_remedy() {
+    let text = FIXTURES[2].1.replacen("kind = \"boinc\"", "kind = \"absent\"", 1);
+    let study = parse(&text, "volunteer.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
-    assert!(
-        plan.warnings.iter().any(|warning| warning.contains("apt install boinc-client")),
-        "{:?}",
-        plan.warnings
-    );
+    let lacking = plan.cells().filter(|cell| cell.lacks.is_some()).count();
+    assert!(lacking > 0 && plan.runnable().count() > 0);
+    assert_eq!(plan.order(0).len(), plan.runnable().count());
+    let said: Vec<&String> =
+        plan.warnings.iter().filter(|text| text.contains("apt install boinc-client")).collect();
+    assert_eq!(said.len(), 1, "{:?}", plan.warnings);
+    assert!(said[0].ends_with(&format!("not run: {lacking} cells")), "{}", said[0]);
+    let whole = parse(FIXTURES[2].1, "volunteer.toml").expect("reads");
+    let whole =
+        crosstalk_study::plan(&whole, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
+    assert!(plan.seconds(1.0).block < whole.seconds(1.0).block, "what is not run takes no time");
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Slow {
             read_line(control);
             let socket = UdpSocket::bind("127.0.0.1:0").expect("binds");
             let port = socket.local_addr().expect("has one").port();
-            writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":{port}}}").expect("is ready");
+            writeln!(control, "{{\"answer\":\"ready\",\"token\":7,\"udp\":[{port}]}}").expect("is ready");
             thread::scope(|scope| {
                 scope.spawn(|| self.serve(&socket, &over));
                 read_line(control);
@@ -221,6 +221,15 @@ fn an_application_that_takes_its_time_is_told_from_the_system() {
     assert_it_is_there(&stages, Band::P50, (Way::Back, "application"), median(&slow.worked));
 }
 
+/// Set when it goes, by a panic too: who waits for it must not wait for ever.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_hog_on_the_receivers_processor_shows_as_scheduling() {
     let _alone = alone();
@@ -236,9 +245,8 @@ fn a_hog_on_the_receivers_processor_shows_as_scheduling() {
                 }
             });
         }
-        let met = slow.meet(&params.with("duration", "2 s"));
-        over.store(true, Ordering::Relaxed);
-        met
+        let _over = SetAtEnd(&over);
+        slow.meet(&params.with("duration", "2 s"))
     });
     let queued = slow.queued.lock().expect("no panic");
     let counted = &queued[(outcome.warm_up as usize).min(queued.len())..];

@@ -18,7 +18,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let time = plan.seconds(pace(plan));
     out.say(&format!("{}: {}", plan.study, ready.study.title));
     out.say(&format!("\n{}", summary(plan, &time)));
-    if plan.cells().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
+    if plan.runnable().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
         out.say("How long your own program takes is not known: a second a run is assumed.");
     }
     for note in plan.warnings.iter().cloned().chain(busy()) {
@@ -73,7 +73,7 @@ const FEW: usize = 12;
 /// How long it takes, and of what.
 fn summary(plan: &Plan, time: &WallTime) -> String {
     let blocks = plan.looks.last().copied().unwrap_or(0);
-    let cells = counted(plan.cells().count(), "cell");
+    let cells = counted(plan.runnable().count(), "cell");
     let warmup = match plan.warmup {
         0 => String::new(),
         many => format!(", after {} of each that does not count", counted(many, "run")),

@@ -40,14 +40,14 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    if resolved.plan.runnable().next().is_none() {
-        let why = resolved.plan.warnings.join("; ");
-        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
-    }
     present(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
+    if resolved.plan.runnable().next().is_none() {
+        let why = resolved.plan.warnings.join("; ");
+        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
+    }
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
@@ -93,7 +93,7 @@ fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
 
 /// Nodes are on this machine: a program or a file that is not here is on none of them.
 fn present(plan: &Plan) -> Result<(), Fault> {
-    plan.cells().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
+    plan.runnable().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
         "command" => command::present(&work.params),
         kind => app::inputs(kind, &work.params),
     })
@@ -276,7 +276,7 @@ pub fn busy() -> Option<String> {
 /// How this machine's pace compares with the yardstick's: measured where an
 /// estimate rests on it.
 pub fn pace(plan: &Plan) -> f64 {
-    if plan.cells().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }
+    if plan.runnable().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }
 }
 
 /// Concludes a run that has ended; a fault where that is nothing to conclude from.
