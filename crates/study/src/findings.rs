@@ -168,9 +168,11 @@ pub struct Comparison {
     pub gain: Estimate,
     /// What follows.
     pub verdict: ComparisonVerdict,
-    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)".
+    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)";
+    /// where links were scaled down and latency, which was not, could decide, "no verdict: latency is not scaled".
     pub change: String,
-    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it.
+    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it. The stated one, or
+    /// what equal cells differed by where an equivalence was found within that, being more.
     pub margin: f64,
     /// The largest difference that the interval does not exclude, as a ratio − 1; `None` without an interval.
     pub largest: Option<f64>,
