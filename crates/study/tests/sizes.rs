@@ -63,6 +63,13 @@ fn equal_levels_are_equivalent_within_the_margin_and_end_the_run() {
     let largest = found.largest.expect("has an interval");
     assert!((0.001..0.02).contains(&largest), "{found:?}");
     assert!(found.change.starts_with("no difference larger than "), "{found:?}");
+    assert!(!found.change.contains("noise alone"), "measured: {found:?}");
+    let findings = made.findings(&of_origin(run, Origin::Emulated));
+    let (found, sentence) = (&findings.comparisons[0], &findings.headline.text);
+    assert_eq!(found.verdict, ComparisonVerdict::Equivalent);
+    for said in [&found.change, sentence] {
+        assert!(said.contains("of this machine's noise alone"), "{said}");
+    }
 }
 
 #[test]

@@ -18,6 +18,10 @@ use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
 use crate::predicate::equivalence;
 
+/// What an equality of numbers that a model made is evidence of.
+const NOISE_ALONE: &str =
+    "; that is of this machine's noise alone, since the model's parameters carry no ranges yet";
+
 /// One comparison with its data.
 pub struct Pair<'a> {
     /// The experiment.
@@ -90,8 +94,11 @@ impl Pair<'_> {
         let sides = [&self.only(&self.other), &self.only(&self.base)];
         let change = Change { metric: &self.metric, asked: &self.asked, ratio };
         let base = level::called(&self.factor, &self.base);
-        let change =
+        let mut change =
             if doubted { scaled::NO_VERDICT.to_string() } else { change.words(verdict, changed, &base) };
+        if verdict == ComparisonVerdict::Equivalent && self.datum.modelled {
+            change += NOISE_ALONE;
+        }
         let largest = change::largest(&ratio);
         // A measured floor above the stated margin took its place.
         let tested = if side == Some(Side::Within) { answer.margin } else { self.margin().within };
