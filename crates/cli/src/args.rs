@@ -222,7 +222,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
     /// Your own program: differences within this do not matter. What lies inside is *equivalent*, and ends the run
-    /// at the next interim analysis [default: 2 %].
+    /// at the next interim analysis; at least 0.5 % [default: 2 %].
     #[arg(long, value_name = "PERCENT")]
     pub margin: Option<String>,
     /// Run every link at its fabric's rate over this, for rates that this machine cannot hold. Give

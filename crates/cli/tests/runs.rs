@@ -27,7 +27,7 @@ fn a_study_ends_with_its_deciding_sentence_and_a_report() {
     let findings: serde_json::Value =
         serde_json::from_slice(&std::fs::read(dir.path().join("out/findings.json")).expect("reads"))
             .expect("JSON");
-    assert_eq!(findings["schema"], "crosstalk.findings/1");
+    assert_eq!(findings["schema"], "crosstalk.findings/2");
     assert_eq!(findings["headline"]["decided"], true);
     // srio streams 3.146 times as fast at 4096 B by its calibration, against virtual time's own arithmetic.
     let ratio = findings["comparisons"][0]["ratio"]["value"].as_f64().expect("a number");

@@ -104,7 +104,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
 /// # Errors
 /// A usage fault where it is none, or nothing is compared.
 pub fn within(mut study: Study, margin: &str) -> Result<Study, Fault> {
-    crate::predicate::margin(margin)?;
+    crate::predicate::equivalence(margin)?;
     let mut compared =
         study.experiment.values_mut().filter_map(|experiment| experiment.compare.as_mut()).peekable();
     if compared.peek().is_none() {

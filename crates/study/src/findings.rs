@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of this schema.
-pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/1";
+pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/2";
 
 /// Everything a run found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -168,9 +168,12 @@ pub struct Comparison {
     pub gain: Estimate,
     /// What follows.
     pub verdict: ComparisonVerdict,
-    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)".
+    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)";
+    /// where links were scaled down and latency, which was not, could decide, "no verdict: latency is not scaled".
+    /// What is equivalent and was made by a model is of this machine's noise alone, and says so.
     pub change: String,
-    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it.
+    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it. The stated one, or
+    /// what equal cells differed by where an equivalence was found within that, being more.
     pub margin: f64,
     /// The largest difference that the interval does not exclude, as a ratio − 1; `None` without an interval.
     pub largest: Option<f64>,

@@ -3,6 +3,9 @@
 use crosstalk_core::units::share;
 use crosstalk_core::{Fault, quoted};
 
+use crate::analyse::BEYOND;
+use crate::number;
+
 /// Which side of its bound a predicate allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
@@ -66,6 +69,24 @@ pub fn margin(text: &str) -> Result<f64, Fault> {
     }
 }
 
+/// Reads the margin within which levels are equivalent.
+///
+/// # Errors
+/// A usage fault where it is no margin, or narrower than one beyond which a direction is claimed.
+pub fn equivalence(text: &str) -> Result<f64, Fault> {
+    let within = margin(text)?;
+    if within < BEYOND {
+        let least = number::percent(BEYOND);
+        let why = format!(
+            "expected a margin of at least {least}, found `{}`: randomised, paired runs on a shared machine may be off \
+             by {least}, however many they are",
+            quoted(text)
+        );
+        return Err(Fault::usage(why).remedy(format!("write \"{least}\" or more")));
+    }
+    Ok(within)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +103,10 @@ mod tests {
         }
         for bad in ["5", "0 %", "-5 %", "x %", ""] {
             assert!(margin(bad).is_err(), "{bad}");
+        }
+        assert_eq!((equivalence("0.5 %"), equivalence("2 %")), (Ok(0.005), Ok(0.02)));
+        for bad in ["0.49 %", "0.001", "0 %", "x"] {
+            assert!(equivalence(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,14 +1,15 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
 use crate::mock;
-use crate::synthetic::{Made, is};
+use crate::synthetic::{Made, claim, is};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::command::{Vary, within};
-use crosstalk_study::findings::{ComparisonVerdict, Findings};
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, Plan};
+use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, command_study, parse, plan, resolve, to_toml};
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -38,34 +39,98 @@ fn the_readmes_first_example() {
     assert_eq!((headline.level, headline.subject.as_str()), ("ethernet-10g".into(), "my-job"));
 }
 
-/// A run of a program that sends so many messages of so many bytes from each of two nodes in turn, at a
-/// fiftieth of the rates: half a frame's time on each of two links, beside 10 ms of computing.
-fn scaled_run(messages: [f64; 2], bytes: [f64; 2], scale: f64) -> Findings {
-    let vary = [vary("fabric", &["ethernet-1g", "ethernet-10g"])];
+/// Ten times the rate, and the same latency.
+const FASTER: [(&str, f64); 2] = [("ethernet-1g", 1e9), ("ethernet-10g", 1e10)];
+/// A latency of 24.1 µs and one of 5 µs, where the rate is taken to be the same.
+const SHORTER: [(&str, f64); 2] = [("ethernet-1g", 1e9), ("myrinet-2000", 1e9)];
+
+/// A run of a program that sends so many messages of so many bytes from each of two nodes in turn, over links at
+/// the `scale`th part of their rates: half a frame's time on each of two links, beside 10 ms of computing.
+fn scaled_run(fabrics: [(&str, f64); 2], messages: [f64; 2], bytes: [f64; 2], scale: f64) -> Findings {
+    let made = scaled_study(fabrics, scale, "");
+    made.findings(&attempts(&made, fabrics, messages, bytes, scale, true))
+}
+
+/// The study of that program, with `more` in it.
+fn scaled_study(fabrics: [(&str, f64); 2], scale: f64, more: &str) -> Made {
+    let vary = [vary("fabric", &fabrics.map(|(name, _)| name))];
     let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
+    let study = parse(&format!("{}\n{more}", to_toml(&study)), "my.toml").expect("reads");
     let options = PlanOptions { scale: Some(scale), ..PlanOptions::default() };
     let study = resolve(&study, &mock::registry(), &options).expect("links can be slowed down");
-    let made = Made { plan: plan_of(&study).expect("plans"), study };
-    let rate = |levels: &Levels| if is(levels, "fabric", "ethernet-1g") { 1e9 } else { 1e10 };
+    Made { plan: plan_of(&study).expect("plans"), study }
+}
+
+/// Its attempts; what it sends is in them only where that is `counted`.
+fn attempts(
+    made: &Made,
+    fabrics: [(&str, f64); 2],
+    messages: [f64; 2],
+    bytes: [f64; 2],
+    scale: f64,
+    counted: bool,
+) -> Run {
+    let rate = |levels: &Levels| fabrics[usize::from(!is(levels, "fabric", fabrics[0].0))].1;
     let wire = messages[0] * (bytes[0] + 66.0) + messages[1] * (bytes[1] + 66.0);
     let time = |levels: &Levels| 0.01 + wire * 8.0 * scale / rate(levels);
     let mut run = made.run(12, 0.001, 1, &|_, levels, _| time(levels));
     for attempt in &mut run.attempts {
-        let counts = (0..2).flat_map(|node| {
+        attempt.readings.retain(|reading| !reading.metric.starts_with("sent_"));
+        let counts = (0..2).filter(|_| counted).flat_map(|node| {
             let count =
                 |name: &str, value: f64| Reading::value(name, value, Origin::Measured).label("node", node);
             [count("sent_messages", messages[node]), count("sent_bytes", messages[node] * bytes[node])]
         });
         attempt.readings.extend(counts);
     }
-    made.findings(&run)
+    run
+}
+
+/// A claim that asks what the comparison asks.
+const CLAIM: &str = r#"
+    [claim.faster]
+    statement = "Ten times the rate makes it faster"
+    experiment = "command"
+    ratio = { metric = "run_time", of = { fabric = "ethernet-10g" }, to = { fabric = "ethernet-1g" } }
+    expect = "< 1"
+"#;
+
+#[test]
+fn a_claim_about_a_ratio_at_a_scale_is_doubted_as_a_comparison_is() {
+    let small = scaled_study(FASTER, 50.0, CLAIM);
+    let findings = small.findings(&attempts(&small, FASTER, [1e3; 2], [64.0; 2], 50.0, true));
+    let doubted = claim(&findings, "faster");
+    assert_eq!(doubted.verdict, ClaimVerdict::Inconclusive, "{doubted:?}");
+    assert!(doubted.why.starts_with("no verdict: links run at 1/50"), "{doubted:?}");
+    assert_eq!((doubted.size_agrees, doubted.attribution.is_some()), (None, false), "{doubted:?}");
+    let large = findings_of_large(true);
+    assert_eq!(claim(&large, "faster").verdict, ClaimVerdict::Reproduced);
+}
+
+#[test]
+fn where_nothing_is_counted_at_a_scale_that_is_said() {
+    let said = |findings: &Findings| {
+        findings
+            .warnings
+            .iter()
+            .any(|w| w.starts_with("command: links run at 1/50") && w.contains("not counted"))
+    };
+    let findings = findings_of_large(false);
+    assert!(said(&findings), "{:?}", findings.warnings);
+    assert!(!said(&findings_of_large(true)));
+}
+
+/// Few and large messages.
+fn findings_of_large(counted: bool) -> Findings {
+    let made = scaled_study(FASTER, 50.0, CLAIM);
+    made.findings(&attempts(&made, FASTER, [4.0; 2], [64.0, 2e5], 50.0, counted))
 }
 
 #[test]
 fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
     // 1,000 round trips of 64 B: 104 ms and 10.4 ms at 1/50, and 24.1 µs of latency for each of 2,000 turns is
     // 48 ms; at 1/50 it would be 2.4 s.
-    let findings = scaled_run([1e3; 2], [64.0; 2], 50.0);
+    let findings = scaled_run(FASTER, [1e3; 2], [64.0; 2], 50.0);
     let comparison = &findings.comparisons[0];
     assert!(comparison.ratio.value < 0.2, "{comparison:?}");
     assert_eq!(comparison.verdict, ComparisonVerdict::Inconclusive);
@@ -76,12 +141,28 @@ fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(findings.warnings.iter().any(|w| w.contains("no verdict: links run at 1/50")), "{findings:?}");
+    // No list of comparisons and no file has the factor as a sentence either.
+    assert_eq!(comparison.change, "no verdict: latency is not scaled");
+}
+
+#[test]
+fn latency_that_is_not_scaled_allows_no_equality_either() {
+    // 114 ms at both; the latency that 2,000 turns lack is 2.36 s at one, 0.49 s at the other.
+    let findings = scaled_run(SHORTER, [1e3; 2], [64.0; 2], 50.0);
+    let comparison = &findings.comparisons[0];
+    assert!((comparison.ratio.value - 1.0).abs() < 0.01, "{comparison:?}");
+    assert_eq!(comparison.verdict, ComparisonVerdict::Inconclusive);
+    assert_eq!(comparison.change, "no verdict: latency is not scaled");
+    let text = &findings.headline.text;
+    assert!(!findings.headline.decided && text.contains("no verdict on my-job"), "{text}");
+    let unscaled = scaled_run(SHORTER, [1e3; 2], [64.0; 2], 1.0);
+    assert_eq!(unscaled.comparisons[0].verdict, ComparisonVerdict::Equivalent);
 }
 
 #[test]
 fn a_few_large_messages_at_a_scale_have_a_verdict_and_say_for_whom_it_holds() {
     // Four requests of 64 B, four answers of 200 kB: eight turns, 9.4 ms, beside 330 ms and 43 ms.
-    let findings = scaled_run([4.0; 2], [64.0, 2e5], 50.0);
+    let findings = scaled_run(FASTER, [4.0; 2], [64.0, 2e5], 50.0);
     assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Better);
     assert!(findings.headline.text.contains("faster"), "{}", findings.headline.text);
     let holds = |w: &String| w.contains("as many messages, each 50 times as large") && w.contains("8 a run");
@@ -90,7 +171,7 @@ fn a_few_large_messages_at_a_scale_have_a_verdict_and_say_for_whom_it_holds() {
 
 #[test]
 fn where_nothing_is_scaled_small_messages_are_no_matter() {
-    let findings = scaled_run([1e5; 2], [64.0; 2], 1.0);
+    let findings = scaled_run(FASTER, [1e5; 2], [64.0; 2], 1.0);
     assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Better);
     assert!(findings.warnings.iter().all(|w| !w.contains("latency")), "{:?}", findings.warnings);
 }
@@ -243,6 +324,8 @@ fn a_margin_is_kept_with_the_study() {
     };
     assert_eq!(margin(&study).as_deref(), Some("2 %"));
     let asked = within(study, "0.5 %").expect("is a margin");
+    let fault = within(asked.clone(), "0.1 %").expect_err("narrower than paired runs are sharp").to_string();
+    assert!(fault.contains("0.1 %") && fault.contains("at least 0.5 %"), "{fault}");
     assert_eq!(margin(&parse(&to_toml(&asked), "my.toml").expect("reads")).as_deref(), Some("0.5 %"));
     assert!(within(asked, "nix").is_err());
     let alone = command_study(1, &[], &words(&["./job"])).expect("is a study");

@@ -131,6 +131,32 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
 }
 
 #[test]
+fn what_the_host_lacks_is_no_question() {
+    let text = r#"
+        schema = "crosstalk.study/1"
+        title = "Two questions, and two that this host cannot answer"
+        looks = [12]
+        [experiment.own]
+        work.own = { kind = "primes", threads = "$own" }
+        factors = { own = [1, 2, 4] }
+        compare = { factor = "own", base = 1, metric = "run_time" }
+        [experiment.donated]
+        work.own = { kind = "primes", threads = 1 }
+        work.external = { kind = "boinc", ncpus = "$external" }
+        factors = { external = [1, 2] }
+        compare = { factor = "external", base = 1, metric = "run_time" }
+        [claim.fewer]
+        statement = "More external threads take longer, by another metric"
+        experiment = "donated"
+        ratio = { metric = "donated_time", of = { external = 2 }, to = { external = 1 } }
+        expect = "> 1"
+    "#;
+    let study = parse(text, "lacks.toml").expect("reads");
+    let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
+    assert_eq!(plan.questions, 2, "{:?}", plan.warnings);
+}
+
+#[test]
 fn a_plan_says_which_levels_are_the_same_here() {
     let study = |levels: &str| {
         let text = format!(

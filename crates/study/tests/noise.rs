@@ -51,6 +51,8 @@ fn an_a_a_measurement_sets_the_floor_and_asks_nothing() {
     assert_eq!(findings.comparisons.len(), 2, "equal cells are not compared");
     assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Equivalent);
     assert!(findings.headline.text.contains("equivalent within 10"), "{}", findings.headline.text);
+    let tested = findings.comparisons[0].margin;
+    assert!((0.10..0.12).contains(&tested), "the margin that was tested, not 1 %: {tested}");
 }
 
 #[test]

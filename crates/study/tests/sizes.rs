@@ -63,6 +63,30 @@ fn equal_levels_are_equivalent_within_the_margin_and_end_the_run() {
     let largest = found.largest.expect("has an interval");
     assert!((0.001..0.02).contains(&largest), "{found:?}");
     assert!(found.change.starts_with("no difference larger than "), "{found:?}");
+    assert!(!found.change.contains("noise alone"), "measured: {found:?}");
+    let findings = made.findings(&of_origin(run, Origin::Emulated));
+    let (found, sentence) = (&findings.comparisons[0], &findings.headline.text);
+    assert_eq!(found.verdict, ComparisonVerdict::Equivalent);
+    for said in [&found.change, sentence] {
+        assert!(said.contains("of this machine's noise alone"), "{said}");
+    }
+}
+
+#[test]
+fn a_claim_shares_the_question_of_a_comparison_only_where_margins_are_equal() {
+    let text = STUDY.replace("published = 0.5\n    margin = \"10 %\"", "expect = \"< 1\"");
+    let judged = |text: &str| {
+        let made = made(text);
+        let findings = made.findings(&run(&made, 24, 0.002, 3, 1.0));
+        let why = claim(&findings, "half").why.clone();
+        (made.plan.questions, findings.comparisons[0].margin, why)
+    };
+    let (questions, within, why) = judged(&text);
+    assert_eq!(questions, 2);
+    assert!((within - 0.02).abs() < 1e-9 && why.contains("no difference beyond 1 %"), "{within}: {why}");
+    let (questions, within, why) = judged(&text.replace(", margin = \"2 %\"", ""));
+    assert_eq!(questions, 1);
+    assert!((within - 0.01).abs() < 1e-9 && why.contains("no difference beyond 1 %"), "{within}: {why}");
 }
 
 #[test]

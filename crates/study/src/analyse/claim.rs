@@ -168,6 +168,12 @@ fn per(claim: &Claim, view: &View) -> String {
 }
 
 impl Stated<'_> {
+    /// The cells of a ratio, where it is one of one experiment.
+    pub fn contrast(&self, view: &View) -> Option<Contrast> {
+        let ratio = self.claim.ratio.as_ref().filter(|ratio| ratio.over.is_none())?;
+        Some(Contrast::new(view, &ratio.metric, &self.claim.at, &ratio.of, &ratio.to))
+    }
+
     /// `views` are those of [`Claim::experiments`].
     fn ask(&self, views: &[View]) -> Put {
         let (claim, view) = (self.claim, &views[0]);
@@ -177,10 +183,7 @@ impl Stated<'_> {
             let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, views.len() as f64);
             match views {
                 [here, there] => self.one(shape::difference([here, there], log), kind),
-                _ => {
-                    let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
-                    self.one(log(view), Kind { contrast: Some(contrast), ..kind })
-                }
+                _ => self.one(log(view), Kind { contrast: self.contrast(view), ..kind }),
             }
         } else if let Some(trend) = &claim.trend {
             // A slope is a log₂ ratio a doubling or step.

@@ -11,11 +11,16 @@ use super::change::{self, Change};
 use super::claim::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::family::Family;
+use super::scaled::Scaled;
 use super::select::View;
 use super::{attribution, causes, detectable, estimate, figures, level, network, noise, scaled};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
-use crate::predicate::margin;
+use crate::predicate::equivalence;
+
+/// What an equality of numbers that a model made is evidence of.
+const NOISE_ALONE: &str =
+    "; that is of this machine's noise alone, since the model's parameters carry no ranges yet";
 
 /// One comparison with its data.
 pub struct Pair<'a> {
@@ -77,23 +82,26 @@ impl Pair<'_> {
         blocks: &[usize],
         catalogues: &Catalogues,
     ) -> Option<Comparison> {
-        let changed = matches!(answer.side, Some(Side::Above | Side::Below));
         let ratio = self.ratio(answer, blocks)?;
-        let doubted = || self.doubt(ratio.value, blocks, catalogues).is_some();
-        let verdict = match verdict(answer.side, self.metric.better) {
-            ComparisonVerdict::Better | ComparisonVerdict::Worse if doubted() => {
-                ComparisonVerdict::Inconclusive
-            }
-            other => other,
-        };
+        let doubted = self.doubt(ratio.value, blocks, catalogues).is_some();
+        // What is doubted is no direction, and no equality either.
+        let side = answer.side.filter(|_| !doubted);
+        let changed = matches!(side, Some(Side::Above | Side::Below));
+        let verdict = verdict(side, self.metric.better);
         let contrast = self.contrast();
         let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { BTreeMap::new() };
         let network = self.network_alone(catalogues);
         let sides = [&self.only(&self.other), &self.only(&self.base)];
         let change = Change { metric: &self.metric, asked: &self.asked, ratio };
         let base = level::called(&self.factor, &self.base);
-        let change = change.words(verdict, changed, &base);
+        let mut change =
+            if doubted { scaled::NO_VERDICT.to_string() } else { change.words(verdict, changed, &base) };
+        if verdict == ComparisonVerdict::Equivalent && self.datum.modelled {
+            change += NOISE_ALONE;
+        }
         let largest = change::largest(&ratio);
+        // A measured floor above the stated margin took its place.
+        let tested = if side == Some(Side::Within) { answer.margin } else { self.margin().within };
         let ratio = if self.computed() { once(ratio) } else { ratio };
         Some(Comparison {
             experiment: self.view.data.experiments[self.view.index].planned.name.clone(),
@@ -107,7 +115,7 @@ impl Pair<'_> {
             gain: change::gain(ratio, self.metric.better),
             verdict,
             change,
-            margin: self.margin().within.exp_m1(),
+            margin: tested.exp_m1(),
             largest,
             values: self.values(),
             detectable: detectable::of(self, family, blocks),
@@ -119,7 +127,18 @@ impl Pair<'_> {
 
     /// Why there is no verdict on a ratio whatever the data say: links were scaled down, and latency was not.
     pub fn doubt(&self, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<String> {
-        scaled::of(self, ratio, blocks, catalogues)?.doubt()
+        self.scaled(ratio, blocks, catalogues)?.doubt()
+    }
+
+    /// What the missing latency means for it, where links were scaled down.
+    pub fn scaled(&self, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<Scaled> {
+        scaled::of(&self.view, &self.contrast(), ratio, blocks, catalogues)
+    }
+
+    /// Whether this host can run its cells: what never has data is not asked.
+    pub fn possible(&self) -> bool {
+        let (contrast, cells) = (self.contrast(), &self.view.data.experiments[self.view.index].cells);
+        contrast.of.union(&contrast.to).all(|cell| !cells[*cell].is_out())
     }
 
     fn ratio(&self, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {
@@ -132,7 +151,7 @@ impl Pair<'_> {
     /// Beyond which it is a difference, and within which it is none.
     pub fn margin(&self) -> Margin {
         let stated = self.view.written.compare.as_ref().and_then(|compare| compare.margin.as_deref());
-        match stated.and_then(|text| margin(text).ok()) {
+        match stated.and_then(|text| equivalence(text).ok()) {
             Some(within) => noise::margins_within(within),
             None => noise::margins(),
         }

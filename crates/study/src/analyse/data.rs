@@ -89,12 +89,11 @@ impl<'a> Data<'a> {
         Data { plan, run, experiments, complete, strangers, known: RefCell::default() }
     }
 
-    /// A run in which every cell was tried, by this `attempt`, and nothing is known yet.
+    /// A run in which every cell that this host can run was tried, by this `attempt`, and nothing is known yet.
     pub fn tried(plan: &'a Plan, run: &'a Run, attempt: &'a Attempt) -> Self {
         let mut data = Data::new(plan, run);
-        for cell in data.experiments.iter_mut().flat_map(|experiment| &mut experiment.cells) {
-            cell.add(attempt);
-        }
+        let cells = data.experiments.iter_mut().flat_map(|experiment| &mut experiment.cells);
+        cells.filter(|cell| !cell.lacks).for_each(|cell| cell.add(attempt));
         data
     }
 
@@ -192,6 +191,11 @@ impl<'a> Cell<'a> {
         if later {
             self.last.insert(attempt.block, attempt);
         }
+    }
+
+    /// Whether it has no data and will have none here.
+    pub fn is_out(&self) -> bool {
+        self.lacks && self.attempts.is_empty()
     }
 
     /// Whether the runner has given it up, so that later blocks go without it.

@@ -1,7 +1,7 @@
 //! Everything a study asks, judged together.
 //!
 //! The family holds every comparison and every primary claim whose cells were
-//! planned; it is known before the first run. Claims that are no evidence
+//! planned and can run on this host; it is known before the first run. Claims that are no evidence
 //! (calibration, not comparable) and claims that are not primary are judged
 //! one by one, at the full error, and are said to be.
 
@@ -59,20 +59,28 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let noise = Noise::among(&views);
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
-    let mut asks: Vec<Ask> = pairs
+    let mut asks: Vec<Ask> = Vec::new();
+    let places: Vec<Option<usize>> = pairs
         .iter()
-        .map(|pair| Ask::Paired {
-            by_block: pair.datum.by_position(&data.complete),
-            margin: pair.margin(),
-            noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
-            size: None,
+        .map(|pair| {
+            pair.possible().then(|| {
+                asks.push(Ask::Paired {
+                    by_block: pair.datum.by_position(&data.complete),
+                    margin: pair.margin(),
+                    noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
+                    size: None,
+                });
+                asks.len() - 1
+            })
         })
         .collect();
+    let asked: Vec<(&Pair, usize)> =
+        pairs.iter().zip(&places).filter_map(|(pair, place)| Some((pair, (*place)?))).collect();
 
     let lookup = Lookup(catalogues);
     let claims: Vec<Stated> =
         study.claim.iter().map(|(name, claim)| state(name, claim, view, &lookup)).collect();
-    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &pairs, &mut asks, data, &noise)).collect();
+    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &asked, &mut asks, data, &noise)).collect();
 
     let looks = planned(&data.plan.looks);
     let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
@@ -87,7 +95,8 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .zip(answered)
         .map(|(stated, answer)| Judged { primary: in_family(&stated), stated, answer })
         .collect();
-    let pairs = pairs.into_iter().zip(conclusions.of.iter().copied()).collect();
+    let concluded = places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.of[p]));
+    let pairs = pairs.into_iter().zip(concluded).collect();
     Family { pairs, claims, noise, looks, questions: asks.len(), conclusions }
 }
 
@@ -111,7 +120,13 @@ fn in_family(stated: &Stated) -> bool {
 }
 
 /// Finds the question that answers a claim, or asks it.
-fn place(stated: &Stated, pairs: &[Pair], asks: &mut Vec<Ask>, data: &Data, noise: &Noise) -> Option<Slot> {
+fn place(
+    stated: &Stated,
+    pairs: &[(&Pair, usize)],
+    asks: &mut Vec<Ask>,
+    data: &Data,
+    noise: &Noise,
+) -> Option<Slot> {
     let (ask, reading) = match &stated.put {
         Put::Not(_) => return None,
         Put::Steps(steps) => {
@@ -151,13 +166,14 @@ fn single(one: &One, data: &Data, noise: &Noise) -> Ask {
     Ask::Paired { by_block, margin: one.margin, noise, size }
 }
 
-/// The comparison that asks the same of the same cells, where its size is not
-/// asked for by another claim.
-fn shared(one: &One, pairs: &[Pair], asks: &mut [Ask]) -> Option<Slot> {
+/// The comparison that asks the same of the same cells within the same margins, where
+/// its size is not asked for by another claim.
+fn shared(one: &One, pairs: &[(&Pair, usize)], asks: &mut [Ask]) -> Option<Slot> {
     let contrast = one.contrast.as_ref().filter(|_| one.reading.offset == 0.0)?;
-    let (place, flip) = pairs.iter().enumerate().find_map(|(place, pair)| {
-        let free = one.size.is_none() || matches!(asks[place], Ask::Paired { size: None, .. });
-        Some((place, contrast.sign(&pair.contrast()).filter(|_| free)?))
+    let (place, flip) = pairs.iter().find_map(|(pair, place)| {
+        let Ask::Paired { margin, size, .. } = &asks[*place] else { return None };
+        let free = *margin == one.margin && (one.size.is_none() || size.is_none());
+        Some((*place, contrast.sign(&pair.contrast()).filter(|_| free)?))
     })?;
     // The comparison's number is `flip` times the claim's own, and the claim's question `sign` times that.
     let turn = flip * one.reading.sign;

@@ -54,6 +54,7 @@ pub(crate) use causes::TIME;
 pub use data::GIVE_UP_AFTER;
 pub(crate) use data::counts;
 pub(crate) use family::ALPHA;
+pub(crate) use noise::BEYOND;
 pub(crate) use summary::{Asked, summary};
 pub use words::counted;
 pub(crate) use words::list;
@@ -74,18 +75,19 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         .map(|(pair, conclusion)| pair.finding(&conclusion.answer, &family, seen, catalogues))
         .collect();
     let view = |name: &str| View::new(&data, &study.experiment, name);
-    let mut claims: Vec<_> = family
+    let claimed: Vec<(ClaimFinding, Option<View>)> = family
         .claims
         .iter()
         .map(|judged| {
             let view = view(&judged.stated.claim.experiment);
-            verdict::finding(judged, &family, view.as_ref(), seen, catalogues)
+            (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
         })
         .collect();
-    claims.sort_by_key(|claim: &ClaimFinding| claim.verdict);
     let headline = headline::headline(study, catalogues, &family, &comparisons, &data);
     let floors = detectable::floors(&family, &comparisons, seen);
-    let scaled = scaled::notes(&family, &comparisons, seen, catalogues);
+    let scaled = scaled::notes(&family, &comparisons, &claimed, seen, catalogues);
+    let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
+    claims.sort_by_key(|claim| claim.verdict);
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
     comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
     let (sources, caveats) = sources::notes(plan, catalogues);

@@ -1,4 +1,4 @@
-//! What `scale` does to a comparison of links.
+//! What `scale` does to a comparison of links, or to a claim about their ratio.
 //!
 //! Links run at a fabric's rate over the scale, but their latency stays this kernel's. A program that sends its
 //! data in as many messages, each as much smaller, loses nothing by that. One that sends as many bytes a message
@@ -12,12 +12,16 @@
 
 use crosstalk_core::record::{Better, Observation};
 use crosstalk_core::testbed::Link;
+use std::collections::BTreeSet;
 
+use super::claim::Contrast;
 use super::comparison::Pair;
+use super::data::Cell;
 use super::family::Family;
+use super::select::View;
 use crate::catalogue::Catalogues;
 use crate::command::RUN_TIME;
-use crate::findings::{Comparison, ComparisonVerdict};
+use crate::findings::{ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict};
 use crate::number;
 use crate::plan::Place;
 use crate::samples::Attempt;
@@ -26,6 +30,9 @@ use crate::samples::Attempt;
 const TOLERATED: f64 = 0.5;
 /// An effect that latency changes by less is the same effect.
 const SAME: f64 = 0.02;
+
+/// How a difference reads that is doubted: a factor would be taken for what was found.
+pub const NO_VERDICT: &str = "no verdict: latency is not scaled";
 
 /// What the missing latency means for a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,35 +48,80 @@ pub struct Scaled {
     with_latency: f64,
 }
 
-/// What it means for `pair`, whose ratio was found to be `found` over `blocks`. `None` where links are not
+/// What it means for a `contrast`, whose ratio was found to be `found` over `blocks`. `None` where links are not
 /// scaled, or nothing was counted.
-pub fn of(pair: &Pair, found: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<Scaled> {
-    let (other, base) = pair.contrast().cells()?;
-    let view = &pair.view;
-    let cells = &view.data.experiments[view.index];
-    let lacks = |cell: usize| lacking(&cells.planned.cells[cell].scene.place, catalogues);
-    let (lacking_other, lacking_base) = (lacks(other)?, lacks(base)?);
-    let scale = lacking_other.0.max(lacking_base.0);
+pub fn of(
+    view: &View,
+    contrast: &Contrast,
+    found: f64,
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> Option<Scaled> {
+    let (of, to) = (Side::of(view, &contrast.of, catalogues)?, Side::of(view, &contrast.to, catalogues)?);
+    let scale = of.scale.max(to.scale);
     if scale <= 1.0 {
         return None;
     }
-    let count = |cell: usize, block: &usize| Counts::of(cells.cells[cell].last.get(block)?);
     let counted: Vec<(Counts, Counts)> =
-        blocks.iter().filter_map(|block| Some((count(other, block)?, count(base, block)?))).collect();
-    let shift = |(other, base): &(Counts, Counts)| {
-        (other.stretched(lacking_other.1) / base.stretched(lacking_base.1)).ln()
-    };
+        blocks.iter().filter_map(|block| Some((of.counts(*block)?, to.counts(*block)?))).collect();
     let mean =
         |of: &dyn Fn(&(Counts, Counts)) -> f64| counted.iter().map(of).sum::<f64>() / counted.len() as f64;
-    let shift = mean(&shift);
+    let shift = mean(&|(of, to)| of.stretched - to.stretched);
     // A time grows with latency; what is better when higher shrinks.
-    let shift = if pair.metric.better == Better::Higher { -shift } else { shift };
+    let higher = view.metric(&contrast.metric).better == Better::Higher;
+    let shift = if higher { -shift } else { shift };
     let messages = mean(&|(_, base)| base.messages);
     let bytes = mean(&|(_, base)| base.bytes) / messages;
     let rate = mean(&|(_, base)| base.messages / base.seconds);
     let with_latency = (found.ln() + shift).exp();
     let sound = [messages, bytes, rate, found, with_latency].iter().all(|v| v.is_finite() && *v > 0.0);
     sound.then_some(Scaled { scale, messages, bytes, rate, found, with_latency })
+}
+
+/// The cells on one side of a contrast, each with the seconds of latency that a message lacks in it.
+struct Side<'a> {
+    scale: f64,
+    cells: Vec<(&'a Cell<'a>, f64)>,
+}
+
+impl<'a> Side<'a> {
+    /// `None` where a cell's links are no real ones.
+    fn of(view: &View<'a>, cells: &BTreeSet<usize>, catalogues: &Catalogues) -> Option<Self> {
+        let of = &view.data.experiments[view.index];
+        let mut side = Side { scale: 1.0, cells: Vec::new() };
+        for &cell in cells {
+            let (scale, lacking) = lacking(&of.planned.cells[cell].scene.place, catalogues)?;
+            side.scale = side.scale.max(scale);
+            side.cells.push((&of.cells[cell], lacking));
+        }
+        Some(side)
+    }
+
+    /// What its cells sent in a block, on average; `None` where one's is not known.
+    fn counts(&self, block: usize) -> Option<Counts> {
+        let mut all = Counts::default();
+        for (cell, lacking) in &self.cells {
+            let one = Counts::of(cell.last.get(&block)?, *lacking)?;
+            all.seconds += one.seconds;
+            all.messages += one.messages;
+            all.bytes += one.bytes;
+            all.stretched += one.stretched;
+        }
+        let n = self.cells.len() as f64;
+        let Counts { seconds, messages, bytes, stretched } = all;
+        Some(Counts {
+            seconds: seconds / n,
+            messages: messages / n,
+            bytes: bytes / n,
+            stretched: stretched / n,
+        })
+    }
+}
+
+/// By how much a contrast's links are scaled down, where it is at all.
+fn scale(view: &View, contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
+    let (of, to) = (Side::of(view, &contrast.of, catalogues)?, Side::of(view, &contrast.to, catalogues)?);
+    Some(of.scale.max(to.scale)).filter(|scale| *scale > 1.0)
 }
 
 /// The scale of a place's links, and the seconds of latency that a message lacks there.
@@ -86,16 +138,17 @@ fn lacking(place: &Place, catalogues: &Catalogues) -> Option<(f64, f64)> {
 }
 
 /// What one attempt sent.
+#[derive(Default)]
 struct Counts {
     seconds: f64,
     messages: f64,
     bytes: f64,
-    /// Messages that may have waited for one of another node.
-    turns: f64,
+    /// log (the run time with latency for each turn / the run time).
+    stretched: f64,
 }
 
 impl Counts {
-    fn of(attempt: &Attempt) -> Option<Self> {
+    fn of(attempt: &Attempt, lacking: f64) -> Option<Self> {
         let each = |name: &str| -> Vec<f64> {
             let named = attempt.readings.iter().filter(|reading| reading.metric == name);
             named
@@ -108,12 +161,9 @@ impl Counts {
         let (seconds, sent) = (*each(RUN_TIME).first()?, each("sent_messages"));
         let (messages, most) = (sent.iter().sum::<f64>(), sent.iter().copied().fold(0.0, f64::max));
         let bytes = each("sent_bytes").iter().sum();
-        Some(Counts { seconds, messages, bytes, turns: 2.0 * most.min(messages - most) })
-    }
-
-    /// The run time with latency for each turn, over the run time.
-    fn stretched(&self, lacking: f64) -> f64 {
-        1.0 + lacking * self.turns / self.seconds
+        // Messages that may have waited for one of another node.
+        let turns = 2.0 * most.min(messages - most);
+        Some(Counts { seconds, messages, bytes, stretched: (lacking * turns / seconds).ln_1p() })
     }
 }
 
@@ -161,15 +211,17 @@ impl Scaled {
     }
 }
 
-/// What a reader must know of comparisons whose links are scaled, in `blocks`.
+/// What a reader must know of comparisons and claims whose links are scaled, in `blocks`. `claimed` are the claims
+/// with the experiment of each.
 pub fn notes(
     family: &Family,
     found: &[Option<Comparison>],
+    claimed: &[(ClaimFinding, Option<View>)],
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Vec<String> {
     let about = |(pair, found): (&Pair, &Comparison)| {
-        let scaled = of(pair, found.ratio.value, blocks, catalogues)?;
+        let scaled = pair.scaled(found.ratio.value, blocks, catalogues)?;
         Some(match scaled.doubt() {
             Some(doubt) => format!("{}: no verdict: {doubt}", pair.title()),
             // Of what is not decided there is no number that could hold.
@@ -177,6 +229,38 @@ pub fn notes(
             None => format!("{}: {}", pair.title(), scaled.note()),
         })
     };
-    let pairs = family.pairs.iter().map(|(pair, _)| pair).zip(found);
-    pairs.filter_map(|(pair, found)| about((pair, found.as_ref()?))).collect()
+    let pairs = || family.pairs.iter().map(|(pair, _)| pair);
+    let mut all: Vec<String> =
+        pairs().zip(found).filter_map(|(pair, found)| about((pair, found.as_ref()?))).collect();
+    let claims = || {
+        family.claims.iter().zip(claimed).filter_map(|(judged, (claim, view))| {
+            let view = view.as_ref()?;
+            Some((claim, view, judged.stated.contrast(view)?))
+        })
+    };
+    // A claim's doubt is in its own sentence, and what holds for a comparison of the same cells is said already.
+    all.extend(claims().filter_map(|(claim, view, contrast)| {
+        let decided = !matches!(claim.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::NotRun);
+        let again = pairs().any(|pair| contrast.sign(&pair.contrast()).is_some());
+        let scaled = of(view, &contrast, claim.found?.value, blocks, catalogues)?;
+        (decided && !again && scaled.doubt().is_none())
+            .then(|| format!("claim {}: {}", claim.name, scaled.note()))
+    }));
+    let uncounted = |view: &View, contrast: &Contrast| {
+        let scale = scale(view, contrast, catalogues)?;
+        of(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
+            format!(
+                "{}: links run at 1/{scale} of their rates, latency is not scaled, and what this work sends is not \
+                 counted: whether latency would decide is not known",
+                view.data.experiments[view.index].planned.name
+            )
+        })
+    };
+    let compared = pairs().zip(found).filter(|(_, found)| found.is_some());
+    let compared = compared.filter_map(|(pair, _)| uncounted(&pair.view, &pair.contrast()));
+    let claimed = claims().filter(|(claim, ..)| claim.found.is_some());
+    let claimed = claimed.filter_map(|(_, view, contrast)| uncounted(view, &contrast));
+    let unknown: BTreeSet<String> = compared.chain(claimed).collect();
+    all.extend(unknown);
+    all
 }

@@ -6,13 +6,13 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
-use super::claim::{Contrast, One, Put, Stated};
+use super::claim::{One, Put, Stated};
 use super::family::{ALPHA, Family, Judged};
 use super::noise::WITHIN;
 use super::select::View;
 use super::statement::Reading;
 use super::words::{at, counted, list};
-use super::{attribution, causes, estimate, network, shape};
+use super::{attribution, causes, estimate, network, scaled, shape};
 use crate::catalogue::Catalogues;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
@@ -45,8 +45,16 @@ pub fn finding(
         (_, Put::Not(why), _) => (ClaimVerdict::NotRun, why.clone(), None),
         _ => (ClaimVerdict::NotRun, "it was not asked".into(), None),
     };
+    let doubt = view.and_then(|view| doubt(stated, found?, view, blocks, catalogues));
+    let doubted = doubt.is_some();
+    let (verdict, why) = match doubt {
+        Some(doubt) => (ClaimVerdict::Inconclusive, format!("no verdict: {doubt}")),
+        None => (verdict, why),
+    };
     let (verdict, why) = set_apart(stated, verdict, why, found.is_some());
+    let view = view.filter(|_| !doubted);
     let attribution = view.and_then(|view| attributed(judged, found?, view, blocks, catalogues));
+    let size = judged.answer.as_ref().and_then(|(conclusion, _)| conclusion.answer.size);
     ClaimFinding {
         name: stated.name.to_string(),
         statement: statement(stated),
@@ -55,10 +63,21 @@ pub fn finding(
         found,
         published: stated.published,
         margin: stated.margin,
-        size_agrees: judged.answer.as_ref().and_then(|(conclusion, _)| conclusion.answer.size),
+        size_agrees: size.filter(|_| !doubted),
         unit: stated.unit.clone(),
         attribution,
     }
+}
+
+/// Why there is no verdict on a ratio whatever the data say: links were scaled down, and latency was not.
+fn doubt(
+    stated: &Stated,
+    found: Estimate,
+    view: &View,
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> Option<String> {
+    scaled::of(view, &stated.contrast(view)?, found.value, blocks, catalogues)?.doubt()
 }
 
 /// Where the extra time goes: of a claim about a ratio that is decided and not one.
@@ -69,11 +88,10 @@ fn attributed(
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<Attribution> {
-    let claim = judged.stated.claim;
-    let ratio = claim.ratio.as_ref().filter(|ratio| ratio.over.is_none())?;
+    let ratio = judged.stated.claim.ratio.as_ref()?;
     let decided = matches!(judged.answer.as_ref()?.0.answer.side?, Side::Above | Side::Below);
     let apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    let contrast = Contrast::new(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+    let contrast = judged.stated.contrast(view)?;
     let cells = contrast.cells().filter(|_| decided && apart)?;
     let shares = causes::shares(view, &contrast, blocks);
     let network = network::alone(view, cells, catalogues);

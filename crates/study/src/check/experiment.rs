@@ -38,7 +38,7 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
         super::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
         super::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
         if let Some(margin) = &compare.margin {
-            crate::predicate::margin(margin).map_err(|fault| fault.at(format!("{path}.margin")))?;
+            crate::predicate::equivalence(margin).map_err(|fault| fault.at(format!("{path}.margin")))?;
         }
     }
     Ok(())
