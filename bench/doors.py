@@ -72,7 +72,8 @@ def commands(root):
     text = (root / "README.md").read_text()
     blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines()]
-    inline = re.findall(r"`((?:sudo )?crosstalk [^`]+)`", re.sub(r"^```\n.*?^```", "", text, flags=re.M | re.S).replace("\n", " "))
+    sentences = re.sub(r"^```\n.*?^```", "", text, flags=re.M | re.S).replace("\n", " ")
+    inline = re.findall(r"`((?:sudo )?crosstalk [^`]+)`", sentences)
     wanted = [line.split("  #")[0].strip() for line in [*lines, *inline]]
     return list(dict.fromkeys(line for line in wanted if re.match(r"(sudo )?crosstalk \w", line)))
 
@@ -85,12 +86,13 @@ def walk(clone, command, limit):
         words = words.replace(name, STAND_INS[name])
     beside = BESIDE.get(command)
     meanwhile = newcomer_begins(clone, beside) if beside else None
-    code, text = newcomer(clone, words, INTERRUPTED.get(command, limit), command in INTERRUPTED)
+    interrupted = command in INTERRUPTED
+    code, text = newcomer(clone, words, INTERRUPTED.get(command, limit), interrupted)
     if meanwhile:
         os.killpg(meanwhile.pid, signal.SIGKILL)
         meanwhile.wait()
     print(f"  {code:4} {command}", flush=True)
-    return None if code in (0, 130) else f"{command}: ended with {code}\n{text[-800:]}"
+    return None if code == 0 or interrupted and code == 130 else f"{command}: ended with {code}\n{text[-800:]}"
 
 
 def newcomer(clone, script, limit, interrupt=False):
@@ -107,8 +109,12 @@ def newcomer(clone, script, limit, interrupt=False):
 
 def newcomer_begins(clone, script):
     """Starts a script in a mount namespace in which HIDDEN is not installed."""
-    hide = f"for name in {' '.join(HIDDEN)}; do place=$(command -v $name) && mount --bind /dev/null $(realpath $place); done"
-    kept = {name: value for name, value in os.environ.items() if name not in ("CARGO_TARGET_DIR", "CROSSTALK_SPARK", "JAVA_HOME")}
+    hide = (
+        f"for name in {' '.join(HIDDEN)}; do "
+        "place=$(command -v $name) && mount --bind /dev/null $(realpath $place); done"
+    )
+    unset = ("CARGO_TARGET_DIR", "CROSSTALK_SPARK", "JAVA_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
     return subprocess.Popen(
         ["unshare", "--mount", "bash", "-c", f"{hide}\n{script}"],
         cwd=clone, env={**kept, "PATH": f"{clone}/target/release:{kept['PATH']}"}, start_new_session=True,

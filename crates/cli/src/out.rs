@@ -1,6 +1,7 @@
 //! Where words go: text for people on stdout, or NDJSON; faults and remarks on stderr. Nothing else in the
-//! program writes to either (`print_stdout` and `print_stderr` of clippy are denied): what is written here
-//! cannot steer a terminal, never panics, and ends nothing. What could not be written is reported at the end.
+//! program writes to either (`print_stdout` and `print_stderr` of clippy are denied) but the progress bars, whose
+//! texts are escaped here. What is written here cannot steer a terminal, never panics, and ends nothing. What
+//! could not be written is reported at the end.
 
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind, IsTerminal, Write};

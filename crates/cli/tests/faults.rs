@@ -9,8 +9,8 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
+use common::external::await_that;
 use common::{await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study};
 use crosstalk_core::record::Line;
 use crosstalk_study::journal::{lines, written};
@@ -72,15 +72,12 @@ fn a_reader_that_does_not_read_holds_no_run_up_and_an_interruption_ends_it() {
     // What an attempt says of itself is more than a third of a KiB.
     await_samples(&dir.path().join("out"), size / 256);
     interrupt(child.id());
-    let until = Instant::now() + Duration::from_secs(60);
-    let code = loop {
-        match child.try_wait().expect("waits") {
-            Some(status) => break status.code(),
-            None => assert!(Instant::now() < until, "it waits for its reader"),
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert_eq!(code, Some(130));
+    let mut ended = None;
+    await_that("it does not wait for its reader", 60, || {
+        ended = child.try_wait().expect("waits");
+        ended.is_some()
+    });
+    assert_eq!(ended.and_then(|status| status.code()), Some(130));
     drop(unread);
     let lines = journal(&dir.path().join("out"));
     assert_eq!(lines.last().expect("a line")["status"], "interrupted");
@@ -231,33 +228,91 @@ fn a_directory_with_something_else_in_it_is_left_as_it_is() {
         stderr(&output)
     );
     assert_eq!(fs::read_dir(&out).expect("reads").count(), 1);
-    // What was begun and got no further is no obstacle.
     fs::remove_file(out.join("thesis.tex")).expect("removes");
-    fs::write(out.join("study.part"), "").expect("writes");
-    fs::write(out.join("study.toml"), "").expect("writes");
-    let output = crosstalk(dir.path(), &RUN);
+    for name in ["study.toml", "catalogue", "draft.part"] {
+        fs::write(out.join(name), "mine").expect("writes");
+        let output = crosstalk(dir.path(), &RUN);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains(name), "{name}: {}", stderr(&output));
+        assert_eq!(fs::read_to_string(out.join(name)).expect("reads"), "mine");
+        fs::remove_file(out.join(name)).expect("removes");
+    }
+}
+
+#[test]
+fn a_study_that_is_run_into_its_own_folder_is_left_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let own = dir.path().join("study.toml");
+    fs::rename(dir.path().join("s.toml"), &own).expect("renames");
+    let before = fs::read(&own).expect("reads");
+    let args = ["run", "./study.toml", "--testbed", "local", "--looks", "2", "--out", "."];
+    let output = crosstalk(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("study.toml"), "{}", stderr(&output));
+    assert_eq!(fs::read(&own).expect("reads"), before);
+}
+
+#[test]
+fn what_a_run_left_that_was_begun_and_got_no_further_is_no_obstacle() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let out = dir.path().join("out");
+    for marks in [&["study.part"][..], &["study.toml", "options.part"], &["study.toml", "options.json"]] {
+        fs::create_dir(&out).expect("makes");
+        marks.iter().for_each(|name| fs::write(out.join(name), "").expect("writes"));
+        let output = crosstalk(dir.path(), &RUN);
+        assert_eq!(output.status.code(), Some(0), "{marks:?}: {}", stderr(&output));
+        fs::remove_dir_all(&out).expect("removes");
+    }
+}
+
+#[test]
+fn ledgers_are_kept_elsewhere_where_somebody_has_taken_their_places() {
+    // What the namespace hides must not be where the study is.
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    study(dir.path());
+    let taken = "mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /run && \
+                 echo a file > /tmp/crosstalk-0 && echo a file > /run/crosstalk";
+    let after = "cat /tmp/crosstalk-0 /run/crosstalk; ls -d /tmp/crosstalk-0-*";
+    let Some(output) = run_in_mounts(dir.path(), taken, "out", after) else { return };
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("a file\na file\n/tmp/crosstalk-0-"), "{said}");
+    // Nobody can write anywhere: that is said, and what to do.
+    let nowhere = format!("{taken} && mount -o remount,ro /tmp");
+    let Some(output) = run_in_mounts(dir.path(), &nowhere, "nowhere", "true") else { return };
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("XDG_RUNTIME_DIR"), "{}", stderr(&output));
+}
+
+/// [`RUN`] into `out` after such mounts, which go with their namespace, and what `after` prints. None, which is
+/// said, where nobody may mount anything.
+fn run_in_mounts(dir: &Path, mounts: &str, out: &str, after: &str) -> Option<Output> {
+    let script = format!("{mounts} && \"$@\"; code=$?; {after}; exit $code");
+    let program = command(dir, &[]).get_program().to_os_string();
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", &script, "sh"]).arg(program).args(&RUN[..7]).arg(out);
+    shell.env_remove("XDG_RUNTIME_DIR").env_remove("TMPDIR");
+    let Ok(output) = shell.current_dir(dir).output() else {
+        eprintln!("skipped: no unshare(1) here");
+        return None;
+    };
+    if stderr(&output).contains("unshare failed") || stderr(&output).contains("mount:") {
+        eprintln!("skipped: nothing can be mounted here: {}", stderr(&output));
+        return None;
+    }
+    Some(output)
 }
 
 #[test]
 fn a_full_disk_leaves_nothing_half_written() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
-    // Room for a page, which is taken; the mount goes with its namespace.
-    let script = "mount -t tmpfs -o size=4k tmpfs mnt && head -c 4096 /dev/zero > mnt/taken && mkdir mnt/out && \
-                  \"$@\"; code=$?; ls mnt/out; exit $code";
+    // Room for a page, which is taken.
+    let before = "mount -t tmpfs -o size=4k tmpfs mnt && head -c 4096 /dev/zero > mnt/taken && mkdir mnt/out";
     fs::create_dir(dir.path().join("mnt")).expect("makes");
-    let program = command(dir.path(), &[]).get_program().to_os_string();
-    let mut shell = Command::new("unshare");
-    shell.args(["--mount", "sh", "-c", script, "sh"]).arg(program).args(&RUN[..7]).arg("mnt/out");
-    let Ok(output) = shell.current_dir(dir.path()).output() else {
-        eprintln!("skipped: no unshare(1) here");
-        return;
-    };
-    if stderr(&output).contains("unshare failed") || stderr(&output).contains("mount:") {
-        eprintln!("skipped: no disk can be made here: {}", stderr(&output));
-        return;
-    }
+    let Some(output) = run_in_mounts(dir.path(), before, "mnt/out", "ls mnt/out") else { return };
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("free some room on that disk"), "{}", stderr(&output));
     assert_eq!(stdout(&output), "", "nothing is left");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{crosstalk, samples, stderr};
+use common::{PACKERS, crosstalk, packed, samples, stderr};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -100,7 +100,13 @@ fn a_graph_in_any_format_has_one_answer() {
     for (name, text) in &texts {
         fs::write(dir.path().join(name), text).expect("writes");
     }
-    let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
+    let mut names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
+    for program in PACKERS {
+        if let Some(bytes) = packed(program, &dir.path().join("blank")) {
+            fs::write(dir.path().join(program), bytes).expect("writes");
+            names.push(program);
+        }
+    }
     let output = run(dir.path(), "pagerank", "graph", &names, "slaves = 2");
     assert!(output.status.success(), "{}", stderr(&output));
     let checksums = values(dir.path(), "answer_checksum");

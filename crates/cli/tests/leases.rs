@@ -120,6 +120,13 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
     for pair in all.iter().filter(|pair| pair.done_to(GUARD) == Some("-STOP")) {
         assert!(!pair.stands_still(), "whoever was at work before: {:?}", pair.done);
         kill("-CONT", pair.three[GUARD]);
+        // As soon as it has frozen the group again, it is stopped again.
+        await_that(&format!("it stands still again: {:?}", pair.done), 20, || pair.stands_still());
+        kill("-STOP", pair.three[GUARD]);
+    }
+    for pair in all.iter().filter(|pair| pair.done_to(GUARD) == Some("-STOP")) {
+        await_that(&format!("it runs again: {:?}", pair.done), 10, || !pair.stands_still());
+        kill("-CONT", pair.three[GUARD]);
     }
     for pair in &mut all {
         if pair.done_to(GUARD) == Some("-KILL") {

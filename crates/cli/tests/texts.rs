@@ -4,9 +4,8 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use common::{crosstalk, journal, samples, stderr};
+use common::{PACKERS, crosstalk, journal, packed, samples, stderr};
 
 /// A study that runs one workload with each of `files` for its `parameter`.
 fn study(dir: &Path, work: &str, parameter: &str, files: &[String]) {
@@ -58,18 +57,6 @@ fn export(page: impl Fn(&str, &str) -> String) -> String {
     format!("<mediawiki>\n<siteinfo/>\n{pages}</mediawiki>\n")
 }
 
-/// A text as a program packs it; nothing where it is not there.
-fn packed(program: &str, file: &Path) -> Option<Vec<u8>> {
-    let output = Command::new(program).arg("-c").arg(file).stderr(Stdio::inherit()).output();
-    match output {
-        Ok(output) if output.status.success() => Some(output.stdout),
-        _ => {
-            println!("skipped: {program} is not installed");
-            None
-        }
-    }
-}
-
 #[test]
 fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -100,7 +87,7 @@ fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
         std::fs::write(dir.path().join(name), text).expect("writes");
         files.push(name.to_string());
     }
-    for program in ["gzip", "bzip2", "xz", "zstd"] {
+    for program in PACKERS {
         if let Some(bytes) = packed(program, &dir.path().join("plain")) {
             let name = format!("{program} without a suffix");
             std::fs::write(dir.path().join(&name), bytes).expect("writes");

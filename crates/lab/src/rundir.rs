@@ -6,6 +6,7 @@
 //! by the first that does).
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -19,10 +20,12 @@ use crate::journal;
 /// The version of `provenance.json`.
 pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
+/// How a run was asked for. No other program's files are beside it.
+const OPTIONS: &str = "options.json";
 /// What is in a run's directory.
 const OWN: [&str; 9] = [
     "study.toml",
-    "options.json",
+    OPTIONS,
     "catalogue",
     "journal.ndjson",
     "provenance.json",
@@ -75,19 +78,25 @@ impl RunDir {
         Ok(dir)
     }
 
-    /// Refuses a directory that holds something else: a run's files would be strewn among it.
+    /// Refuses a directory that holds something else: a run's files would be strewn among it, or take the place
+    /// of a user's. What a run of ours left that got no further is known by its options: a `study.toml` without
+    /// them is the user's.
     fn is_of_a_run(&self) -> Result<(), Fault> {
         let failed = |e| cannot("read", &self.path, &e);
-        for entry in fs::read_dir(&self.path).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            let known = name.to_str().is_some_and(|name| OWN.contains(&name));
-            if !known && Path::new(&name).extension().is_none_or(|end| end != PART) {
-                return Err(Fault::usage(format!("there is something else in it: {}", name.display()))
-                    .at(self.path.display().to_string())
-                    .remedy("name a directory that is new or empty with --out"));
-            }
+        let entries = fs::read_dir(&self.path).map_err(failed)?;
+        let names: Vec<_> =
+            entries.map(|entry| Ok(entry?.file_name())).collect::<Result<_, _>>().map_err(failed)?;
+        let part = |own: &str| Path::new(own).with_extension(PART);
+        let begun = names.iter().any(|name| *name == OPTIONS || *name == *part(OPTIONS).as_os_str());
+        let is_ours = |name: &OsString| {
+            OWN.iter().any(|own| begun && *name == **own || *name == *part(own).as_os_str())
+        };
+        match names.iter().find(|name| !is_ours(name)) {
+            None => Ok(()),
+            Some(name) => Err(Fault::usage(format!("there is something else in it: {}", name.display()))
+                .at(self.path.display().to_string())
+                .remedy("name a directory that is new or empty with --out")),
         }
-        Ok(())
     }
 
     /// Opens one that a run has left.

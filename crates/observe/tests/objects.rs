@@ -1,7 +1,9 @@
 //! The objects that the program carries are what the sources build.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use sha2::{Digest, Sha256};
 
 const CARRIED: &str = "bpf/objects";
 
@@ -38,4 +40,31 @@ fn carried_objects_are_what_the_sources_build() {
         compared += 1;
     }
     assert_eq!(compared, 3, "programs");
+}
+
+/// All sources, in the order in which `sort` has them in the C locale.
+fn sources() -> Vec<PathBuf> {
+    let (mut folders, mut sources) = (vec![PathBuf::from("bpf")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("lists") {
+            let path = entry.expect("reads").path();
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(end) if end == "c" || end == "h" => sources.push(path),
+                _ => {}
+            }
+        }
+    }
+    sources.sort_by_key(|path| path.as_os_str().to_owned());
+    sources
+}
+
+#[test]
+fn carried_objects_were_built_from_these_sources() {
+    let lines = sources().into_iter().map(|path| {
+        let digest = Sha256::digest(std::fs::read(&path).expect("reads"));
+        format!("{digest:x}  {}\n", path.display())
+    });
+    let carried = std::fs::read_to_string(format!("{CARRIED}/sources.sha256")).expect("reads");
+    assert_eq!(carried, lines.collect::<String>(), "run tools/bpf and commit {CARRIED}");
 }

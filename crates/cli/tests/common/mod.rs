@@ -102,6 +102,21 @@ pub fn study(dir: &Path) {
     std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
 }
 
+/// What packs a text in each way that is read.
+pub const PACKERS: [&str; 4] = ["gzip", "bzip2", "xz", "zstd"];
+
+/// A text as a program packs it; nothing where it is not there.
+pub fn packed(program: &str, file: &Path) -> Option<Vec<u8>> {
+    let output = Command::new(program).arg("-c").arg(file).stderr(Stdio::inherit()).output();
+    match output {
+        Ok(output) if output.status.success() => Some(output.stdout),
+        _ => {
+            println!("skipped: {program} is not installed");
+            None
+        }
+    }
+}
+
 /// Processes that have `needle` in their environment or command line and are not us.
 pub fn left_behind(needle: &str) -> Vec<String> {
     let mut found = Vec::new();

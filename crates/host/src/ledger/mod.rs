@@ -34,7 +34,7 @@ pub use folder::folder;
 pub(crate) use folder::folders;
 pub use knob::Knob;
 pub use program::allowed;
-pub use reaper::{LEASE, REAPER, reaper_main};
+pub use reaper::{LEASE, REAP, REAPER, reaper_main};
 pub use scratch::{Scratch, temporary};
 pub use undo::{Cleaned, clean};
 

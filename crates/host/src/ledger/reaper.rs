@@ -4,6 +4,7 @@ use crosstalk_core::Fault;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::launcher::Launcher;
 use crate::process::{MARK, cannot, ignore_signals, leave_session, rename, send, wait_readable};
 
 /// The hidden verb that [`reaper_main`] stands behind.
-const VERB: &str = "reap";
+pub const REAP: &str = "reap";
 
 /// What a reaper is called in `ps`.
 pub const REAPER: &str = "crosstalk-reap";
@@ -75,7 +76,7 @@ struct Reaper {
 impl Reaper {
     fn start(launcher: &Launcher, path: &Path, apart: bool) -> Result<Reaper, Fault> {
         let failed = |why: String| Fault::environment(format!("cannot start the reaper: {why}"));
-        let mut command = launcher.command(VERB);
+        let mut command = launcher.command(REAP);
         command.arg(path).args(apart.then_some(APART));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // An agent's processes carry their owner's mark, and are killed by it: its reaper, which then
@@ -93,7 +94,7 @@ impl Reaper {
         if in_time && ready.read_exact(&mut byte).is_ok() {
             return Ok(reaper);
         }
-        Err(failed(format!("{} {VERB} gave no sign of life", launcher.program.display())))
+        Err(failed(format!("{} {REAP} gave no sign of life", launcher.program.display())))
     }
 
     /// Tells it that its owner is at work; no where it has ended.
@@ -129,23 +130,23 @@ pub fn reaper_main(args: &[String]) -> ExitCode {
     if out.write_all(b"+").and_then(|()| out.flush()).is_err() {
         return ExitCode::from(4);
     }
-    await_end(path);
+    await_end(path, &std::io::stdin(), LEASE);
     // Not in turn: who has it may be stopped just now.
     undo::end_leases(path);
     let cleaned = undo::finish(path, Patience::Full);
     if cleaned.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(4) }
 }
 
-/// Waits until standard input ends. An error ends the wait, too: the owner is gone.
-fn await_end(ledger: &Path) {
-    let stdin = std::io::stdin();
-    // Whether it is to hear of its owner within the time.
+/// Waits until the owner's pipe ends. An error ends the wait, too: the owner is gone.
+fn await_end(ledger: &Path, owner: &dyn AsFd, lease: Duration) {
+    // Whether the owner has ever renewed the lease. It stays so: an owner that is stopped, continued and stopped
+    // again may have set something in between without having renewed it.
     let (mut leased, mut beats) = (false, [0; 256]);
     loop {
-        match wait_readable(&[&stdin], leased.then_some(LEASE)) {
-            // What cannot be put back now is tried again.
-            Ok(readable) if !readable[0] => leased = !undo::end_leases(ledger),
-            Ok(_) => match rustix::io::read(&stdin, &mut beats) {
+        match wait_readable(&[owner], leased.then_some(lease)) {
+            // What cannot be put back now is tried again, and nothing is done where nothing is set.
+            Ok(readable) if !readable[0] => undo::end_leases(ledger),
+            Ok(_) => match rustix::io::read(owner, &mut beats) {
                 Ok(0) => return,
                 Ok(_) => leased = true,
                 Err(Errno::INTR) => {}
@@ -153,5 +154,44 @@ fn await_end(ledger: &Path) {
             },
             Err(_) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::Instant;
+
+    use crate::ledger::Change;
+
+    #[test]
+    fn an_owner_that_stops_twice_has_what_is_leased_put_back_twice() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (ledger, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
+        let was = "before".to_string();
+        let change =
+            Change::Knob { path: knob.clone(), was, inode: None, leased: true, what: "a knob".into() };
+        let change = serde_json::to_string(&change).expect("is JSON");
+        let text = format!(
+            "{{\"line\":\"owner\",\"process\":{{\"pid\":1,\"start\":1}}}}\n{{\"line\":\"open\",\"number\":0,{}\n",
+            &change[1..]
+        );
+        fs::write(&ledger, text).expect("writes");
+        fs::write(&knob, "ours").expect("writes");
+        let (read, mut owner) = std::io::pipe().expect("a pipe");
+        let reaper = std::thread::spawn(move || await_end(&ledger, &read, Duration::from_millis(5)));
+        owner.write_all(b".").expect("renews");
+        for _ in 0..3 {
+            let until = Instant::now() + Duration::from_secs(20);
+            while fs::read_to_string(&knob).expect("reads") != "before" {
+                assert!(Instant::now() < until, "it is put back");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // It goes on, sets it again, and stops before it renews.
+            fs::write(&knob, "ours").expect("writes");
+        }
+        drop(owner);
+        reaper.join().expect("ends with its owner");
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crosstalk_host::kernel;
-use crosstalk_host::ledger::REAPER;
+use crosstalk_host::ledger::{REAP, REAPER};
 
 use crate::process::{TICK, parse_stat};
 
@@ -95,7 +95,13 @@ fn standing(root: &Path) -> BTreeSet<u32> {
 /// uses nothing.
 fn ticks(pid: u32) -> Option<u64> {
     let process = parse_stat(&kernel::text(format!("/proc/{pid}/stat")).ok()?)?;
-    (process.name != REAPER).then_some(process.ticks)
+    (process.name != REAPER || !is_reaper(pid)).then_some(process.ticks)
+}
+
+/// Whether it was started as a reaper: any program can have the name alone.
+fn is_reaper(pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).skip(1).any(|word| word == REAP.as_bytes())
 }
 
 fn time(ticks: u64) -> Duration {
@@ -136,15 +142,22 @@ mod tests {
     }
 
     #[test]
-    fn a_reaper_there_is_nobody() {
+    fn a_reaper_there_is_nobody_and_another_program_of_its_name_is_somebody() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let program = folder.path().join(REAPER);
-        fs::copy("/bin/sleep", &program).expect("copies");
-        let mut child = Command::new(&program).arg("60").spawn().expect("starts");
-        fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).expect("writes");
-        let mut rooted = Rooted::default();
-        rooted.renew(folder.path());
-        child.kill().and_then(|()| child.wait()).expect("is ours");
-        assert!(rooted.is_empty());
+        fs::copy("/bin/cat", &program).expect("copies");
+        // Both wait for what never comes: one at this pipe, the other at its standard input.
+        let status = Command::new("mkfifo").arg(folder.path().join(REAP)).status().expect("mkfifo runs");
+        assert!(status.success());
+        for (verb, is_nobody) in [(REAP, true), ("-", false)] {
+            let mut command = Command::new(&program);
+            command.arg(verb).current_dir(folder.path()).stdin(Stdio::piped());
+            let mut child = command.spawn().expect("starts");
+            fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).expect("writes");
+            let mut rooted = Rooted::default();
+            rooted.renew(folder.path());
+            child.kill().and_then(|()| child.wait()).expect("is ours");
+            assert_eq!(rooted.is_empty(), is_nobody, "{verb}");
+        }
     }
 }
