@@ -63,6 +63,13 @@ const RATE: &[Unit] = &[
     ("kB/s", 8e3),
     ("MB/s", 8e6),
     ("GB/s", 8e9),
+    // As network cards and `tc` write them (`tc` alone means bytes by `kbps`).
+    ("kbps", 1e3),
+    ("Mbps", 1e6),
+    ("Gbps", 1e9),
+    ("kbit", 1e3),
+    ("Mbit", 1e6),
+    ("Gbit", 1e9),
 ];
 const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 
@@ -272,6 +279,13 @@ mod tests {
         );
         assert!("-1".parse::<Seconds>().is_err() && "".parse::<Seconds>().is_err());
         assert!("64".parse::<Bytes>().is_err() && "64".parse::<BitRate>().is_err());
+    }
+
+    #[test]
+    fn a_rate_reads_as_network_tools_write_it() {
+        for text in ["100 Mbit/s", "100Mbps", "100Mbit", "0.1 Gbps", "12.5 MB/s"] {
+            assert_eq!(text.parse(), Ok(BitRate(1e8)), "{text}");
+        }
     }
 
     #[test]

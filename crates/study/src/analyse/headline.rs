@@ -31,13 +31,15 @@ pub fn headline(
     let mut all = family.pairs.iter().zip(comparisons);
     let compared = |(_, found): &Found| found.is_some();
     let named = all.clone().filter(compared).find(|((pair, _), _)| named(study, pair));
+    // Where the named level is not run, another of the same experiment answers the study's question.
+    let near = all.clone().filter(compared).find(|((pair, _), _)| asked(study, pair));
     let first = all.clone().next().filter(|(_, found)| decided(found));
     // All are judged together, and each verdict holds whichever is told. That it is the largest is said: of many,
     // the largest is by chance a little larger than it is.
     let other = study.headline.is_none() && first.is_none();
     let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(larger);
     let any = || all.clone().find(compared);
-    let told = named.or(first).or_else(largest).or_else(any).or_else(|| all.next());
+    let told = named.or(near).or(first).or_else(largest).or_else(any).or_else(|| all.next());
     let (mut text, decided) = match told {
         Some(((pair, conclusion), Some(found))) => match doubt(pair, found, family, data, catalogues) {
             Some(doubt) => {
@@ -50,7 +52,7 @@ pub fn headline(
         Some(((pair, _), None)) => (nothing(study, pair, data), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
     };
-    if other && decided {
+    if other && decided && told.is_some() {
         text += &beside(comparisons);
     }
     let found = told.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
@@ -100,6 +102,12 @@ fn beside(comparisons: &[Option<Comparison>]) -> String {
         1 => format!("; the only one that is decided, of {all}"),
         sure => format!("; the largest of {sure} that are decided, of {all}"),
     }
+}
+
+/// Whether a pair is of the experiment that the study's headline speaks of.
+fn asked(study: &Study, pair: &Pair) -> bool {
+    let experiment = &pair.view.data.experiments[pair.view.index].planned.name;
+    study.headline.as_ref().is_some_and(|headline| headline.experiment == *experiment)
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {
