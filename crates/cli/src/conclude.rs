@@ -18,8 +18,7 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::out::Out;
-use crate::shell::quoted;
-use crate::{catalogue, parts, signal};
+use crate::{catalogue, parts, shell, signal};
 
 /// How a run was asked for, beside its study: `options.json`.
 #[derive(Serialize, Deserialize)]
@@ -128,10 +127,7 @@ pub fn conclude(
             if fault.kind != FaultKind::Interrupted {
                 return fault;
             }
-            let line = format!(
-                "all is measured; analyse it with: crosstalk report {}",
-                quoted(&dir.path().display().to_string())
-            );
+            let line = format!("all is measured; analyse it with: crosstalk report {}", shell::of_path(dir));
             out.say(&line);
             fault.remedy(line)
         })?;
@@ -148,7 +144,7 @@ pub fn conclude(
         out.say("");
     }
     out.say(&format!("report: {}", page.display()));
-    let resume = (!done.finished).then(|| format!("go on with: crosstalk resume {}", dir.path().display()));
+    let resume = (!done.finished).then(|| shell::resume_line(dir));
     if let Some(resume) = &resume {
         out.say(&format!("this run was cut short; {resume}"));
     }

@@ -11,6 +11,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_core::quote::steers;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 use serde_json::json;
@@ -138,16 +139,6 @@ fn written_out(text: &str, which: impl Fn(char) -> bool, how: impl Fn(char) -> S
         return text.into();
     }
     text.chars().map(|c| if which(c) { how(c) } else { c.to_string() }).collect::<String>().into()
-}
-
-/// Whether a character steers a terminal: control characters, and marks that order text otherwise than it is
-/// written (Unicode's UAX #9) or end a line.
-fn steers(c: char) -> bool {
-    const MARKS: [char; 5] = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
-    c.is_control()
-        || MARKS.contains(&c)
-        || ('\u{202a}'..='\u{202e}').contains(&c)
-        || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 fn line(text: &str) {

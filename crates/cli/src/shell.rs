@@ -1,6 +1,7 @@
 //! Words as a shell reads them back, on one line.
 
 use clap::ValueEnum;
+use crosstalk_core::quote::shell_word;
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::{RunArgs, TestbedKind};
@@ -40,14 +41,14 @@ pub fn repeat(args: &RunArgs, dir: &RunDir, cut: bool) -> String {
         words.extend(["--deadline".into(), deadline.clone()]);
     }
     words.extend(args.how.gate.then(|| "--gate".into()));
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The command line as it could be typed again, for people: without what it writes, which is there by then.
 pub fn command_line() -> String {
     let words = again(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     std::iter::once("crosstalk".to_string())
-        .chain(words.iter().map(|word| quoted(word)))
+        .chain(words.iter().map(|word| shell_word(word)))
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -75,26 +76,14 @@ fn again(words: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// One word. What would move a cursor or end the line is spelled out, in the form
-/// that bash, zsh and ksh read (POSIX.1-2024, 2.2.4).
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.into();
-    }
-    if !word.contains(char::is_control) {
-        return format!("'{}'", word.replace('\'', "'\\''"));
-    }
-    let spelled = |c: char| match c {
-        '\n' => "\\n".into(),
-        '\t' => "\\t".into(),
-        '\\' | '\'' => format!("\\{c}"),
-        c if c.is_control() => {
-            c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect()
-        }
-        c => c.to_string(),
-    };
-    format!("$'{}'", word.chars().map(spelled).collect::<String>())
+/// How to go on with a run that was cut short.
+pub fn resume_line(dir: &RunDir) -> String {
+    format!("go on with: crosstalk resume {}", of_path(dir))
+}
+
+/// A run's directory as a word.
+pub fn of_path(dir: &RunDir) -> String {
+    shell_word(&dir.path().display().to_string())
 }
 
 #[cfg(test)]
@@ -110,13 +99,5 @@ mod tests {
             words("run --nodes 2 --out x -- ./job --out y --json"),
             "run --nodes 2 -- ./job --out y --json"
         );
-    }
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted("--vary=fabric"), "--vary=fabric");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
-        assert_eq!(quoted("a\nb\u{1b}'\\"), "$'a\\nb\\x1b\\'\\\\'");
     }
 }

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
-use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::need::{Need, Unmet};
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::human;
 use crosstalk_core::value::Params;
@@ -98,12 +98,8 @@ pub fn measure(
 }
 
 fn missing(need: Need) -> Option<State> {
-    match need.state {
-        NeedState::Found { .. } => None,
-        NeedState::Missing { consequence, remedy } => {
-            Some(State::Missing { why: format!("{}: {consequence}", need.what), remedy })
-        }
-    }
+    let Unmet { what, consequence, remedy } = need.unmet()?;
+    Some(State::Missing { why: format!("{what}: {consequence}"), remedy })
 }
 
 /// A line for each way: its median with those of the rounds, and how that stands to the first one's; for what

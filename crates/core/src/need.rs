@@ -31,6 +31,17 @@ pub enum NeedState {
     },
 }
 
+/// A need that is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmet {
+    /// What is needed, in a few words.
+    pub what: String,
+    /// What cannot be done without it.
+    pub consequence: String,
+    /// The command or setting that mends it; nothing where nothing does.
+    pub remedy: Option<String>,
+}
+
 impl Need {
     /// It is there.
     pub fn found(what: impl Into<String>, detail: impl Into<String>) -> Self {
@@ -57,6 +68,16 @@ impl Need {
         }
     }
 
+    /// What is missing of it, where anything is.
+    pub fn unmet(self) -> Option<Unmet> {
+        match self.state {
+            NeedState::Found { .. } => None,
+            NeedState::Missing { consequence, remedy } => {
+                Some(Unmet { what: self.what, consequence, remedy })
+            }
+        }
+    }
+
     /// Whether it is there.
     pub fn is_found(&self) -> bool {
         matches!(self.state, NeedState::Found { .. })
@@ -74,5 +95,8 @@ mod tests {
         assert_eq!(text, r#"{"what":"a part","state":"missing","consequence":"less is seen"}"#);
         assert_eq!(serde_json::from_str::<Need>(&text).expect("reads"), need);
         assert!(!need.is_found());
+        let unmet = need.unmet().expect("is missing");
+        assert_eq!((unmet.what.as_str(), unmet.consequence.as_str()), ("a part", "less is seen"));
+        assert_eq!(Need::found("a part", "v1").unmet(), None);
     }
 }

@@ -60,7 +60,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character moves a cursor, ends a line, or changes the direction of what follows.
-fn steers(c: char) -> bool {
+pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}')
@@ -74,10 +74,42 @@ fn escaped(c: char, lines: bool) -> String {
     }
 }
 
+/// A word as a shell takes it for one, on one line. What steers a terminal is spelled out, in the form that bash,
+/// zsh and ksh read (POSIX.1-2024, 2.2.4).
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into();
+    }
+    if !word.contains(steers) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let spelled = |c: char| match c {
+        '\n' => "\\n".into(),
+        '\t' => "\\t".into(),
+        '\\' | '\'' => format!("\\{c}"),
+        c if steers(c) => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        c => c.to_string(),
+    };
+    format!("$'{}'", word.chars().map(spelled).collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(shell_word("--vary=fabric"), "--vary=fabric");
+        assert_eq!(shell_word("/batch/a-1.scope"), "/batch/a-1.scope");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_word("/a;reboot"), "'/a;reboot'");
+        assert_eq!(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+        assert_eq!(shell_word("app\\x2da's.slice"), "'app\\x2da'\\''s.slice'");
+        assert_eq!(shell_word("a\nb\u{1b}'\\"), "$'a\\nb\\x1b\\'\\\\'");
+        assert_eq!(shell_word("a\u{202e}b"), "$'a\\xe2\\x80\\xaeb'");
+    }
 
     #[test]
     fn what_steers_a_terminal_is_escaped() {

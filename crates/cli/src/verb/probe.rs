@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::NeedState;
+use crosstalk_core::need::{Need, Unmet};
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{BitRate, Seconds};
@@ -131,14 +131,10 @@ fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<E
 
 /// Refuses what this machine has not got, before anything runs.
 fn needed(asked: &Asked) -> Result<(), Fault> {
-    let missing = |state: NeedState| match state {
-        NeedState::Found { .. } => None,
-        NeedState::Missing { consequence, remedy } => Some((consequence, remedy)),
-    };
     let needs = parts::registry().workload(asked.kind)?.needs(&asked.params);
-    match needs.into_iter().find_map(|need| missing(need.state)) {
+    match needs.into_iter().find_map(Need::unmet) {
         None => Ok(()),
-        Some((consequence, remedy)) => {
+        Some(Unmet { consequence, remedy, .. }) => {
             let fault = Fault::environment(consequence);
             Err(remedy.into_iter().fold(fault, |fault, remedy| fault.remedy(remedy)))
         }

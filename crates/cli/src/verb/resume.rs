@@ -9,7 +9,7 @@ use crosstalk_lab::rundir::RunDir;
 use crate::args::{HowArgs, ResumeArgs, TestbedKind};
 use crate::conclude::{Resolved, Wanted, note_testbed, testbed};
 use crate::out::{Out, wait_at_the_end};
-use crate::verb::run::{Begin, How, finish, perform, resume_line};
+use crate::verb::run::{Begin, How, finish, perform};
 use crate::{shell, signal};
 
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -28,7 +28,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let known = testbed(&dir)?;
     let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };
     let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(resume_line(&dir)),
+        FaultKind::Interrupted => fault.remedy(shell::resume_line(&dir)),
         _ => fault,
     })?;
     if known.is_none() {

@@ -245,7 +245,7 @@ pub fn perform(
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = resume_line(dir);
+    let resume = shell::resume_line(dir);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => {
             out.say(&resume);
@@ -308,11 +308,6 @@ fn something_compared(findings: &Findings) -> Result<(), Fault> {
             cell.reasons.join("; ")
         ))),
     }
-}
-
-/// How to go on with a run that was cut short.
-pub fn resume_line(dir: &RunDir) -> String {
-    format!("go on with: crosstalk resume {}", shell::quoted(&dir.path().display().to_string()))
 }
 
 /// A fault where all attempts failed: there is a report, but nothing was measured.

@@ -1,5 +1,6 @@
 //! Text fitted to a terminal: wrapped lines and tables, by displayed width.
 
+use crosstalk_core::quote::steers;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Narrowest column that a table may be squeezed to.
@@ -11,11 +12,7 @@ const GAP: usize = 2;
 /// colours or turn the text around; without variation selectors, a character's
 /// width does not depend on the next.
 pub fn clean(text: &str) -> String {
-    let silent = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
-    };
+    let silent = |c: char| steers(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
     text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !silent(*c)).collect()
 }
 

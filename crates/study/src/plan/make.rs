@@ -11,7 +11,7 @@ use crate::resolve::resolve;
 use crate::substitute::factors_in;
 use cells::Known;
 use crosstalk_core::Fault;
-use crosstalk_core::need::{Need, NeedState};
+use crosstalk_core::need::{Need, Unmet};
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
@@ -263,9 +263,9 @@ fn lacking(experiments: &mut [PlannedExperiment], registry: &Registry) -> Result
 
 /// What a part needs of this host and does not find, with the remedy.
 fn unmet(part: &str, need: Need) -> Option<String> {
-    let NeedState::Missing { consequence, remedy } = need.state else { return None };
+    let Unmet { what, consequence, remedy } = need.unmet()?;
     let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
-    Some(format!("`{part}` needs {}: {consequence}{remedy}", need.what))
+    Some(format!("`{part}` needs {what}: {consequence}{remedy}"))
 }
 
 /// What this host lacks, each with how many cells are therefore not run; and what is not seen

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use crosstalk_core::quote::shell_word;
+
 use super::snapshot::{Manager, Snapshot};
 use crate::boinc::is_client;
 use crate::process::Process;
@@ -44,7 +46,7 @@ fn by_systemd(group: &str, level: &str, alone: bool) -> Option<String> {
         return None;
     }
     if alone && !level.ends_with("system.slice") {
-        return Some(format!("sudo systemctl set-property {} CPUWeight=idle", quoted(name(level))));
+        return Some(format!("sudo systemctl set-property {} CPUWeight=idle", shell_word(name(level))));
     }
     let unit = name(group);
     let theirs = group.starts_with("/system.slice/") && unit.ends_with(".service");
@@ -65,7 +67,7 @@ fn by_file(snapshot: &Snapshot, level: &str) -> Option<String> {
         (None, true) => ("1", "cpu.weight"),
         (None, false) => ("2", "cpu.shares"),
     };
-    Some(format!("echo {value} | sudo tee {}", quoted(&share.at.join(file).display().to_string())))
+    Some(format!("echo {value} | sudo tee {}", shell_word(&share.at.join(file).display().to_string())))
 }
 
 fn by_guard(part: &[&Process]) -> String {
@@ -96,23 +98,7 @@ fn name(group: &str) -> &str {
     group.rsplit('/').next().unwrap_or_default()
 }
 
+/// Whoever makes a group chooses its name.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@".contains(c))
-}
-
-/// A word as a shell takes it for one: whoever makes a group chooses its name.
-fn quoted(word: &str) -> String {
-    if is_plain(word) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_one_word_whatever_it_holds() {
-        assert_eq!(quoted("/batch/a-1.scope"), "/batch/a-1.scope");
-        assert_eq!(quoted("/a;reboot"), "'/a;reboot'");
-        assert_eq!(quoted("app\\x2da's.slice"), "'app\\x2da'\\''s.slice'");
-    }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
+use crosstalk_core::quote::shell_word;
 
 /// What only a shell knows: its own commands and reserved words.
 const SHELLS: [&str; 34] = [
@@ -54,28 +55,19 @@ fn meant(argv: &[String]) -> Option<Meant> {
     let variable = first.contains('=')
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let quoted = || argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    let quoted = || argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     let (why, instead) = if variable && argv.len() > 1 {
         ("no shell is asked, which would set the variable", format!("env {}", quoted()))
     } else if first.contains(SYNTAX) || SHELLS.contains(&first.as_str()) {
         // One word is a shell's line as it is; of several each was quoted already.
         let line = if argv.len() == 1 { first.clone() } else { argv.join(" ") };
-        ("it is for a shell, and none is asked", format!("sh -c {}", quote(&line)))
+        ("it is for a shell, and none is asked", format!("sh -c {}", shell_word(&line)))
     } else if first.contains(char::is_whitespace) && argv.len() == 1 {
         ("its words are quoted as one", first.split_whitespace().collect::<Vec<_>>().join(" "))
     } else {
         return None;
     };
     Some(Meant { why, instead })
-}
-
-/// A word as a shell is given it.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
