@@ -100,8 +100,8 @@ fn kept(dir: &RunDir) -> Result<Kept, Fault> {
         .map_err(|e| Fault::usage(format!("not a run's options: {e}")).at(place()))
 }
 
-/// What is wanted of a run beside its report.
-pub struct Wanted<'a> {
+/// What a run or an analysis gives beside its report.
+pub struct Outputs<'a> {
     /// An exit code that says how it ended.
     pub gate: bool,
     /// The deciding sentence alone.
@@ -117,7 +117,7 @@ pub struct Wanted<'a> {
 pub fn conclude(
     dir: &RunDir,
     resolved: Resolved,
-    wanted: &Wanted,
+    outputs: &Outputs,
     interrupted: &AtomicBool,
     out: &Out,
 ) -> Result<(ExitCode, Findings), Fault> {
@@ -135,9 +135,9 @@ pub fn conclude(
     dir.write("findings.json", &done.json)?;
     dir.write("report.html", &done.html)?;
     dir.write("report.md", &done.markdown)?;
-    wanted.export.write(&done.rows)?;
+    outputs.export.write(&done.rows)?;
     let page = dir.path().join("report.html");
-    if wanted.quiet {
+    if outputs.quiet {
         out.say(&findings.headline.text);
     } else {
         out.paint(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
@@ -155,7 +155,7 @@ pub fn conclude(
         "resume": resume,
         "findings": findings,
     }));
-    let code = if wanted.gate { verdict(&findings) } else { ExitCode::SUCCESS };
+    let code = if outputs.gate { verdict(&findings) } else { ExitCode::SUCCESS };
     Ok((code, findings))
 }
 

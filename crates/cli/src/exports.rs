@@ -37,7 +37,7 @@ impl ExportArgs {
             let text = match flag {
                 "--export-csv" => crosstalk_report::export::csv(rows),
                 "--export-markdown" => crosstalk_report::export::markdown(rows),
-                _ => json(rows),
+                _ => json(rows)?,
             };
             std::fs::write(path, text)
                 .map_err(|e| Fault::environment(format!("cannot write {}: {e}", path.display())).at(flag))
@@ -56,7 +56,7 @@ impl ExportArgs {
 
 /// As hyperfine writes it: `results`, each with its `command`, `parameters` and `times` (`values` of what is
 /// no time).
-fn json(rows: &[Row]) -> String {
+fn json(rows: &[Row]) -> Result<String, Fault> {
     let result = |row: &Row| {
         let mut told = json!(row);
         if row.unit != "s"
@@ -68,5 +68,7 @@ fn json(rows: &[Row]) -> String {
         told
     };
     let told = json!({ "schema": SCHEMA, "results": rows.iter().map(result).collect::<Vec<_>>() });
-    serde_json::to_string_pretty(&told).unwrap_or_default() + "\n"
+    serde_json::to_string_pretty(&told)
+        .map(|text| text + "\n")
+        .map_err(|e| Fault::environment(format!("cannot write the rows as JSON: {e}")).at("--export-json"))
 }

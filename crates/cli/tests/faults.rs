@@ -140,7 +140,10 @@ fn what_no_run_would_finish_is_refused_at_once() {
     let cases: [(&[&str], &str); 5] = [
         (&["run", "./s.toml", "--looks", "1000000000"], "at most 100000 blocks, found 1000000000"),
         (&["plan", "./s.toml", "--looks", "12,100001"], "at most 100000 blocks"),
-        (&["run", "./long.toml"], "long.toml:4: expected looks of at most 100000 blocks"),
+        (
+            &["run", "./long.toml"],
+            "long.toml:4: expected interim analyses (--looks) of at most 100000 blocks",
+        ),
         (&["plan", "./wide.toml"], "wide.toml:6: expected at most 10000 levels, found 300000"),
         (&["plan", "./s.toml", "--set", &format!("b.system={}", many[..20_000].join(","))], "at most 10000"),
     ];

@@ -186,7 +186,7 @@ fn bundled_studies_have_blocks_to_spare() {
         }
         let short = |w: &&serde_json::Value| {
             let text = w.as_str().unwrap_or_default();
-            text.contains("can decide nothing") || text.contains("too few to spare")
+            text.contains("can decide nothing") || text.contains("too few spare ones")
         };
         let warned = plan["warnings"].as_array().expect("a list").iter().find(short);
         assert!(warned.is_none(), "{name} {more:?}: {warned:?}");
@@ -207,7 +207,7 @@ fn a_budget_without_spare_blocks_is_named_when_it_is_planned() {
     );
     let none_spare = plan("9");
     assert!(
-        none_spare.contains("9 blocks have too few to spare") && none_spare.contains("--looks 11"),
+        none_spare.contains("9 blocks leave too few spare ones") && none_spare.contains("--looks 11"),
         "{none_spare}"
     );
     assert!(!plan("11").contains("to spare"), "{}", plan("11"));
@@ -348,7 +348,6 @@ fn a_dumb_terminal_gets_no_colour_and_no_bar() {
     assert!(able.contains('\u{1b}'), "{able:?}");
 }
 
-/// As [`command`], for what needs no deadline.
 #[test]
 fn text_uses_the_terminal_s_width() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -118,7 +118,7 @@ pub fn share(text: &str) -> Result<f64, Fault> {
         None => read(text).filter(|number| *number < 1.0),
     };
     share.ok_or_else(|| {
-        Fault::usage(format!("expected a share such as 5 % or 0.05, found `{text}`"))
+        Fault::usage(format!("expected a share such as 5 % or 0.05, found `{}`", quoted(text)))
             .remedy("write for example '5 %'")
     })
 }

@@ -24,38 +24,38 @@ pub fn written(line: &Line) -> Result<Vec<u8>, Fault> {
     let mut text =
         serde_json::to_vec(line).map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
     text.pop();
-    let seal = seal(&text);
-    text.extend_from_slice(seal.as_bytes());
+    let checksum = checksum(&text);
+    text.extend_from_slice(checksum.as_bytes());
     text.push(b'\n');
     Ok(text)
 }
 
-fn seal(text: &[u8]) -> String {
+fn checksum(text: &[u8]) -> String {
     format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text))
 }
 
 /// How long a line's checksum is, with what is around it.
-const SEAL: usize = r#","crc":"01234567"}"#.len();
+const CHECKSUM: usize = r#","crc":"01234567"}"#.len();
 
 /// What a line's checksum says.
-enum Checked {
+enum Checksum {
     Right,
     Wrong,
     Absent,
 }
 
-fn checked(bytes: &[u8]) -> Checked {
-    let Some((text, found)) = bytes.split_last_chunk::<SEAL>() else { return Checked::Absent };
-    if seal(text).as_bytes() == found {
-        return Checked::Right;
+fn check(bytes: &[u8]) -> Checksum {
+    let Some((text, found)) = bytes.split_last_chunk::<CHECKSUM>() else { return Checksum::Absent };
+    if checksum(text).as_bytes() == found {
+        return Checksum::Right;
     }
-    if found.starts_with(br#","crc":""#) { Checked::Wrong } else { Checked::Absent }
+    if found.starts_with(br#","crc":""#) { Checksum::Wrong } else { Checksum::Absent }
 }
 
 /// The lines of a journal as text. A fault of kind `Usage` stands for a line
 /// that cannot be read or is not what was written; one of kind `Environment` for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    let mut sealed = false;
+    let mut has_checksums = false;
     reader
         .split(b'\n')
         .enumerate()
@@ -63,30 +63,30 @@ pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> 
         .filter(|(_, bytes)| bytes.as_ref().map_or(true, |b| !b.trim_ascii().is_empty()))
         .map(move |(number, bytes)| {
             let bytes = bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
-            line(bytes, &mut sealed).map_err(|fault| fault.at(format!("journal.ndjson:{number}")))
+            line(bytes, &mut has_checksums).map_err(|fault| fault.at(format!("journal.ndjson:{number}")))
         })
 }
 
-/// One of them. `sealed` is whether lines carry checksums from here on.
-fn line(mut bytes: Vec<u8>, sealed: &mut bool) -> Result<Line, Fault> {
-    let check = checked(&bytes);
+/// One of them. `has_checksums`: whether lines carry checksums from here on.
+fn line(mut bytes: Vec<u8>, has_checksums: &mut bool) -> Result<Line, Fault> {
+    let check = check(&bytes);
     match check {
-        Checked::Wrong => {
+        Checksum::Wrong => {
             return Err(Fault::usage("this line is not what was written: its checksum is another"));
         }
-        Checked::Absent if *sealed => return Err(Fault::usage("this line has no checksum")),
-        Checked::Absent => {}
-        Checked::Right => {
-            *sealed = true;
-            bytes.truncate(bytes.len() - SEAL);
+        Checksum::Absent if *has_checksums => return Err(Fault::usage("this line has no checksum")),
+        Checksum::Absent => {}
+        Checksum::Right => {
+            *has_checksums = true;
+            bytes.truncate(bytes.len() - CHECKSUM);
             bytes.push(b'}');
         }
     }
     let line = serde_json::from_slice(&bytes)
         .map_err(|e| Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(e))))?;
     match (&line, check) {
-        (Line::Run { schema, .. }, Checked::Absent) if schema == JOURNAL_SCHEMA => {
-            *sealed = true;
+        (Line::Run { schema, .. }, Checksum::Absent) if schema == JOURNAL_SCHEMA => {
+            *has_checksums = true;
             Err(Fault::usage("this line has no checksum"))
         }
         _ => Ok(line),

@@ -190,7 +190,7 @@ fn a_budget_that_can_decide_nothing_says_so() {
     // A block is lost where an attempt fails: 6 can decide, and have none to spare.
     study.looks = vec![6];
     let warnings = plan_of(&study).expect("plans").warnings;
-    assert!(warnings[0].starts_with("6 blocks have too few to spare"), "{warnings:?}");
+    assert!(warnings[0].starts_with("6 blocks leave too few spare ones"), "{warnings:?}");
     study.looks = vec![8];
     assert_eq!(plan_of(&study).expect("plans").warnings, Vec::<String>::new());
 }

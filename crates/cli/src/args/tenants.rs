@@ -39,7 +39,7 @@ fn processors(text: &str) -> Result<usize, String> {
 
 #[derive(Args)]
 pub struct GuardArgs {
-    /// Largest slowdown of foreground work, such as `1%` or `0.01` [default: the rules', else 1%].
+    /// Largest slowdown of own work, such as `1%` or `0.01` [default: the rules', else 1%].
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub slowdown: Option<String>,
     /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name

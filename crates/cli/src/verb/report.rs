@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::ReportArgs;
-use crate::conclude::{Resolved, Wanted, conclude};
+use crate::conclude::{Outputs, Resolved, conclude};
 use crate::out::Out;
 use crate::signal;
 
@@ -15,6 +15,6 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     args.export.check()?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
-    let wanted = Wanted { gate: args.gate, quiet: false, export: &args.export };
-    conclude(&dir, resolved, &wanted, &interrupted, out).map(|(code, _)| code)
+    let outputs = Outputs { gate: args.gate, quiet: false, export: &args.export };
+    conclude(&dir, resolved, &outputs, &interrupted, out).map(|(code, _)| code)
 }

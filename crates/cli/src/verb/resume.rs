@@ -7,7 +7,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::{HowArgs, ResumeArgs, TestbedKind};
-use crate::conclude::{Resolved, Wanted, note_testbed, testbed};
+use crate::conclude::{Outputs, Resolved, note_testbed, testbed};
 use crate::out::{Out, wait_at_the_end};
 use crate::verb::run::{Begin, How, finish, perform};
 use crate::{shell, signal};
@@ -22,8 +22,8 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     if before.finished {
         // More blocks after the rule has said "enough" would be a look that nobody planned.
         out.say(&format!("this run has ended ({}): nothing is left to measure", before.end));
-        let wanted = Wanted { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
-        return finish(&dir, resolved, &wanted, &interrupted, out);
+        let outputs = Outputs { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
+        return finish(&dir, resolved, &outputs, &interrupted, out);
     }
     let known = testbed(&dir)?;
     let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };

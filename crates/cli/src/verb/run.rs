@@ -25,7 +25,7 @@ use crosstalk_work::app;
 use crosstalk_work::tool::command;
 
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
-use crate::conclude::{Resolved, Wanted, conclude};
+use crate::conclude::{Outputs, Resolved, conclude};
 use crate::out::{Out, wait_at_the_end};
 use crate::{catalogue, parts, progress, shell, signal};
 
@@ -120,9 +120,9 @@ pub struct Begin<'a> {
 }
 
 impl How {
-    /// What is wanted beside the report.
-    pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { gate: self.gate, quiet: self.quiet, export: &self.export }
+    /// What the run gives beside its report.
+    pub fn outputs(&self) -> Outputs<'_> {
+        Outputs { gate: self.gate, quiet: self.quiet, export: &self.export }
     }
 
     /// # Errors
@@ -251,7 +251,7 @@ pub fn perform(
             out.say(&resume);
             Err(Fault::interrupted().remedy(resume))
         }
-        Ok(_) => finish(dir, resolved, &how.wanted(), &how.interrupted, out),
+        Ok(_) => finish(dir, resolved, &how.outputs(), &how.interrupted, out),
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
@@ -283,12 +283,12 @@ pub fn pace(plan: &Plan) -> f64 {
 pub fn finish(
     dir: &RunDir,
     resolved: Resolved,
-    wanted: &Wanted,
+    outputs: &Outputs,
     interrupted: &AtomicBool,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let compares = resolved.study.experiment.values().any(|experiment| experiment.compare.is_some());
-    let (code, findings) = conclude(dir, resolved, wanted, interrupted, out)?;
+    let (code, findings) = conclude(dir, resolved, outputs, interrupted, out)?;
     something_finished(dir)?;
     if compares {
         something_compared(&findings)?

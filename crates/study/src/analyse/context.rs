@@ -56,12 +56,12 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
     let means = match (found.verdict, found.detectable) {
         (ComparisonVerdict::Equivalent, _) => {
             format!(
-                ": which of them is taken makes no difference beyond {}",
+                "; either may be used: they differ by at most {}",
                 percent(found.margin.max(found.largest.unwrap_or(0.0)))
             )
         }
         (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL => {
-            format!("; so many runs find differences from about {} on, more runs smaller ones", excess(least))
+            format!("; this many runs detect differences of about {} or more", excess(least))
         }
         _ => String::new(),
     };

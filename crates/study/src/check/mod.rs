@@ -51,18 +51,21 @@ pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
 
 /// More blocks than this no run would ever finish: at one attempt a second they take more than a day.
 const MOST_BLOCKS: usize = 100_000;
-/// More looks than this leave none of them anything to spend.
+/// More interim analyses than this leave none of them anything to spend.
 const MOST_LOOKS: usize = 1_000;
 
 /// Looks ascend from 1, and end.
 pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
     if looks.len() > MOST_LOOKS {
-        return Err(Fault::usage(format!("expected at most {MOST_LOOKS} looks, found {}", looks.len()))
-            .remedy("write for example looks = [12, 24, 48]"));
+        return Err(Fault::usage(format!(
+            "expected at most {MOST_LOOKS} interim analyses (--looks), found {}",
+            looks.len()
+        ))
+        .remedy("write for example looks = [12, 24, 48]"));
     }
     if let Some(many) = looks.iter().find(|look| **look > MOST_BLOCKS) {
         return Err(Fault::usage(format!(
-            "expected looks of at most {MOST_BLOCKS} blocks, found {many}: such a run would not end"
+            "expected interim analyses (--looks) of at most {MOST_BLOCKS} blocks, found {many}: such a run would not end"
         ))
         .remedy("write for example looks = [12, 24, 48]"));
     }

@@ -57,7 +57,7 @@ pub(super) fn warning(plan: &Plan) -> Option<String> {
     let needed = blocks_needed(level(last, plan.questions, 0));
     (needed + SPARE > looks.budget()).then(|| {
         format!(
-            "{budget} have too few to spare: to decide {questions} takes {needed}, and a block is lost where an attempt fails or \
+            "{budget} leave too few spare ones: to decide {questions} takes {needed}, and a block is lost where an attempt fails or \
              is not faithful in all its tries (try: --looks {enough})"
         )
     })

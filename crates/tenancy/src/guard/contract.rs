@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crosstalk_core::Fault;
+use crosstalk_core::quote::quoted;
 use crosstalk_core::units::share;
 use crosstalk_host::cpu::allowed;
 
@@ -27,7 +28,7 @@ impl Contract {
     /// A usage fault that names the one that makes no sense here.
     pub fn agreed(slowdown: &str, busy: Option<f64>) -> Result<Self, Fault> {
         let slower = share(slowdown).ok().filter(|share| SLOWDOWN.contains(share)).ok_or_else(|| {
-            Fault::usage(format!("expected a slowdown from 0.1% to 100%, found `{slowdown}`"))
+            Fault::usage(format!("expected a slowdown from 0.1% to 100%, found `{}`", quoted(slowdown)))
                 .at("--slowdown")
                 .remedy("write for example --slowdown 1%")
         })?;

@@ -80,6 +80,7 @@ mod lock;
 mod machine;
 mod menu;
 pub mod metrics;
+mod named;
 mod own;
 mod pages;
 mod place;

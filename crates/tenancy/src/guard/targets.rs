@@ -2,16 +2,17 @@
 //! that `crosstalk exec --external` has started.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::Ledger;
 
+use super::named;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crate::boinc::{Found, NAME, Way, is_running};
 use crate::diagnose::{Snapshot, level_of};
-use crate::exec::{EXTERNAL, GUESTS, OWN, USAGE, called};
+use crate::exec::{EXTERNAL, GUESTS, USAGE};
 use crate::group::{Group, Hierarchy, Made, anybodys, below};
 use crate::process::{Process, all, descendants};
 
@@ -55,7 +56,15 @@ impl Targets {
         for target in self.named.clone() {
             let known = groups(&[], &tenants);
             let tenant = match target {
-                Target::Group(name) => self.named_group(&name, hierarchy, &known, ledger)?,
+                Target::Group(name) => {
+                    let group = named::group(&name, &started(hierarchy), hierarchy)?;
+                    self.whole(&name.display().to_string(), group, hierarchy, &known, ledger).map_err(
+                        |fault| match fault.place {
+                            None => fault.at("--external"),
+                            Some(_) => fault,
+                        },
+                    )?
+                }
                 Target::Process(pid) => {
                     self.process(pid, &format!("process {pid}"), hierarchy, &known, ledger)?
                 }
@@ -296,43 +305,6 @@ impl Targets {
         Tenant::new(name, group, None, hierarchy, ledger).map(Some)
     }
 
-    /// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program.
-    fn named_group(
-        &self,
-        name: &Path,
-        hierarchy: &Hierarchy,
-        known: &[Group],
-        ledger: &Ledger,
-    ) -> Result<Option<Tenant>, Fault> {
-        let told = name.display().to_string();
-        let started = started(hierarchy);
-        let mut found = [None, Some(called(&told))].into_iter().map(|program| {
-            let meant = program.as_deref().unwrap_or(&told);
-            let one = started.iter().find(|(whole, _)| is_called(whole, EXTERNAL, meant));
-            one.map(|(_, group)| group.clone())
-        });
-        // Its name as it was given, then a group of that path, then the name of the program that was started.
-        let group = match found.next().flatten() {
-            Some(group) => group,
-            None => Group::named(name, hierarchy).or_else(|unknown| {
-                let own = || is_own(&told, hierarchy) || is_own(&called(&told), hierarchy);
-                let fault = match found.next().flatten() {
-                    Some(group) => return Ok(group),
-                    None if own() => {
-                        Fault::usage(format!("{told} is own work: `crosstalk exec --own` has started it"))
-                            .remedy("start it by `crosstalk exec --external`, or name its processes by --pid")
-                    }
-                    None => unknown,
-                };
-                Err(fault.at("--external"))
-            })?,
-        };
-        self.whole(&told, group, hierarchy, known, ledger).map_err(|fault| match fault.place {
-            None => fault.at("--external"),
-            Some(_) => fault,
-        })
-    }
-
     /// Why a group's idle class does not protect everybody, and what would.
     pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
         let (why, remedy) = match level_of(&Snapshot::take(), &tenant.group().processes()) {
@@ -417,18 +389,6 @@ fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
     groups.filter(|(_, group)| !group.is_nowhere()).collect()
 }
 
-/// Whether the group `whole` was made for work of that kind that was called so.
-fn is_called(whole: &str, kind: &str, name: &str) -> bool {
-    let mark = whole.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(name));
-    mark.and_then(|rest| rest.strip_prefix('-'))
-        .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// Whether `crosstalk exec --own` has started something of this name.
-fn is_own(name: &str, hierarchy: &Hierarchy) -> bool {
-    anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, OWN, name))
-}
-
 /// Whether a process and its descendants have their group in a tree to themselves.
 fn is_alone(first: &Process, controller: &str, tree: &[u32], all: &[Process]) -> bool {
     let Some(group) = first.group(controller).filter(|group| *group != "/") else { return false };
@@ -507,17 +467,6 @@ mod tests {
         assert_eq!(can_be_counted("batch", &both), Ok(()));
         let fault = can_be_counted("batch", &Group::new(BTreeMap::from([at("cpu")]))).expect_err("refused");
         assert!(fault.message.contains("cpuacct") && fault.remedy.is_some(), "{fault}");
-    }
-
-    #[test]
-    fn a_group_is_known_by_the_name_that_it_was_given() {
-        assert!(is_called("crosstalk-own-night-0123abcd", OWN, "night"));
-        for other in
-            ["crosstalk-own-night-0123abc", "crosstalk-own-nightly-0123abcd", "night", "crosstalk-own-night"]
-        {
-            assert!(!is_called(other, OWN, "night"), "{other}");
-        }
-        assert!(!is_called("crosstalk-own-night-0123abcd", EXTERNAL, "night"));
     }
 
     #[test]

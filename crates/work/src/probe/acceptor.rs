@@ -59,8 +59,8 @@ struct Caller {
     greeted: bool,
 }
 
-/// What has become of a caller.
-enum Heard {
+/// What a caller has greeted with.
+enum Greeting {
     Nothing,
     Gone,
     Token(u64),
@@ -154,9 +154,9 @@ impl Acceptor {
         if !caller.greeted {
             let expected = self.state().expected.as_ref().map(|(token, _)| *token);
             match caller.hear(expected) {
-                Heard::Nothing => return (caller.since.elapsed() < GREETING).then_some(caller),
-                Heard::Gone => return None,
-                Heard::Token(token) => {
+                Greeting::Nothing => return (caller.since.elapsed() < GREETING).then_some(caller),
+                Greeting::Gone => return None,
+                Greeting::Token(token) => {
                     caller.stream.set_nonblocking(false).ok()?;
                     let state = self.state();
                     let (_, give) = state.expected.as_ref().filter(|(known, _)| *known == token)?;
@@ -165,11 +165,11 @@ impl Acceptor {
                     return None;
                 }
                 // One of another version learns this one's and goes away by itself.
-                Heard::Hello(version) if version != VERSION => {
+                Greeting::Hello(version) if version != VERSION => {
                     let _ = caller.line().ok()?.say(&hello());
                     return None;
                 }
-                Heard::Hello(_) => (caller.greeted, caller.since) = (true, Instant::now()),
+                Greeting::Hello(_) => (caller.greeted, caller.since) = (true, Instant::now()),
             }
         }
         let mut state = self.state();
@@ -204,31 +204,31 @@ impl Caller {
 
     /// Takes in what is there: of who shows the `expected` token nothing of what follows it, of who
     /// greets nothing after the line's end.
-    fn hear(&mut self, expected: Option<u64>) -> Heard {
+    fn hear(&mut self, expected: Option<u64>) -> Greeting {
         loop {
             let mut bytes = [0; TOKEN];
             let most = TOKEN.saturating_sub(self.said.len()).max(1);
             match self.stream.read(&mut bytes[..most]) {
-                Ok(0) => return Heard::Gone,
+                Ok(0) => return Greeting::Gone,
                 Ok(n) => self.said.extend_from_slice(&bytes[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) if passing(&e) => return Heard::Nothing,
-                Err(_) => return Heard::Gone,
+                Err(e) if passing(&e) => return Greeting::Nothing,
+                Err(_) => return Greeting::Gone,
             }
             if let Ok(token) = <[u8; TOKEN]>::try_from(self.said.as_slice()) {
                 let token = u64::from_le_bytes(token);
                 if expected == Some(token) {
-                    return Heard::Token(token);
+                    return Greeting::Token(token);
                 }
             }
             if self.said.ends_with(b"\n") {
                 return match receive(&mut self.said.as_slice()) {
-                    Ok(Some(Ask::Hello { version })) => Heard::Hello(version),
-                    _ => Heard::Gone,
+                    Ok(Some(Ask::Hello { version })) => Greeting::Hello(version),
+                    _ => Greeting::Gone,
                 };
             }
             if self.said.len() >= TOKEN && !self.said.starts_with(b"{") || self.said.len() > LONGEST {
-                return Heard::Gone;
+                return Greeting::Gone;
             }
         }
     }

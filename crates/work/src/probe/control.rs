@@ -58,7 +58,7 @@ pub enum Answer {
     /// What came.
     Counted(bandwidth::Counted),
     /// What was sent.
-    Sent(bandwidth::Sent),
+    Sent(bandwidth::SendCount),
     /// It will not do, and why.
     Refused { reason: String },
 }

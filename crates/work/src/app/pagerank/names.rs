@@ -139,13 +139,13 @@ impl Names {
     }
 
     /// The names of the vertices of one part alone, for whoever needs no labels any more.
-    pub fn keep(self, part: usize, partition: Partition) -> Kept {
+    pub fn keep(self, part: usize, partition: Partition) -> PartNames {
         match self {
-            Names::Same(_) => Kept::Same { part, partition },
+            Names::Same(_) => PartNames::Same { part, partition },
             Names::Table(table) => {
                 let labels = (0..).map(|place| partition.label(part, place));
                 let places = partition.places(part, table.keys.len() as u32);
-                Kept::Column(Column::of(labels.take(places).map(|label| table.name(label))))
+                PartNames::Column(Column::of(labels.take(places).map(|label| table.name(label))))
             }
         }
     }
@@ -153,7 +153,7 @@ impl Names {
 
 /// The names of one part's vertices, by place.
 #[derive(Debug, Clone)]
-pub enum Kept {
+pub enum PartNames {
     /// The labels.
     Same {
         /// The part.
@@ -165,20 +165,20 @@ pub enum Kept {
     Column(Column),
 }
 
-impl Kept {
+impl PartNames {
     /// The name of the vertex at `place`.
     pub fn name(&self, place: u32) -> Name<'_> {
         match self {
-            Kept::Same { part, partition } => Name::Number(u64::from(partition.label(*part, place))),
-            Kept::Column(column) => column.name(place as usize),
+            PartNames::Same { part, partition } => Name::Number(u64::from(partition.label(*part, place))),
+            PartNames::Column(column) => column.name(place as usize),
         }
     }
 
     /// The bytes that they take.
     pub fn bytes(&self) -> usize {
         match self {
-            Kept::Same { .. } => 0,
-            Kept::Column(column) => column.bytes(),
+            PartNames::Same { .. } => 0,
+            PartNames::Column(column) => column.bytes(),
         }
     }
 }

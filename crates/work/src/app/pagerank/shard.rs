@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::names::Kept;
+use super::names::PartNames;
 use super::ranked_bits::RankedBits;
 
 /// Bytes an edge.
@@ -18,7 +18,7 @@ pub struct Shard {
     /// This part's number.
     pub(super) part: usize,
     /// Place of a vertex → its name.
-    pub(super) names: Kept,
+    pub(super) names: PartNames,
     /// Place of a vertex → its row.
     pub(super) rows: RankedBits,
     /// Row → edges that leave the vertex, wherever they go.

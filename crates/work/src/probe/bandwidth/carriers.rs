@@ -7,7 +7,7 @@ use crosstalk_core::units::Bytes;
 
 use super::count::{Counted, Interval, count};
 use super::outcome::Outcome;
-use super::send::{Sent, payload, send};
+use super::send::{SendCount, payload, send};
 use super::spec::{Session, Spec};
 use crate::peer::socket::is_readable;
 use crate::peer::{Line, TICK, Until};
@@ -69,7 +69,7 @@ fn session(
     session: &Session,
     until: &Until,
     report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
-) -> Result<(Sent, Counted), Fault> {
+) -> Result<(SendCount, Counted), Fault> {
     let payload = if session.reverse { Vec::new() } else { payload(session) };
     let ready = ready(line, &Ask::Count(session.clone()), until)?;
     let carriers = if session.transport == Transport::Udp {

@@ -30,7 +30,7 @@ mod tally;
 pub use carriers::{measure, measure_live, serve};
 pub use count::{Counted, Interval};
 pub use outcome::{Outcome, lately};
-pub use send::Sent;
+pub use send::SendCount;
 pub use spec::{Session, Spec};
 
 use crosstalk_core::record::{Better, Metric};

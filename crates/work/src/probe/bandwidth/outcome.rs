@@ -5,7 +5,7 @@ use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::units::Bytes;
 
 use super::count::{Counted, Interval};
-use super::send::Sent;
+use super::send::SendCount;
 use super::spec::Spec;
 use crate::probe::arguments::Transport;
 use crate::probe::settle::{median, settled};
@@ -67,7 +67,7 @@ pub fn lately(spec: &Spec, size: Bytes, interval: Interval) -> (Reading, u64) {
 
 impl Outcome {
     /// Sums up what was sent and counted for one size.
-    pub(super) fn new(spec: &Spec, size: Bytes, sent: &Sent, counted: &Counted) -> Result<Self, Fault> {
+    pub(super) fn new(spec: &Spec, size: Bytes, sent: &SendCount, counted: &Counted) -> Result<Self, Fault> {
         if counted.seconds <= 0.0 {
             return Err(Fault::attempt(format!(
                 "{} bytes were received in {} calls: too few to tell a rate",

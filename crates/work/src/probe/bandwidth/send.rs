@@ -25,7 +25,7 @@ const STALLED: u64 = 5_000_000_000;
 
 /// What was sent, on all streams together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Sent {
+pub struct SendCount {
     /// Bytes of payload.
     pub bytes: u64,
     /// Writes, or datagrams.
@@ -42,8 +42,8 @@ pub struct Sent {
     pub overhead: f64,
 }
 
-impl Sent {
-    fn add(&mut self, other: Sent) {
+impl SendCount {
+    fn add(&mut self, other: SendCount) {
         self.bytes += other.bytes;
         self.writes += other.writes;
         self.seconds = self.seconds.max(other.seconds);
@@ -56,10 +56,14 @@ impl Sent {
     }
 }
 
+/// The most bytes that are handed over at once, whatever size another host asks a serving end to write: more than
+/// a socket takes at once.
+const LARGEST_WRITE: usize = 16 << 20;
+
 /// What a write holds. It is there before anything is timed: finding its memory takes longer than
 /// sending it.
 pub fn payload(session: &Session) -> Vec<u8> {
-    vec![0x5a; session.size as usize]
+    vec![0x5a; (session.size as usize).min(LARGEST_WRITE)]
 }
 
 /// What all streams of a session go by.
@@ -83,7 +87,7 @@ pub fn send(
     peer: SocketAddr,
     until: &Until,
     meanwhile: impl FnOnce(&dyn Fn() -> bool) -> Result<(), Fault>,
-) -> Result<Sent, Fault> {
+) -> Result<SendCount, Fault> {
     carriers.set_congestion(session.congestion.as_deref())?;
     let overhead = clock::overhead();
     let over = AtomicBool::new(false);
@@ -105,7 +109,7 @@ pub fn send(
         if attended.is_err() {
             over.store(true, Ordering::Relaxed);
         }
-        let mut sum = Sent::default();
+        let mut sum = SendCount::default();
         for thread in threads {
             sum.add(thread.join().map_err(|_| Fault::attempt("a sending thread panicked"))??);
         }
@@ -118,7 +122,7 @@ pub fn send(
 
 impl Flow<'_> {
     /// When one stream fails, all are over.
-    fn guard(&self, work: impl FnOnce() -> Result<Sent, Fault>) -> Result<Sent, Fault> {
+    fn guard(&self, work: impl FnOnce() -> Result<SendCount, Fault>) -> Result<SendCount, Fault> {
         let sent = work();
         if sent.is_err() {
             self.over.store(true, Ordering::Relaxed);
@@ -126,7 +130,7 @@ impl Flow<'_> {
         sent
     }
 
-    fn goes_on(&self, now: u64, sent: &Sent) -> bool {
+    fn goes_on(&self, now: u64, sent: &SendCount) -> bool {
         now < self.end
             && sent.bytes < self.session.bytes.unwrap_or(u64::MAX)
             && !self.over.load(Ordering::Relaxed)
@@ -135,13 +139,13 @@ impl Flow<'_> {
 
     /// How many nanoseconds there are until the next byte is due; nothing where it is.
     #[inline]
-    fn early(&self, now: u64, sent: &Sent) -> Option<u64> {
+    fn early(&self, now: u64, sent: &SendCount) -> Option<u64> {
         let rate = self.session.rate?;
         let due = self.begin + (sent.bytes as f64 * 8e9 / rate) as u64;
         (due > now).then(|| (due - now).min(self.end.saturating_sub(now)))
     }
 
-    fn sum_up(&self, mut sent: Sent, now: u64) -> Sent {
+    fn sum_up(&self, mut sent: SendCount, now: u64) -> SendCount {
         sent.seconds = (now - self.begin) as f64 * 1e-9;
         let of = |rate: f64| {
             let bytes = rate * sent.seconds.min(self.session.seconds) / 8.0;
@@ -154,7 +158,7 @@ impl Flow<'_> {
     }
 
     /// One stream, until it is over: that it is dropped tells the other end to stop counting.
-    fn medium(&self, mut medium: Medium) -> Result<Sent, Fault> {
+    fn medium(&self, mut medium: Medium) -> Result<SendCount, Fault> {
         self.guard(|| {
             let mut sent = over!(&mut medium, end => self.stream(end))?;
             if let Some(socket) = medium.socket() {
@@ -166,9 +170,9 @@ impl Flow<'_> {
     }
 
     /// Writes into a stream.
-    fn stream(&self, end: &mut impl Write) -> Result<Sent, Fault> {
+    fn stream(&self, end: &mut impl Write) -> Result<SendCount, Fault> {
         let size = self.payload.len() as u64;
-        let mut sent = Sent::default();
+        let mut sent = SendCount::default();
         let (mut now, mut moved) = (self.begin, self.begin);
         while self.goes_on(now, &sent) {
             if let Some(early) = self.early(now, &sent) {
@@ -201,10 +205,10 @@ impl Flow<'_> {
     }
 
     /// Datagrams, as fast as they are due or the socket takes them.
-    fn datagrams(&self, socket: &UdpSocket) -> Result<Sent, Fault> {
+    fn datagrams(&self, socket: &UdpSocket) -> Result<SendCount, Fault> {
         let failed = |e: io::Error| broken(self.peer, &e);
         socket.set_nonblocking(false).and_then(|()| socket.set_write_timeout(Some(TICK))).map_err(failed)?;
-        let mut sent = Sent::default();
+        let mut sent = SendCount::default();
         let mut now = self.begin;
         while self.goes_on(now, &sent) {
             if let Some(early) = self.early(now, &sent) {

@@ -202,6 +202,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::bandwidth::send::payload;
 
     fn refused(name: &str, value: impl Into<Value>) -> Fault {
         Spec::from_params(&Params::default().with("transport", "udp").with(name, value))
@@ -244,6 +245,8 @@ mod tests {
         assert!(Session { streams: 0, ..session.clone() }.check().is_err());
         assert!(Session { streams: 1 << 40, ..session.clone() }.check().is_err());
         assert!(Session { rate: Some(-1.0), ..session.clone() }.check().is_err());
-        assert!(Session { report: Some(1e-9), ..session }.check().is_err());
+        assert!(Session { report: Some(1e-9), ..session.clone() }.check().is_err());
+        // A serving end has no more memory for it than this.
+        assert_eq!(payload(&Session { size: 1 << 30, reverse: true, ..session }).len(), 16 << 20);
     }
 }

@@ -35,9 +35,9 @@
 
 mod argv;
 mod find;
+mod link_counters;
 mod own;
 mod part;
-mod sent;
 
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;

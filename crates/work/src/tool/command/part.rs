@@ -16,8 +16,8 @@ use crosstalk_core::{Fault, FaultKind};
 
 use super::argv::{argv, env};
 use super::find::find_first;
+use super::link_counters::LinkCounters;
 use super::own::Own;
-use super::sent::Sent;
 use crate::peer::gathering::{gather, join};
 use crate::peer::socket::gone;
 use crate::peer::{Line, Until, listen};
@@ -216,9 +216,9 @@ impl Ready {
     }
 
     /// What this node has sent on its links so far; `None` where it has none of its own.
-    fn sent(&self) -> Option<Sent> {
+    fn sent(&self) -> Option<LinkCounters> {
         let own = self.part.addresses.get(self.part.node)?;
-        if own.is_loopback() { None } else { Sent::now() }
+        if own.is_loopback() { None } else { LinkCounters::now() }
     }
 
     fn start(&self) -> Result<Program, Fault> {

@@ -9,7 +9,7 @@ use std::fs;
 
 /// Counts since the namespace was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sent {
+pub struct LinkCounters {
     /// TCP segments and UDP datagrams with data.
     data: f64,
     /// Frames on every device but the loopback.
@@ -23,7 +23,7 @@ const HEADERS: f64 = 66.0;
 /// What fills a segment where the MTU is 1500 B.
 const FULL: f64 = 1_448.0;
 
-impl Sent {
+impl LinkCounters {
     /// The counts now; `None` where the kernel does not tell.
     pub fn now() -> Option<Self> {
         let read = |name: &str| fs::read_to_string(format!("/proc/net/{name}")).ok();
@@ -41,12 +41,12 @@ impl Sent {
                 frames += counts.get(9)?;
             }
         }
-        Some(Sent { data, frames, bytes })
+        Some(LinkCounters { data, frames, bytes })
     }
 
     /// What was sent since `before`.
     pub fn since(self, before: Self) -> Self {
-        Sent {
+        LinkCounters {
             data: self.data - before.data,
             frames: self.frames - before.frames,
             bytes: self.bytes - before.bytes,
@@ -86,22 +86,23 @@ mod tests {
     fn the_kernel_s_tables_are_read() {
         let netstat = "TcpExt: A TCPOrigDataSent B\nTcpExt: 1 98 3\nIpExt: C\nIpExt: 4";
         let snmp = "Udp: InDatagrams OutDatagrams\nUdp: 7 2\n";
-        let sent = Sent::parse(netstat, snmp, DEV);
-        assert_eq!(sent, Some(Sent { data: 100.0, frames: 100.0, bytes: 13_000.0 }));
-        assert_eq!(Sent::parse("", snmp, DEV), None);
-        assert!(Sent::now().is_some(), "this kernel tells");
+        let sent = LinkCounters::parse(netstat, snmp, DEV);
+        assert_eq!(sent, Some(LinkCounters { data: 100.0, frames: 100.0, bytes: 13_000.0 }));
+        assert_eq!(LinkCounters::parse("", snmp, DEV), None);
+        assert!(LinkCounters::now().is_some(), "this kernel tells");
     }
 
     #[test]
     fn messages_are_segments_that_are_not_full() {
         // 100 messages of 64 B; the same number of acknowledgements does not count.
-        let small = Sent { data: 100.0, frames: 200.0, bytes: 100.0 * 64.0 + 200.0 * HEADERS };
+        let small = LinkCounters { data: 100.0, frames: 200.0, bytes: 100.0 * 64.0 + 200.0 * HEADERS };
         assert!((95.0..=100.0).contains(&small.messages()), "{}", small.messages());
         // Four of 200 kB, each 138.1 segments.
-        let large = Sent { data: 4.0 * 139.0, frames: 4.0 * 139.0, bytes: 8e5 + 4.0 * 139.0 * HEADERS };
+        let large =
+            LinkCounters { data: 4.0 * 139.0, frames: 4.0 * 139.0, bytes: 8e5 + 4.0 * 139.0 * HEADERS };
         assert!((3.0..=4.0).contains(&large.messages()), "{}", large.messages());
-        let local = Sent { data: 1e6, frames: 2.0, bytes: 2.0 * HEADERS };
+        let local = LinkCounters { data: 1e6, frames: 2.0, bytes: 2.0 * HEADERS };
         assert_eq!(local.messages(), 2.0);
-        assert_eq!(Sent::default().messages(), 0.0);
+        assert_eq!(LinkCounters::default().messages(), 0.0);
     }
 }
