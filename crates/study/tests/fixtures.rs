@@ -142,7 +142,7 @@ fn what_the_host_lacks_is_no_question() {
         compare = { factor = "own", base = 1, metric = "run_time" }
         [experiment.donated]
         work.own = { kind = "primes", threads = 1 }
-        work.external = { kind = "boinc", ncpus = "$external" }
+        work.external = { kind = "absent", ncpus = "$external" }
         factors = { external = [1, 2] }
         compare = { factor = "external", base = 1, metric = "run_time" }
         [claim.fewer]

@@ -9,13 +9,7 @@ use std::collections::BTreeSet;
 fn planned(fixture: &str, seed: u64) -> Plan {
     let study = parse(fixture, "f.toml").expect("reads");
     let options = PlanOptions { seed: Some(seed), ..PlanOptions::default() };
-    let mut plan = plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans");
-    // As on a host that lacks nothing.
-    plan.experiments
-        .iter_mut()
-        .flat_map(|experiment| &mut experiment.cells)
-        .for_each(|cell| cell.lacks = None);
-    plan
+    plan(&study, &mock::catalogues(), &mock::registry(), &options).expect("plans")
 }
 
 const EASY: &str = include_str!("../../../studies/kosmos.toml");

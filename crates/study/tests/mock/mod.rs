@@ -127,7 +127,7 @@ const APPLICATION: &[(&str, &str, Better)] = &[
     ("time_serialise", "s", Neither),
 ];
 
-const MOCKS: [Mock; 21] = [
+const MOCKS: [Mock; 22] = [
     Mock {
         name: "stream",
         timing: Virtual,
