@@ -50,13 +50,17 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
 /// at when `interrupted` is set.
 ///
 /// # Errors
-/// Where this host has no such testbed, or no room in it for the plan's nodes.
+/// Where this host has no such testbed, no room in it for the plan's nodes, or can run none of its cells.
 pub fn testbed(
     kind: TestbedKind,
     plan: &Plan,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Box<dyn Testbed>, Fault> {
     let bed = suited(kind, plan, interrupted)?;
+    if plan.runnable().next().is_none() {
+        let why = plan.warnings.join("; ");
+        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
+    }
     bed.admits(plan.nodes())?;
     Ok(bed)
 }

@@ -44,10 +44,6 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
-    if resolved.plan.runnable().next().is_none() {
-        let why = resolved.plan.warnings.join("; ");
-        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
-    }
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
