@@ -20,8 +20,13 @@ impl ExportArgs {
         self.files().try_for_each(|(flag, path)| {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let refuse = |why: &str| Err(Fault::usage(format!("{}: {why}", path.display())).at(flag));
+            let again = self.files().filter(|(_, other)| *other == path).count() > 1;
             match parent {
                 _ if path.is_dir() => refuse("this is a directory: expected a file"),
+                _ if again => refuse("two exports would be written to this file: expected one each"),
+                _ if is_source(path) => {
+                    refuse("a study or a part of a run is never overwritten: name another file")
+                }
                 Some(parent) if !parent.is_dir() => refuse("there is no such directory"),
                 _ => Ok(()),
             }
@@ -52,6 +57,18 @@ impl ExportArgs {
         ];
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
     }
+}
+
+/// Whether it is a study, or what a run's directory keeps: an export there would lose what was written or measured.
+fn is_source(path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else {
+        return path.extension().is_some_and(|ending| ending == "toml");
+    };
+    let of_a_run = path.parent().is_some_and(|parent| parent.join("journal.ndjson").exists());
+    let kept =
+        ["journal.ndjson", "findings.json", "provenance.json", "options.json", "report.html", "report.md"];
+    path.extension().is_some_and(|ending| ending == "toml")
+        || of_a_run && path.file_name().is_some_and(|name| kept.iter().any(|kept| name == *kept))
 }
 
 /// As hyperfine writes it: `results`, each with its `command`, `parameters` and `times` (`values` of what is

@@ -363,3 +363,28 @@ fn text_uses_the_terminal_s_width() {
     };
     assert!(help("120") < help("70"));
 }
+
+#[test]
+fn an_export_overwrites_no_study_and_no_part_of_a_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let ran =
+        crosstalk(dir.path(), &["run", "--testbed", "local", "--runs", "2", "--out", "out", "--", "true"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let read = |name: &str| std::fs::read(dir.path().join(name)).expect("reads");
+    for name in ["out/journal.ndjson", "out/study.toml", "out/findings.json"] {
+        let before = read(name);
+        let refused = crosstalk(dir.path(), &["report", "out", "--export-csv", name]);
+        assert_eq!(refused.status.code(), Some(2), "{name}");
+        assert!(
+            stderr(&refused).contains("--export-csv") && before == read(name),
+            "{name}: {}",
+            stderr(&refused)
+        );
+    }
+    let saved = ["run", "--testbed", "local", "--save", "s.toml", "--export-csv", "s.toml", "--", "true"];
+    assert_eq!(crosstalk(dir.path(), &saved).status.code(), Some(2), "the study that is saved");
+    let twice = ["report", "out", "--export-csv", "x", "--export-json", "x"];
+    assert_eq!(crosstalk(dir.path(), &twice).status.code(), Some(2), "two exports to one file");
+    let fine = crosstalk(dir.path(), &["report", "out", "--export-csv", "out/mine.csv"]);
+    assert_eq!(fine.status.code(), Some(0), "{}", stderr(&fine));
+}
