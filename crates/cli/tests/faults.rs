@@ -137,7 +137,11 @@ fn what_no_run_would_finish_is_refused_at_once() {
                 work.a = { kind = \"command\", argv = [\"true\", \"$n\"] }\n";
     fs::write(dir.path().join("wide.toml"), format!("{wide}factors.n = [{}]\n", many.join(", ")))
         .expect("writes");
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["run", "./s.toml", "--warmup", "99999999999999"],
+            "--warmup: expected at most 100000 runs to warm up",
+        ),
         (&["run", "./s.toml", "--looks", "1000000000"], "at most 100000 blocks, found 1000000000"),
         (&["plan", "./s.toml", "--looks", "12,100001"], "at most 100000 blocks"),
         (

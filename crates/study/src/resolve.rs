@@ -63,6 +63,7 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
         resolved.seed = seed;
     }
     if let Some(warmup) = options.warmup {
+        check::warmup(warmup).map_err(|fault| fault.at("--warmup"))?;
         resolved.warmup = warmup;
     }
     if let Some(line) = &options.prepare {

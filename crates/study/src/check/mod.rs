@@ -16,6 +16,7 @@ use crosstalk_core::{Fault, quoted};
 pub(crate) fn check(study: &Study) -> Result<(), Fault> {
     file_name("study", &study.name).map_err(|fault| fault.at(study.written.at("name")))?;
     looks(&study.looks).map_err(|fault| fault.at(study.written.at("looks")))?;
+    warmup(study.warmup).map_err(|fault| fault.at(study.written.at("warmup")))?;
     if study.experiment.is_empty() {
         return Err(Fault::usage("a study needs at least one experiment")
             .at(study.written.at("experiment"))
@@ -75,6 +76,14 @@ pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
             .remedy("write for example looks = [12, 24, 48]"));
     }
     Ok(())
+}
+
+/// Runs of each cell that do not count end, too.
+pub(crate) fn warmup(runs: usize) -> Result<(), Fault> {
+    if runs <= MOST_BLOCKS {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("expected at most {MOST_BLOCKS} runs to warm up, found {runs}")))
 }
 
 /// Levels are some, no more than a run can have cells, and none comes twice.
