@@ -30,7 +30,7 @@ INTERRUPTED = {"crosstalk run kosmos": 90, "crosstalk run ./my.toml": 90, "cross
 BESIDE = {
     "crosstalk trace --port 6379": "python3 -m http.server 6379 --bind 127.0.0.1 & "
     "while sleep 0.05; do python3 -c 'import urllib.request; urllib.request.urlopen(\"http://127.0.0.1:6379\")'; done",
-    "crosstalk guard boinc --slowdown 1%": "boinc --dir $(mktemp -d) --no_gpus",
+    "crosstalk guard boinc --slowdown 1%": "mkdir -p boinc && boinc --dir boinc --no_gpus",
 }
 
 #: What takes a cluster of the reader's own.
@@ -103,8 +103,13 @@ def newcomer(clone, script, limit, interrupt=False):
     except subprocess.TimeoutExpired:
         os.killpg(started.pid, signal.SIGINT if interrupt else signal.SIGKILL)
         text, _ = started.communicate(timeout=60)
-        return (started.returncode if interrupt else "late"), text
-    return started.returncode, text
+        return (ended(started) if interrupt else "late"), text
+    return ended(started), text
+
+
+def ended(process):
+    """Its exit code, as a shell has it: 128 and the signal's number where one ended it."""
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def newcomer_begins(clone, script):

@@ -67,7 +67,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
     }
     if slowest > 1.0 {
         caveats.push(format!(
-            "links ran at 1/{slowest} of their fabrics' rates: the ratios hold for a program with {slowest} times the data"
+            "links ran at 1/{slowest} of their fabrics' rates: the ratios hold for a program with {slowest} times the data in as many messages"
         ));
     }
     for system in of_systems.values() {
