@@ -161,6 +161,8 @@ fn reapers_that_are_stopped_hold_no_guard_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut pair = Pair::new(folder.path(), [(1, "-STOP"), (2, "-STOP")]);
     await_that("its guard has two reapers", 60, || pair.finds_its_reapers());
+    // A reaper is at work when its guard has heard of it, which then takes what it guards into its group.
+    await_that("it is guarded", 60, || !pair.is_back());
     pair.done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
     let mut guard = pair.guard.take().expect("is ours");
     guard.ask_to_end();
