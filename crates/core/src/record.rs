@@ -10,9 +10,10 @@ use crate::histogram::Histogram;
 use crate::value::Levels;
 
 /// The version of the journal's schema.
-pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/2";
-/// The versions that are read. In the first, lines carry no checksums.
-pub const JOURNAL_SCHEMAS: [&str; 2] = ["crosstalk.journal/1", JOURNAL_SCHEMA];
+pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/3";
+/// The versions that are read. In the first, lines carry no checksums; in the second, neither their number nor
+/// whose they are.
+pub const JOURNAL_SCHEMAS: [&str; 3] = ["crosstalk.journal/1", "crosstalk.journal/2", JOURNAL_SCHEMA];
 
 /// Where a number comes from. Never mixed silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

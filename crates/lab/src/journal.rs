@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::{lines, read_journal, written};
+use crosstalk_study::journal::{Chain, lines, read_journal};
 use crosstalk_study::samples::Run;
 
 /// A journal open for writing at its end.
 pub struct Journal {
     out: Box<dyn Write + Send>,
     place: String,
+    chain: Chain,
 }
 
 impl Journal {
@@ -26,7 +27,7 @@ impl Journal {
                 fault
             }
         })?;
-        Ok(Journal { out: Box::new(file), place: path.display().to_string() })
+        Ok(Journal { out: Box::new(file), place: path.display().to_string(), chain: Chain::default() })
     }
 
     /// Goes on with a journal that was cut short. A last line that was not
@@ -40,17 +41,18 @@ impl Journal {
         file.set_len(whole)
             .and_then(|()| file.seek(SeekFrom::End(0)))
             .map_err(|e| cannot("repair", path, &e))?;
-        Ok(Journal { out: Box::new(file), place: path.display().to_string() })
+        let chain = Chain::of(&text[..whole as usize])?;
+        Ok(Journal { out: Box::new(file), place: path.display().to_string(), chain })
     }
 
     /// A journal that writes elsewhere, for tests.
     pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Journal { out, place: "journal".into() }
+        Journal { out, place: "journal".into(), chain: Chain::default() }
     }
 
     /// Writes one line, whole, and hands it to the kernel.
     pub fn write(&mut self, line: &Line) -> Result<(), Fault> {
-        let text = written(line).map_err(|fault| fault.at(self.place.clone()))?;
+        let text = self.chain.written(line).map_err(|fault| fault.at(self.place.clone()))?;
         self.out.write_all(&text).and_then(|()| self.out.flush()).map_err(|e| {
             let fault = Fault::environment(format!("cannot write: {e}")).at(self.place.clone());
             match e.kind() {

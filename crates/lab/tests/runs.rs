@@ -75,7 +75,7 @@ fn the_journal_opens_with_the_run_and_closes_with_its_end() {
     let stage = Stage::new(TWO_CELLS);
     stage.run(0).expect("runs");
     let journal = stage.journal();
-    assert!(matches!(&journal[0], Line::Run { schema, .. } if schema == "crosstalk.journal/2"));
+    assert!(matches!(&journal[0], Line::Run { schema, .. } if schema == "crosstalk.journal/3"));
     assert!(matches!(&journal[1], Line::Metric(m) if m.name == "run_time"));
     assert!(matches!(journal.last(), Some(Line::End { status: Status::Finished, .. })));
     let samples: Vec<f64> = journal

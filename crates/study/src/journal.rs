@@ -2,95 +2,50 @@
 //!
 //! A journal is written by a program that may be killed at any moment, to a disk that may err, and a
 //! line that cannot be read must not take the others with it: it is left out and reported, and so is
-//! the attempt that it may have been part of. Each line carries a checksum of what is before it, so
-//! that a line that was changed is not believed because it happens to read.
+//! the attempt that it may have been part of. Each line carries what [`chain`] checks, so that a line that
+//! was changed, moved or doubled, or is another run's, is not believed because it happens to read.
 
 use crosstalk_core::name::unknown;
-use crosstalk_core::quote::message;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, JOURNAL_SCHEMAS, Line, Status};
 use crosstalk_core::{Fault, FaultKind};
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
+pub use chain::Chain;
+
 use crate::analyse::counted;
 use crate::samples::{Attempt, Run};
 
-/// A line as it is written, with its end: the last member of its object is the CRC-32 (that of zlib and PNG)
-/// of all bytes before that member, as eight hexadecimal digits.
-///
-/// # Errors
-/// An environment fault where the line has no form in JSON.
-pub fn written(line: &Line) -> Result<Vec<u8>, Fault> {
-    let mut text =
-        serde_json::to_vec(line).map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
-    text.pop();
-    let checksum = checksum(&text);
-    text.extend_from_slice(checksum.as_bytes());
-    text.push(b'\n');
-    Ok(text)
-}
-
-fn checksum(text: &[u8]) -> String {
-    format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(text))
-}
-
-/// How long a line's checksum is, with what is around it.
-const CHECKSUM: usize = r#","crc":"01234567"}"#.len();
-
-/// What a line's checksum says.
-enum Checksum {
-    Right,
-    Wrong,
-    Absent,
-}
-
-fn check(bytes: &[u8]) -> Checksum {
-    let Some((text, found)) = bytes.split_last_chunk::<CHECKSUM>() else { return Checksum::Absent };
-    if checksum(text).as_bytes() == found {
-        return Checksum::Right;
-    }
-    if found.starts_with(br#","crc":""#) { Checksum::Wrong } else { Checksum::Absent }
-}
+mod chain;
 
 /// The lines of a journal as text. A fault of kind `Usage` stands for a line
-/// that cannot be read or is not what was written; one of kind `Environment` for a stream that cannot be read.
+/// that cannot be read, is not what was written, or is not at its place, and for lines that are missing before
+/// one that can; one of kind `Environment` for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    let mut has_checksums = false;
+    let mut chain = Chain::default();
     reader
         .split(b'\n')
         .enumerate()
         .map(|(index, bytes)| (index + 1, bytes))
         .filter(|(_, bytes)| bytes.as_ref().map_or(true, |b| !b.trim_ascii().is_empty()))
-        .map(move |(number, bytes)| {
-            let bytes = bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
-            line(bytes, &mut has_checksums).map_err(|fault| fault.at(format!("journal.ndjson:{number}")))
+        .flat_map(move |(number, bytes)| match bytes {
+            Ok(bytes) => {
+                let (line, missing) = chain.read(bytes);
+                let at = |fault: Fault| fault.at(format!("journal.ndjson:{number}"));
+                let before = (missing > 0).then(|| Err(at(Fault::usage(lacking(missing)))));
+                before.into_iter().chain([line.map_err(at)])
+            }
+            Err(e) => {
+                None.into_iter().chain([Err(Fault::environment(format!("cannot read the journal: {e}")))])
+            }
         })
 }
 
-/// One of them. `has_checksums`: whether lines carry checksums from here on.
-fn line(mut bytes: Vec<u8>, has_checksums: &mut bool) -> Result<Line, Fault> {
-    let check = check(&bytes);
-    match check {
-        Checksum::Wrong => {
-            return Err(Fault::usage("this line is not what was written: its checksum is another"));
-        }
-        Checksum::Absent if *has_checksums => return Err(Fault::usage("this line has no checksum")),
-        Checksum::Absent => {}
-        Checksum::Right => {
-            *has_checksums = true;
-            bytes.truncate(bytes.len() - CHECKSUM);
-            bytes.push(b'}');
-        }
-    }
-    let line = serde_json::from_slice(&bytes)
-        .map_err(|e| Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(e))))?;
-    match (&line, check) {
-        (Line::Run { schema, .. }, Checksum::Absent) if schema == JOURNAL_SCHEMA => {
-            *has_checksums = true;
-            Err(Fault::usage("this line has no checksum"))
-        }
-        _ => Ok(line),
-    }
+fn lacking(missing: u32) -> String {
+    format!(
+        "{} missing before it",
+        if missing == 1 { "a line is".into() } else { format!("{missing} lines are") }
+    )
 }
 
 /// Reads a journal.
@@ -186,7 +141,8 @@ impl Reading {
         }
         if schema != JOURNAL_SCHEMA && self.study.is_none() {
             self.run.warnings.push(format!(
-                "the journal is of an earlier version ({schema}), whose lines carry no checksums: damage to it may go unnoticed"
+                "the journal is of an earlier version ({schema}), whose lines {}: damage to it may go unnoticed",
+                if schema == JOURNAL_SCHEMAS[0] { "carry no checksums" } else { "are not numbered" },
             ));
         }
         self.open = None;
@@ -245,7 +201,8 @@ impl Reading {
     }
 
     fn unreadable(&mut self, fault: &Fault) {
-        self.unreadable.push(fault.place.clone().unwrap_or_else(|| fault.message.clone()));
+        let place = fault.place.as_deref().unwrap_or("journal.ndjson");
+        self.unreadable.push(format!("{place} ({})", fault.message));
         self.lost = true;
         self.damaged.extend(self.open);
     }
@@ -260,10 +217,8 @@ impl Reading {
         }
         if !self.unreadable.is_empty() {
             self.run.warnings.push(format!(
-                "{} of the journal could not be read or {} not what was written, and count{} for nothing: {}{}; was the run killed, or is the disk full or failing?",
-                counted(self.unreadable.len(), "line"),
-                if self.unreadable.len() == 1 { "is" } else { "are" },
-                if self.unreadable.len() == 1 { "s" } else { "" },
+                "damage to the journal in {}, of which nothing counts: {}{}; was the run killed, is the disk full or failing, or were files mixed?",
+                counted(self.unreadable.len(), "place"),
                 some(&self.unreadable),
                 self.left_out(),
             ));

@@ -43,10 +43,10 @@ pub fn findings_schema() -> Value {
 /// The schema of a line of `journal.ndjson`.
 pub fn journal_schema() -> Value {
     let mut schema = schema::<Line>();
-    schema["properties"] = json!({ "crc": {
-        "description": "CRC-32 (IEEE 802.3) of the line's bytes before this member, which is its last; not in crosstalk.journal/1.",
+    schema["properties"] = json!({ "check": {
+        "description": "Whose line it is, its number, and the CRC-32 (IEEE 802.3) of the line's bytes before these last eight digits. It is the line's last member. In crosstalk.journal/2 there is `crc` instead, the CRC-32 of what is before it; in crosstalk.journal/1 nothing.",
         "type": "string",
-        "pattern": "^[0-9a-f]{8}$",
+        "pattern": "^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}$",
     }});
     schema
 }

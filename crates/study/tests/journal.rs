@@ -2,23 +2,28 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Line, Observation, Status};
-use crosstalk_study::journal::{lines, read_journal, written};
+use crosstalk_study::journal::{Chain, lines, read_journal};
 use crosstalk_study::samples::Run;
 use proptest::prelude::*;
 
 /// Every kind of line and of observation, as the first version wrote it.
 const FIRST: &str = include_str!("golden/journal-1.ndjson");
 /// The same in the second, whose lines carry checksums.
-const GOLDEN: &str = include_str!("golden/journal-2.ndjson");
+const SECOND: &str = include_str!("golden/journal-2.ndjson");
+/// The same in the third, whose lines also tell the run and their number.
+const GOLDEN: &str = include_str!("golden/journal-3.ndjson");
 
 fn read(text: &[u8]) -> Result<Run, Fault> {
     read_journal(lines(text))
 }
 
 #[test]
-fn every_schema_opens_and_the_first_is_said_to_have_no_checksums() {
+fn every_schema_opens_and_of_earlier_ones_it_is_said_what_they_lack() {
     let mut first = read(FIRST.as_bytes()).expect("opens");
-    assert!(first.warnings.remove(0).contains("crosstalk.journal/1"));
+    assert!(first.warnings.remove(0).contains("crosstalk.journal/1), whose lines carry no checksums"));
+    let mut second = read(SECOND.as_bytes()).expect("opens");
+    assert!(second.warnings.remove(0).contains("crosstalk.journal/2), whose lines are not numbered"));
+    assert_eq!(first, second);
     let run = read(GOLDEN.as_bytes()).expect("opens");
     assert_eq!(first, run);
     assert_eq!((run.seed, run.quick, run.version.as_str()), (1, true, "0.1.0"));
@@ -58,7 +63,7 @@ fn a_damaged_line_is_named_and_the_others_stand() {
     assert_eq!(run.attempts[0].readings.len(), 2);
     assert_eq!(run.attempts[0].status, Status::Started, "what is there of it does not count");
     assert!(
-        run.warnings[0].contains("1 line of the journal") && run.warnings[0].contains(":6"),
+        run.warnings[0].contains("damage to the journal in 1 place") && run.warnings[0].contains(":6"),
         "{:?}",
         run.warnings
     );
@@ -118,10 +123,84 @@ fn an_attempt_that_lost_a_line_is_left_out_and_no_other() {
     }
 }
 
+/// Which of the golden journal's attempts ended in this text, of those that ended in it.
+fn ended(run: &Run) -> Vec<u64> {
+    let whole = read(GOLDEN.as_bytes()).expect("opens");
+    let ended = run.attempts.iter().filter(|a| matches!(a.status, Status::Finished | Status::Failed));
+    ended.inspect(|a| assert!(whole.attempts.contains(a), "{a:?}")).map(|a| a.id).collect()
+}
+
+#[test]
+fn a_line_that_is_missing_doubled_or_elsewhere_is_told_and_its_attempt_is_out() {
+    let of = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes()).expect("opens");
+    let lines: Vec<&str> = GOLDEN.lines().collect();
+    let sample = |line: usize| lines[line - 1].contains("\"line\":\"sample\"");
+    for number in 1..=lines.len() {
+        let mut without = lines.clone();
+        without.remove(number - 1);
+        let run = of(&without);
+        // Nobody can tell that a journal once went on.
+        assert_eq!(run.warnings.is_empty(), number == lines.len(), "without {number}: {:?}", run.warnings);
+        let damage = ended(&run).len() < 3;
+        assert_eq!(
+            names(&run, number) && run.warnings[0].contains("a line is missing before it"),
+            number < lines.len()
+        );
+        assert!(damage || !sample(number), "without {number}");
+
+        let mut doubled = lines.clone();
+        doubled.insert(number, lines[number - 1]);
+        let run = of(&doubled);
+        assert!(names(&run, number + 1), "{number} twice: {:?}", run.warnings);
+        assert!(ended(&run).len() < 3 || !sample(number), "{number} twice");
+
+        let mut swapped = lines.clone();
+        if number < lines.len() {
+            swapped.swap(number - 1, number);
+            let run = of(&swapped);
+            assert!(names(&run, number) && names(&run, number + 1), "{number}: {:?}", run.warnings);
+            assert!(ended(&run).len() < 3 || !sample(number) && !sample(number + 1), "{number} swapped");
+        }
+    }
+}
+
+#[test]
+fn lines_of_another_run_are_told_and_count_for_nothing() {
+    let lines: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
+    let (mut chain, mut other) = (Chain::default(), Vec::new());
+    for mut line in lines {
+        if let Line::Run { at, .. } = &mut line {
+            *at += 1.0;
+        }
+        other.extend(chain.written(&line).expect("writes"));
+    }
+    let (whole, run) = (read(GOLDEN.as_bytes()), read(&[GOLDEN.as_bytes(), &other].concat()).expect("opens"));
+    assert_eq!(run.attempts, whole.expect("opens").attempts);
+    assert!(run.warnings[0].contains("this line is of another run"), "{:?}", run.warnings);
+    let count = GOLDEN.lines().count();
+    assert!(names(&run, count + 1) && names(&run, count + 2), "{:?}", run.warnings);
+}
+
+#[test]
+fn an_earlier_journal_goes_on_with_lines_that_are_checked() {
+    let opening = lines(GOLDEN.as_bytes()).next().expect("a line").expect("reads");
+    for earlier in [FIRST, SECOND] {
+        let mut chain = Chain::of(earlier.as_bytes()).expect("reads");
+        let more: Vec<u8> = (0..3).flat_map(|_| chain.written(&opening).expect("writes")).collect();
+        let run = read(&[earlier.as_bytes(), &more].concat()).expect("opens");
+        assert_eq!(run.warnings.len(), 1, "{:?}", run.warnings);
+        let third = more.split_inclusive(|b| *b == b'\n').nth(2).expect("three lines");
+        let first = more.split_inclusive(|b| *b == b'\n').next().expect("three lines");
+        let run = read(&[earlier.as_bytes(), first, third].concat()).expect("opens");
+        assert!(names(&run, earlier.lines().count() + 2), "{:?}", run.warnings);
+    }
+}
+
 #[test]
 fn a_line_is_written_as_it_is_read() {
     let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let again: Vec<u8> = all.iter().flat_map(|line| written(line).expect("writes")).collect();
+    let mut chain = Chain::default();
+    let again: Vec<u8> = all.iter().flat_map(|line| chain.written(line).expect("writes")).collect();
     assert_eq!(String::from_utf8(again).expect("UTF-8"), GOLDEN);
 }
 
@@ -150,8 +229,8 @@ fn what_is_no_journal_is_refused_with_a_remedy() {
     let no_run =
         read(b"{\"line\":\"end\",\"status\":\"finished\",\"why\":\"x\",\"at\":1}\n").expect_err("refused");
     assert!(no_run.remedy.is_some() && read(b"").is_err());
-    let newer = FIRST.replacen("crosstalk.journal/1", "crosstalk.journal/3", 1);
-    assert!(read(newer.as_bytes()).expect_err("refused").message.contains("crosstalk.journal/3"));
+    let newer = FIRST.replacen("crosstalk.journal/1", "crosstalk.journal/4", 1);
+    assert!(read(newer.as_bytes()).expect_err("refused").message.contains("crosstalk.journal/4"));
     let other = FIRST.lines().next().expect("has lines").replace("\"seed\":1", "\"seed\":2");
     assert!(read(format!("{FIRST}{other}\n").as_bytes()).expect_err("refused").message.contains("two runs"));
 }
