@@ -1,5 +1,6 @@
 //! `crosstalk run`.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    present(&resolved.plan)?;
+    let remarks = present(&resolved.plan)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
     let how = How::new(&args.how, &resolved.plan, interrupted)?;
@@ -53,7 +54,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         save(file, &resolved, args.force)?;
     }
     resolved.save(&dir, how.testbed())?;
-    let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().collect();
+    let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(remarks).collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
     perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
 }
@@ -87,12 +88,15 @@ fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
     })
 }
 
-/// Nodes are on this machine: a program or a file that is not here is on none of them.
-fn present(plan: &Plan) -> Result<(), Fault> {
-    plan.runnable().flat_map(|cell| cell.scene.work.values()).try_for_each(|work| match work.kind.as_str() {
-        "command" => command::present(&work.params),
+/// Nodes are on this machine: a program or a file that is not here is on none of them. What to know of those that
+/// are.
+fn present(plan: &Plan) -> Result<BTreeSet<String>, Fault> {
+    let work = plan.runnable().flat_map(|cell| cell.scene.work.values());
+    let remarks = work.map(|work| match work.kind.as_str() {
+        "command" => command::present(&work.params).map(|()| None),
         kind => app::inputs(kind, &work.params),
-    })
+    });
+    remarks.filter_map(Result::transpose).collect()
 }
 
 /// How a run is performed and judged, checked.

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 mod packing;
 
 pub use packing::Packing;
-use packing::{HEAD, foreign};
+pub use packing::foreign as not_text;
+use packing::{HEAD, Unread, foreign};
 
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -182,6 +183,7 @@ fn unreadable(path: &Path, packing: Packing, error: &io::Error) -> Fault {
         }
         Cause::System(error) => Fault::usage(format!("cannot be read: {error}")),
         _ if packing == Packing::Plain => Fault::usage(format!("cannot be read: {error}")),
+        Cause::Unread(why) => why.fault(packing),
         Cause::End => Fault::usage(format!("the {name} file is cut short")).remedy(again),
         Cause::Other => Fault::usage(format!("the {name} file is damaged ({error})")).remedy(again),
     };
@@ -192,6 +194,8 @@ fn unreadable(path: &Path, packing: Packing, error: &io::Error) -> Fault {
 enum Cause<'a> {
     /// The operating system did not read on.
     System(&'a io::Error),
+    /// It is not read so.
+    Unread(&'a Unread),
     /// The file ended.
     End,
     /// What is in the file.
@@ -202,6 +206,9 @@ enum Cause<'a> {
 fn cause(error: &io::Error) -> Cause<'_> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
+        if let Some(why) = error.downcast_ref::<Unread>() {
+            return Cause::Unread(why);
+        }
         match error.downcast_ref::<io::Error>() {
             Some(error) if error.raw_os_error().is_some() => return Cause::System(error),
             Some(error) if error.kind() == ErrorKind::UnexpectedEof => return Cause::End,

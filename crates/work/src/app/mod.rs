@@ -27,21 +27,27 @@ use crosstalk_core::value::Params;
 
 pub use account::Answer;
 pub use application::{Play, Role, deployment, prepare, slave};
+pub use input::not_text;
 
-/// Checks what the first bytes say of the files that a workload reads, so that a file which cannot
-/// be read is refused before there are nodes to read it.
+/// Checks what the beginnings say of the files that a workload reads, so that a file which cannot
+/// be read is refused before there are nodes to read it. What to know of them.
 ///
 /// # Errors
 /// Where a parameter is wrong, or a file is not there or not what it should be.
-pub fn inputs(workload: &str, params: &Params) -> Result<(), Fault> {
+pub fn inputs(workload: &str, params: &Params) -> Result<Option<String>, Fault> {
     let text = |parameter| match params.path(parameter)? {
         Some(path) => input::Text::open(&path).map(drop),
         None => Ok(()),
     };
     match workload {
-        "als" => text("ratings").and_then(|()| text("personal")),
-        "bayes" => params.path("corpus")?.map_or(Ok(()), |path| bayes::export::Pages::open(&path).map(drop)),
-        "pagerank" => text("graph"),
-        _ => Ok(()),
+        "als" => text("ratings").and_then(|()| text("personal"))?,
+        "bayes" => {
+            params.path("corpus")?.map_or(Ok(()), |path| bayes::export::Pages::open(&path).map(drop))?
+        }
+        "pagerank" => {
+            return params.path("graph")?.map_or(Ok(None), |path| pagerank::edge_list::remark(&path));
+        }
+        _ => {}
     }
+    Ok(None)
 }

@@ -110,10 +110,38 @@ pub fn line_of(text: &[u8], index: usize) -> usize {
     lines(text, layout).nth(index).map_or(0, |(number, _)| number)
 }
 
+/// Refuses a text whose last line does not end and has the shortest time stamp: it is cut short there.
+fn whole(text: &[u8], layout: Layout) -> Result<(), (usize, Fault)> {
+    if text.ends_with(b"\n") {
+        return Ok(());
+    }
+    let length = |line| layout.columns(line).map(|[.., time]| time.len());
+    let mut before: Option<usize> = None;
+    let mut lines = lines(text, layout).peekable();
+    while let Some((number, line)) = lines.next() {
+        match (lines.peek().is_some(), length(line), before) {
+            (false, Some(last), Some(least)) if last < least => {
+                let fault = Fault::usage(format!(
+                    "the last line does not end, and its time stamp is shorter than all before: `{}`",
+                    quoted(line)
+                ));
+                return Err((
+                    number,
+                    fault.remedy("copy or download the file again, or end the line if it is right"),
+                ));
+            }
+            (_, Some(now), _) => before = Some(before.map_or(now, |least| least.min(now))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Reads all ratings in `text`, which came from `place`, and hands each with its
 /// time stamp to `take`.
 pub fn ratings(text: &[u8], place: &str, mut take: impl FnMut(Rating, u64)) -> Result<(), Fault> {
     let layout = Layout::of(text).map_err(|fault| fault.at(format!("{place}:1")))?;
+    whole(text, layout).map_err(|(number, fault)| fault.at(format!("{place}:{number}")))?;
     for (number, line) in lines(text, layout) {
         match layout.rating(line) {
             Ok((rating, timestamp)) if rating.user != NEW_USER => take(rating, timestamp),
@@ -242,7 +270,7 @@ mod tests {
             (Rating { user: 7, item: 31, stars: 4.0 }, 10),
         ];
         assert_eq!(all("1::2::3.5::978300760\n7::31::4::10\n"), Ok(expected.clone()));
-        assert_eq!(all("1\t2\t3.5\t978300760\n\n7\t31\t4\t10"), Ok(expected));
+        assert_eq!(all("1\t2\t3.5\t978300760\n\n7\t31\t4\t10\n"), Ok(expected));
         let refusal = |text: &str| all(text).expect_err("refused").to_string();
         let bad = refusal("1::2::3.5::9\n1::2:3.5::9\n");
         assert!(
@@ -251,6 +279,16 @@ mod tests {
         );
         assert!(refusal("1\t2\t3\n").contains("try: give every rating a time stamp"));
         assert!(refusal("user\titem\t3\t4\n").starts_with("r.csv:1: expected a user's number"));
+    }
+
+    #[test]
+    fn a_text_that_is_cut_within_its_last_time_stamp_is_refused() {
+        let whole = "1::2::3::978300760\n1::3::3::978300761\n1::4::3::978300762";
+        assert_eq!(all(whole).expect("reads").len(), 3);
+        for cut in 1..9 {
+            let fault = all(&whole[..whole.len() - cut]).expect_err("refused").to_string();
+            assert!(fault.starts_with("r.csv:3: the last line does not end"), "{fault}");
+        }
     }
 
     #[test]

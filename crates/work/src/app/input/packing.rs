@@ -5,11 +5,14 @@
 //! one after the other.
 
 use bzip2::bufread::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
+use crosstalk_core::Fault;
+use flate2::bufread::GzDecoder;
 use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use std::io::{self, BufRead, BufReader, Read};
+use std::error::Error;
+use std::fmt::{self, Display};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// Bytes that show what a file is: a tar archive has its mark at 257.
 pub const HEAD: usize = 512;
@@ -66,9 +69,9 @@ impl Packing {
         let buffered = |file| BufReader::with_capacity(CHUNK, file);
         match self {
             Packing::Plain => Box::new(file),
-            Packing::Gzip => Box::new(MultiGzDecoder::new(buffered(file))),
+            Packing::Gzip => Box::new(Members(Some(GzDecoder::new(buffered(file))))),
             Packing::Bzip2 => Box::new(MultiBzDecoder::new(buffered(file))),
-            Packing::Xz => Box::new(XzReader::new_mem_limit(buffered(file), true, XZ_MEMORY)),
+            Packing::Xz => Box::new(Limited(XzReader::new_mem_limit(buffered(file), true, XZ_MEMORY))),
             Packing::Zstd => {
                 Box::new(Frames { file: buffered(file), decoder: FrameDecoder::new(), within: false })
             }
@@ -111,6 +114,101 @@ pub fn foreign(head: &[u8]) -> Option<&'static str> {
     })
 }
 
+/// Why a file is not read that is not damaged, and what to do.
+#[derive(Debug)]
+pub struct Unread {
+    why: String,
+    remedy: &'static str,
+}
+
+impl Unread {
+    fn error(why: String, remedy: &'static str) -> io::Error {
+        io::Error::new(ErrorKind::InvalidData, Unread { why, remedy })
+    }
+
+    /// The fault of a file that is so compressed.
+    pub fn fault(&self, packing: Packing) -> Fault {
+        Fault::usage(format!("the {} file {self}", packing.name())).remedy(self.remedy)
+    }
+}
+
+impl Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl Error for Unread {}
+
+/// The members of a gzip file, one after the other. Zeros after the last are padding, as to gzip(1).
+struct Members<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = self.0.as_mut().filter(|_| !buffer.is_empty()) {
+            match member.read(buffer)? {
+                0 => self.0 = next(self.0.take().map(GzDecoder::into_inner))?,
+                read => return Ok(read),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The member that follows, if there is one.
+fn next<R: BufRead>(file: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
+    let Some(mut file) = file else { return Ok(None) };
+    loop {
+        let held = file.fill_buf()?;
+        let zeros = held.iter().take_while(|byte| **byte == 0).count();
+        match held.get(zeros) {
+            None if held.is_empty() => return Ok(None),
+            None => file.consume(zeros),
+            Some(0x1F) if zeros == 0 => return Ok(Some(GzDecoder::new(file))),
+            Some(_) => {
+                return Err(Unread::error(
+                    "has other bytes after its end".into(),
+                    "if its text is whole, pack it again: gzip -dc FILE > TEXT (which warns of them), then gzip TEXT",
+                ));
+            }
+        }
+    }
+}
+
+/// An xz file, whose header may ask for more memory than it is given.
+struct Limited<R>(R);
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|e| match e.kind() {
+            ErrorKind::OutOfMemory => Unread::error(
+                format!("takes more than {} MiB of memory to read", XZ_MEMORY >> 10),
+                "pack it again: xz -dc FILE | xz -9",
+            ),
+            _ => e,
+        })
+    }
+}
+
+/// Why zstd's decoder did not begin a frame.
+fn refused(error: FrameDecoderError) -> io::Error {
+    match error {
+        FrameDecoderError::WindowSizeTooBig { requested, max } => Unread::error(
+            format!("has a window of {} MiB; at most {} MiB are read", requested >> 20, max >> 20),
+            "pack it again without --long or --ultra: zstd -dc --long=31 FILE | zstd",
+        ),
+        FrameDecoderError::DictNotProvided { .. } => Unread::error(
+            "needs a dictionary".into(),
+            "pack it again without one: zstd -dc -D DICTIONARY FILE | zstd",
+        ),
+        FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_)) => Unread::error(
+            "has other bytes after its end".into(),
+            "copy or download it again, or pack its text again",
+        ),
+        e => io::Error::other(e),
+    }
+}
+
 /// The frames of a zstd file, one after the other; those to be skipped are.
 struct Frames<R> {
     file: R,
@@ -134,10 +232,10 @@ impl<R: BufRead> Frames<R> {
                 })) => {
                     let length = u64::from(length);
                     if io::copy(&mut self.file.by_ref().take(length), &mut io::sink())? < length {
-                        return Err(io::ErrorKind::UnexpectedEof.into());
+                        return Err(ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(e) => return Err(io::Error::other(e)),
+                Err(e) => return Err(refused(e)),
             }
         }
         Ok(false)
@@ -148,7 +246,7 @@ impl<R: BufRead> Frames<R> {
         self.within = false;
         match (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum()) {
             (Some(expected), Some(found)) if expected != found => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "a frame's checksum differs"))
+                Err(io::Error::new(ErrorKind::InvalidData, "a frame's checksum differs"))
             }
             _ => Ok(()),
         }

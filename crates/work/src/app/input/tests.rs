@@ -156,6 +156,35 @@ fn what_is_cut_short_or_damaged_is_named_with_what_it_is() {
     }
 }
 
+/// The header of a zstd frame without a checksum and with a window of 256 MiB, and an empty last block.
+const WIDE: &[u8] = b"\x28\xB5\x2F\xFD\x00\x90\x01\0\0";
+
+#[test]
+fn what_is_whole_and_not_read_all_the_same_is_named_with_what_to_do() {
+    let told = |bytes: &[u8]| {
+        let fault = text(bytes).expect_err("refused");
+        (fault.message, fault.remedy.expect("a remedy"))
+    };
+    let (message, remedy) = told(WIDE);
+    assert_eq!(message, "the zstd file has a window of 256 MiB; at most 128 MiB are read");
+    assert!(remedy.contains("zstd -dc --long=31 FILE | zstd"), "{remedy}");
+    for packed in [gzip(b"1 2\n"), zstd(b"1 2\n")] {
+        let (message, _) = told(&[&packed[..], b"more"].concat());
+        assert!(message.ends_with(" file has other bytes after its end"), "{message}");
+    }
+    assert!(told(&[&gzip(b"1 2\n")[..], b"\0\0more"].concat()).1.contains("gzip -dc FILE"));
+}
+
+#[test]
+fn a_gzip_file_may_be_padded_with_zeros() {
+    for zeros in [1, 512, 1 << 20] {
+        assert_eq!(
+            text(&[gzip(b"1 2\n"), gzip(b"3 4\n"), vec![0; zeros]].concat()),
+            Ok(b"1 2\n3 4\n".to_vec())
+        );
+    }
+}
+
 #[test]
 fn what_is_no_text_is_named() {
     let found = |bytes: &[u8]| refusal(bytes).replace("expected a text file, found ", "");

@@ -13,6 +13,7 @@ use crate::app::input::Text;
 use format::{Format, Learner};
 
 mod format;
+mod separator;
 
 /// Text in a block, in bytes; no line may be longer.
 const BLOCK: usize = 1 << 20;
@@ -54,6 +55,22 @@ pub fn inspect(path: &Path) -> Result<Contents, Fault> {
             .remedy("write one edge a line: the source's number or name, a blank, the target's"));
     }
     Ok(Contents { blocks, edges, labels: ids.labels() })
+}
+
+/// What to know of a list, as its beginning shows: that a line is taken for its heading.
+///
+/// # Errors
+/// Where the file is no text, or its first lines are no edge list's.
+pub fn remark(path: &Path) -> Result<Option<String>, Fault> {
+    let mut list = EdgeList::open(path, 0, 1)?;
+    if list.advance()? {
+        let lines = (1..).zip(list.buffer[..list.beyond].split(|byte| *byte == b'\n'));
+        let at = |number: u64| format!("{}:{number}", path.display());
+        let format = list.learner.learn(lines).map_err(|(number, fault)| fault.at(at(number)))?;
+        let heading = format.and_then(|format| format.heading());
+        return Ok(heading.map(|number| format!("{} is taken for a heading, not for an edge", at(number))));
+    }
+    Ok(None)
 }
 
 /// Which ids there are, until one cannot be a label.
@@ -105,6 +122,8 @@ pub struct EdgeList {
     format: Option<Format>,
     /// Lines with an edge in the blocks that were wanted.
     entries: u64,
+    /// Whether the first of them off a symmetric matrix's diagonal was below it.
+    below: Option<bool>,
 }
 
 impl EdgeList {
@@ -122,6 +141,7 @@ impl EdgeList {
             learner: Learner::default(),
             format: None,
             entries: 0,
+            below: None,
         })
     }
 
@@ -151,6 +171,10 @@ impl EdgeList {
                         self.entries += 1;
                         take(source, target);
                         if symmetric && source != target {
+                            let below = source > target;
+                            if *self.below.get_or_insert(below) != below {
+                                return Err(both_triangles().at(at(number)));
+                            }
                             take(target, source);
                         }
                     }
@@ -192,6 +216,13 @@ impl EdgeList {
         };
         Ok(self.beyond > 0)
     }
+}
+
+fn both_triangles() -> Fault {
+    Fault::usage("this entry of a symmetric matrix is on the other side of the diagonal than those before")
+        .remedy(
+            "keep the entries on one side, each of which stands for both; or write `general` for `symmetric`",
+        )
 }
 
 #[cfg(test)]

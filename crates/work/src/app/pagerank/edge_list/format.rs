@@ -1,13 +1,14 @@
 //! How edges are written in a text: as the first lines have them, all others must.
 //!
 //! Lists: a source and a target a line, between blanks, tabs, `,` or `;`, with or without a
-//! heading; a third column, the weight, is not used. MatrixMarket: coordinates under a heading
+//! heading; a third column, the weight, is a number from 0 and is not used. MatrixMarket: coordinates under a heading
 //! of its own (R. Boisvert, R. Pozo, K. Remington, NISTIR 5935, 1996). Comments begin with `#`
 //! or `%`.
 
 use crosstalk_core::{Fault, quoted};
 
 use super::super::names::Name;
+use super::separator::{Separator, between_numbers, is_number, separates_alike, split};
 
 /// The largest number that is a vertex id.
 pub const LARGEST_ID: u64 = 1 << 63;
@@ -22,15 +23,6 @@ const HEADINGS: [[&str; 2]; 4] =
 /// What to do about lines that are not as the first.
 const AS_A_LIST: &str = "write one edge a line: a source, a blank, a target, and perhaps a weight";
 
-/// What stands between columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Separator {
-    /// Blanks and tabs, as many as there are.
-    Blanks,
-    /// One of these, between blanks or not.
-    Byte(u8),
-}
-
 /// How edges are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
@@ -41,6 +33,8 @@ pub struct Format {
     matrix: Option<Matrix>,
     /// The first line that may have an edge.
     first: u64,
+    /// Whether the line before is a list's heading.
+    headed: bool,
 }
 
 /// What the heading of a MatrixMarket file says.
@@ -122,6 +116,11 @@ impl Format {
         self.first
     }
 
+    /// The line of a list's heading.
+    pub fn heading(&self) -> Option<u64> {
+        self.headed.then(|| self.first - 1)
+    }
+
     /// What the heading says, if this is MatrixMarket's.
     pub fn matrix(&self) -> Option<Matrix> {
         self.matrix
@@ -149,6 +148,7 @@ impl Format {
             numbers: true,
             matrix: Some(matrix),
             first: number + 1,
+            headed: false,
         })
     }
 
@@ -169,15 +169,16 @@ impl Format {
         let words = !fields[..2].iter().any(|field| is_number(field));
         if let Some((next, separator)) = next.filter(|_| words).and_then(|n| Some((n, between_numbers(n)?))) {
             let format = Format::list(next, separator, true, number + 1)?;
-            if split(line, separator).len() == format.columns {
-                return Ok(format);
+            if split(line, separator).len() == format.columns && separates_alike(line, separator) {
+                return Ok(Format { headed: true, ..format });
             }
             return Err(Fault::usage(format!(
-                "expected an edge, or a heading of {} columns, found `{}`",
+                "expected an edge, or a heading of {} columns between {}, as the line below has, found `{}`",
                 format.columns,
+                separator.name(),
                 quoted(line)
             ))
-            .remedy(AS_A_LIST));
+            .remedy("take the heading out, or write it as the columns below it"));
         }
         if fields[0].ends_with(b":") {
             return Err(adjacency(&format!("expected a source and a target, found `{}`", quoted(line))));
@@ -185,7 +186,8 @@ impl Format {
         let heading = HEADINGS
             .iter()
             .any(|words| words.iter().zip(&fields).all(|(word, f)| f.eq_ignore_ascii_case(word.as_bytes())));
-        Format::list(line, separator, false, number + u64::from(heading))
+        let format = Format::list(line, separator, false, number + u64::from(heading))?;
+        Ok(Format { headed: heading, ..format })
     }
 
     fn list(line: &[u8], separator: Separator, numbers: bool, first: u64) -> Result<Self, Fault> {
@@ -196,7 +198,7 @@ impl Format {
                 quoted(line)
             )));
         }
-        Ok(Format { separator, columns, numbers, matrix: None, first })
+        Ok(Format { separator, columns, numbers, matrix: None, first, headed: false })
     }
 
     /// The edge on a line, or none where there is a comment or nothing.
@@ -225,13 +227,13 @@ impl Format {
         }
         let (source, rest) = digits(line)?;
         let (target, rest) = digits(self.after_separator(rest)?)?;
-        let right = match (self.columns, self.separator) {
-            (2, _) => rest.trim_ascii_start().is_empty(),
-            (_, Separator::Byte(byte)) => !self.after_separator(rest)?.contains(&byte),
-            (_, Separator::Blanks) => {
-                let weight = self.after_separator(rest)?;
-                !weight.is_empty() && !weight.iter().any(u8::is_ascii_whitespace)
-            }
+        let right = match self.columns {
+            2 => rest.trim_ascii_start().is_empty(),
+            // What nearly all weights are; others are looked at again.
+            _ => digits(self.after_separator(rest)?).is_some_and(|(_, rest)| match rest {
+                [b'.', decimals @ ..] => decimals.iter().all(u8::is_ascii_digit),
+                rest => rest.is_empty(),
+            }),
         };
         right.then_some((source, target))
     }
@@ -266,6 +268,9 @@ impl Format {
                 quoted(line)
             )));
         }
+        if let (true, Some(field)) = (self.numbers, fields.get(2)) {
+            self.weight(field)?;
+        }
         if self.numbers {
             return Ok((Name::Number(id(fields[0])?), Name::Number(id(fields[1])?)));
         }
@@ -274,7 +279,32 @@ impl Format {
             return Err(Fault::usage(format!("expected a weight, found `{}`", quoted(weight)))
                 .remedy("separate columns by a tab, `,` or `;` if names have blanks in them"));
         }
+        if let Some(field) = fields.get(2).filter(|field| **field != b"{}") {
+            self.weight(field)?;
+        }
         Ok((Name::Text(text(fields[0])?), Name::Text(text(fields[1])?)))
+    }
+}
+
+impl Format {
+    /// Refuses a third column that is no weight: it may mean that the lines are no edges.
+    fn weight(&self, field: &[u8]) -> Result<(), Fault> {
+        let text = str::from_utf8(field).unwrap_or("?");
+        // Some write a comma for the point, and leave a weight out.
+        let text = if self.separator == Separator::Byte(b',') { text.into() } else { text.replace(',', ".") };
+        // The value of a matrix may be negative.
+        let least = if self.matrix.is_some() { f64::MIN } else { 0.0 };
+        let left_out = field.is_empty() && self.matrix.is_none();
+        match text.parse::<f64>() {
+            _ if left_out => Ok(()),
+            Ok(weight) if weight.is_finite() && weight >= least => Ok(()),
+            _ => Err(Fault::usage(format!(
+                "expected a {} in the third column, found `{}`",
+                if self.matrix.is_some() { "number" } else { "weight, a number from 0," },
+                quoted(field)
+            ))
+            .remedy("leave the third column out on all lines: weights are not used")),
+        }
     }
 }
 
@@ -285,38 +315,6 @@ fn adjacency(message: &str) -> Fault {
 /// Whether there is nothing, or a comment.
 fn is_empty(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
-}
-
-/// What stands between the numbers that a line begins with.
-fn between_numbers(line: &[u8]) -> Option<Separator> {
-    let candidates = [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b';')];
-    candidates.into_iter().find(|separator| {
-        let fields = split(line, *separator);
-        fields.len() >= 2 && fields[..2].iter().all(|field| is_number(field))
-    })
-}
-
-/// A line's columns, without quotation marks.
-fn split(line: &[u8], separator: Separator) -> Vec<&[u8]> {
-    match separator {
-        Separator::Blanks => {
-            line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).map(unquoted).collect()
-        }
-        Separator::Byte(byte) => line.split(|b| *b == byte).map(<[u8]>::trim_ascii).map(unquoted).collect(),
-    }
-}
-
-fn unquoted(field: &[u8]) -> &[u8] {
-    match field {
-        [b'"', inner @ .., b'"'] if !inner.contains(&b'"') => inner,
-        _ => field,
-    }
-}
-
-/// Whether a number is meant, whole and positive or not.
-fn is_number(field: &[u8]) -> bool {
-    let begins = matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.'));
-    begins && str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
 }
 
 /// Up to 18 digits, which never overflow, and what follows them.

@@ -59,7 +59,7 @@ fn comments_blanks_tabs_and_weights_read_as_graphx_reads_them() {
     let text = "# a comment\n\n1 2\n  3\t4\r\n5   6 \n 2 2";
     reads(text, &["1-2", "3-4", "5-6", "2-2"]);
     reads(gzip(text.as_bytes()), &["1-2", "3-4", "5-6", "2-2"]);
-    reads("1 2 0.25\n2\t3\t-1e9\n3 1   x\n", &["1-2", "2-3", "3-1"]);
+    reads("1 2 0.25\n2\t3\t1e9\n3 1   7\n", &["1-2", "2-3", "3-1"]);
     reads("007 8\n007 8", &["7-8", "7-8"]);
     let contents = inspect(file(text.as_bytes()).path()).expect("reads");
     assert_eq!(contents, Contents { blocks: 1, edges: 4, labels: Some(7) });
@@ -84,6 +84,49 @@ fn columns_may_be_separated_by_commas_or_semicolons() {
     reads("\"1\",\"2\"\n", &["1-2"]);
     refused("1,2\n3 4\n", "FILE:2: expected a source and a target, found `3 4`");
     refused("1,2\n3,\n", "FILE:2: expected a vertex id, found ``");
+}
+
+#[test]
+fn a_third_column_that_is_no_weight_is_refused() {
+    for (text, bad) in [
+        ("1 2 1\n2 3 x\n", "x"),
+        ("1,2,3\n2,3,nan\n", "nan"),
+        ("1;2;0,5\n2;3;inf", "inf"),
+        ("1\t2\t0\n2\t3\t-1\n", "-1"),
+    ] {
+        let found = refusal(text);
+        let expected =
+            format!("FILE:2: expected a weight, a number from 0, in the third column, found `{bad}`");
+        assert!(found.starts_with(&expected) && found.contains("leave the third column out"), "{found}");
+    }
+    reads("1 2 1\n2 3 .5\n3 4 1e-3\n4 5 +2\n", &["1-2", "2-3", "3-4", "4-5"]);
+    let real = "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2";
+    refused(format!("{real} nan\n"), "FILE:3: expected a number in the third column, found `nan`");
+}
+
+#[test]
+fn a_symmetric_matrix_has_entries_on_one_side() {
+    let banner = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n";
+    reads(format!("{banner}1 2\n2 2\n1 3\n"), &["1-2", "2-1", "2-2", "1-3", "3-1"]);
+    let both = refusal(format!("{banner}2 1\n3 3\n1 2\n"));
+    assert!(both.starts_with("FILE:5: this entry of a symmetric matrix is on the other side"), "{both}");
+}
+
+#[test]
+fn a_heading_is_written_as_the_columns_below_it_and_is_told() {
+    for text in ["source;target\n1,2\n", "a,b c\n1 2\n", "source target\n1,2\n"] {
+        refused(text, "FILE:1: expected an edge, or a heading of 2 columns between ");
+    }
+    let told = |text: &str| {
+        let file = file(text.as_bytes());
+        remark(file.path())
+            .expect("reads")
+            .map(|told| told.replace(&file.path().display().to_string(), "FILE"))
+    };
+    let expected = |line| Some(format!("FILE:{line} is taken for a heading, not for an edge"));
+    assert_eq!(told("# c\nsource\ttarget\n1 2\n"), expected(2));
+    assert_eq!(told("from,to\nGraz,Wien\n"), expected(1));
+    assert_eq!([told("1 2\n"), told("# from,to\n1,2\n"), told("")], [None, None, None]);
 }
 
 #[test]
