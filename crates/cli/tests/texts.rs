@@ -80,6 +80,14 @@ fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
         ("sections", export(|title, text| page(title, &format!("<![CDATA[{text}]]>")))),
         ("entities", plain.replace("[[Category:A", "[[Category:&#65;")),
         ("sorted", plain.replace("]]", "|history]]")),
+        ("cases", plain.replace("[[Category:", "[[ category :")),
+        (
+            "german",
+            plain.replace("[[Category:", "[[kategorie:").replace(
+                "<siteinfo/>",
+                "<siteinfo><namespaces><namespace key=\"14\">Kategorie</namespace></namespaces></siteinfo>",
+            ),
+        ),
         ("returns", format!("\u{feff}{}", plain.replace('\n', "\r"))),
     ];
     let mut files = Vec::new();
@@ -138,6 +146,12 @@ fn what_is_wrong_in_a_file_is_told_after_one_attempt() {
             "corpus",
             "<mediawiki><page><title>A</title></page></mediawiki>",
             "no <text>",
+        ),
+        (
+            "kind = \"bayes\", slaves = 1",
+            "corpus",
+            "<mediawiki><page><title>A</title><text>[[Category:Zoo]]</text></page></mediawiki>",
+            "no article in it has a category",
         ),
         ("kind = \"pagerank\", slaves = 1", "graph", "1 2\n2 3\n3\n", "file:3"),
         ("kind = \"als\", slaves = 1", "ratings", "userId,movieId,rating,timestamp\n1,2,9,4\n", "file:2"),

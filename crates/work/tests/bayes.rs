@@ -5,10 +5,10 @@ mod cluster;
 mod scene;
 
 use cluster::{emulation, play};
-use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, FaultKind};
 use crosstalk_work::app::bayes::BAYES;
 use crosstalk_work::app::bayes::corpus::Corpus;
 use crosstalk_work::app::mapreduce::budget;
@@ -354,7 +354,8 @@ fn a_corpus_with_nothing_to_tell_apart_fails_the_attempt() {
     let directory = tempfile::tempdir().expect("a directory");
     let text = "<mediawiki><page><title>x</title><text>no category</text></page></mediawiki>";
     let fault = refusal(of_file(&file(directory.path(), "plain.xml", text.as_bytes())).with("slaves", 2));
-    assert!(fault.message.ends_with("found none in 1 pages"), "{fault}");
+    assert!(fault.message.ends_with("CloudSuite's words (1 page)"), "{fault}");
+    assert_eq!(fault.kind, FaultKind::Usage, "it is the file that is wrong");
 }
 
 #[test]

@@ -8,10 +8,12 @@ use quick_xml::Error;
 use quick_xml::errors::SyntaxError;
 use quick_xml::events::Event;
 use quick_xml::reader::Reader;
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::path::Path;
 
+use super::links;
 use crate::app::input::Text;
 
 /// Bytes that are read at once.
@@ -35,6 +37,12 @@ pub struct Pages {
     number: u64,
     /// Where in the text the last of them begins.
     begin: u64,
+    /// The word for category in the wiki's language, as `<siteinfo>` has it, folded.
+    category: String,
+    /// Whether it is being read.
+    naming: bool,
+    /// The page with its category links in one form, where they are not in the file.
+    unified: String,
 }
 
 /// What is known of a page. Places are in [`Input::kept`].
@@ -85,6 +93,9 @@ impl Pages {
             page: None,
             number: 0,
             begin: 0,
+            category: String::new(),
+            naming: false,
+            unified: String::new(),
         };
         while !pages.rooted {
             if pages.step()? == Step::Last {
@@ -96,7 +107,7 @@ impl Pages {
     }
 
     /// The next page, from `<page …>` to `</page>`; `None` after the last. Of several revisions
-    /// only the latest is in it.
+    /// only the latest is in it. Its category links are [unified](links::unified).
     ///
     /// # Errors
     /// Where the file cannot be read on, is cut short or is no well-formed export.
@@ -112,7 +123,13 @@ impl Pages {
             }
         }
         match str::from_utf8(&self.reader.get_ref().kept) {
-            Ok(page) => Ok(Some(page)),
+            Ok(page) => match links::unified(page, &self.category) {
+                Cow::Borrowed(page) => Ok(Some(page)),
+                Cow::Owned(page) => {
+                    self.unified = page;
+                    Ok(Some(&self.unified))
+                }
+            },
             Err(_) => Err(self.refuse(NO_UTF8.into())),
         }
     }
@@ -135,6 +152,10 @@ impl Pages {
                     (_, "page") if self.page.is_some() => return Err(self.nested(begin)),
                     (3, "revision") => self.revision(from),
                     (4, "timestamp") => self.timing(true),
+                    (4, "namespace") if self.page.is_none() => {
+                        let key = tag.try_get_attribute("key").ok().flatten();
+                        self.naming = key.is_some_and(|key| key.value == links::NAMESPACE);
+                    }
                     _ => (),
                 }
             }
@@ -152,6 +173,7 @@ impl Pages {
             Event::End(_) => {
                 self.depth -= 1;
                 self.timing(false);
+                self.naming = false;
                 match (self.depth, &mut self.page) {
                     (1, Some(_)) => {
                         self.page = None;
@@ -165,6 +187,7 @@ impl Pages {
             Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => {
                 return Err(self.no_export());
             }
+            Event::Text(text) if self.naming => self.category = links::folded(&text),
             Event::Text(text) => {
                 if let Some(Page { open: Some(revision), timing: true, .. }) = &mut self.page {
                     revision.time.push_str(text.trim());
@@ -367,6 +390,15 @@ mod tests {
         assert_eq!(read(format!("\u{feff}{carriage}").as_bytes()), Ok(expected));
         assert_eq!(read(export(&[]).as_bytes()), Ok(Vec::new()));
         assert_eq!(read(b"<mediawiki/>"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn category_links_are_in_one_form_in_the_language_of_the_wiki() {
+        let names = "<siteinfo><namespaces><namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace>\
+                     <namespace key=\"14\" case=\"first-letter\">Kategorie</namespace></namespaces></siteinfo>";
+        let page = "<page><text>[[kategorie:Art]] [[Vorlage:x]] [[ category:y]]</text></page>";
+        let expected = page.replace("kategorie", "Category").replace(" category", "Category");
+        assert_eq!(read(format!("<mediawiki>{names}{page}</mediawiki>").as_bytes()), Ok(vec![expected]));
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub mod dictionary;
 pub mod export;
 pub mod features;
 pub mod label;
+mod links;
 mod master;
 pub mod model;
 pub mod node;

@@ -7,10 +7,12 @@
 //! its clock starts.
 
 use crosstalk_core::Fault;
+use crosstalk_study::counted;
 use quick_xml::escape::partial_escape;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::category::{NAMES, label};
 use super::config::MOST_PAGES;
 use super::corpus::Corpus;
 use super::export::Pages;
@@ -34,16 +36,28 @@ impl Source {
             Source::Generated(corpus) => return Ok(corpus.documents),
             Source::File(path) => path,
         };
-        let mut count = 0;
+        let (mut count, mut labelled) = (0, false);
         let mut pages = Pages::open(path)?;
         while let Some(page) = pages.page()? {
-            if let Err(message) = article(page).map(|_| ()) {
-                return Err(pages.refuse(message));
+            match article(page) {
+                Ok(article) => labelled |= article.is_some_and(|article| label(&article.text).is_some()),
+                Err(message) => return Err(pages.refuse(message)),
             }
             count += 1;
             if count > MOST_PAGES {
                 return Err(pages.refuse(format!("expected at most {MOST_PAGES} pages, found more")));
             }
+        }
+        if !labelled {
+            return Err(Fault::usage(format!(
+                "no article in it has a category whose name has one of CloudSuite's words ({})",
+                counted(count as usize, "page")
+            ))
+            .at(path.display().to_string())
+            .remedy(format!(
+                "give an export whose articles have such links as [[Category:Art]]: {}",
+                NAMES.join(", ")
+            )));
         }
         Ok(count)
     }
