@@ -1,6 +1,7 @@
 //! A folder for temporary files that is gone with its owner, however that ends.
 
 use crosstalk_core::Fault;
+use rustix::fs::{Access, access};
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -27,15 +28,28 @@ impl Scratch {
 /// Where temporary files are: `$TMPDIR`, else `/tmp`.
 ///
 /// # Errors
-/// A usage fault where its name is not UTF-8: it goes to nodes and into records, which are text.
+/// A usage fault where its name is not UTF-8, for it goes to nodes and into records, which are text; where it
+/// is no directory; and where `$TMPDIR` cannot be written to.
 pub fn temporary() -> Result<PathBuf, Fault> {
     let path = std::env::temp_dir();
-    if path.to_str().is_some() {
-        return Ok(path);
+    let refused = |expected: &str| {
+        Err(Fault::usage(format!("expected {expected}"))
+            .at(format!("TMPDIR={}", path.display()))
+            .remedy("set TMPDIR to a folder of yours that can be written to"))
+    };
+    if path.to_str().is_none() {
+        return refused("a folder whose name is UTF-8");
     }
-    Err(Fault::usage("expected a folder whose name is UTF-8")
-        .at(format!("TMPDIR={}", path.display()))
-        .remedy("set TMPDIR to another"))
+    if !path.is_dir() {
+        return refused("a folder, found none");
+    }
+    // What is wrong with `/tmp` is for who makes something there to say.
+    if std::env::var_os("TMPDIR").is_some()
+        && let Err(e) = access(&path, Access::WRITE_OK | Access::EXEC_OK)
+    {
+        return refused(&format!("a folder that can be written to: {}", std::io::Error::from(e)));
+    }
+    Ok(path)
 }
 
 pub(super) fn make(path: &Path) -> Result<(), Fault> {
@@ -53,7 +67,8 @@ pub(super) fn remove(path: &Path, deadline: Duration) -> Result<(), Fault> {
     loop {
         match fs::remove_dir_all(path) {
             Ok(()) => return Ok(()),
-            Err(e) if e.kind() == ErrorKind::NotFound && !path.exists() => return Ok(()),
+            // Also where what it was to be in is no folder.
+            Err(e) if is_none(e.kind()) && !path.exists() => return Ok(()),
             Err(e) if Instant::now() >= until => {
                 return Err(Fault::environment(format!("cannot remove temporary files: {e}"))
                     .at(path.display().to_string()));
@@ -61,6 +76,10 @@ pub(super) fn remove(path: &Path, deadline: Duration) -> Result<(), Fault> {
             Err(_) => thread::sleep(Duration::from_millis(10)),
         }
     }
+}
+
+fn is_none(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 #[cfg(test)]
@@ -71,6 +90,9 @@ mod tests {
     fn what_was_never_made_is_gone_already() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(remove(&folder.path().join("x"), Duration::ZERO), Ok(()));
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("a file");
+        assert_eq!(remove(&file.join("x"), Duration::ZERO), Ok(()));
     }
 
     #[test]
