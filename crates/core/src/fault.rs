@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::quote::plain;
+use crate::quote::{in_line, plain};
 
 /// Whose turn it is to do something about a fault. Decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Fault {
     /// Names the place, unless a more precise one is named already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.place.get_or_insert_with(|| plain(&place.into()).into_owned());
+        self.place.get_or_insert_with(|| in_line(&place.into()).into_owned());
         self
     }
 
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn nothing_in_a_fault_steers_a_terminal() {
-        let fault = Fault::usage("found `\u{1b}[2J`").at("a\u{202e}.txt:1").remedy("use\ttwo\nlines\r");
-        assert_eq!(fault.to_string(), "a\\u{202e}.txt:1: found `\\u{1b}[2J`\n  try: use\ttwo\nlines\\r");
+        let fault = Fault::usage("found `\u{1b}[2J`").at("a\u{202e}\n.txt:1").remedy("use\ttwo\nlines\r");
+        assert_eq!(fault.to_string(), "a\\u{202e}\\n.txt:1: found `\\u{1b}[2J`\n  try: use\ttwo\nlines\\r");
     }
 
     #[test]

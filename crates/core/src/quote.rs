@@ -59,6 +59,14 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }))
 }
 
+/// A name that may stand in any line: line ends and tabs are escaped, too.
+pub fn in_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| escaped(c, false)).collect())
+}
+
 /// Whether a character moves a cursor, ends a line, or changes the direction of what follows.
 pub fn steers(c: char) -> bool {
     c.is_control()

@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::provenance::Provenance;
+use crosstalk_core::quote::steers;
 use crosstalk_study::samples::Run;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +136,7 @@ impl RunDir {
             fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
             match fs::create_dir(&path) {
                 Ok(()) => return RunDir { path, _hold: None }.hold(),
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(cannot("create", &path, &e)),
             }
         }
@@ -262,24 +264,36 @@ fn unchanged(
     Ok(())
 }
 
-/// Refuses a name that is not UTF-8, wherever in the path: it goes to nodes and into records, which are text.
+/// Refuses a name that is not UTF-8 or steers a terminal, wherever in the path: it goes to nodes, into records
+/// and onto lines, which are text.
 fn is_text(path: &Path) -> Result<(), Fault> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     match whole.to_str() {
-        Some(_) => Ok(()),
-        None => Err(Fault::usage("expected a run's directory whose name is UTF-8")
-            .at(whole.display().to_string())
-            .remedy("name another with --out, or go to another directory")),
+        Some(text) if !text.contains(steers) => Ok(()),
+        _ => {
+            Err(Fault::usage("expected a run's directory whose name is UTF-8 without line ends and the like")
+                .at(whole.display().to_string())
+                .remedy("name another with --out, or go to another directory"))
+        }
     }
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
     let fault = Fault::environment(format!("cannot {what} it: {error}")).at(path.display().to_string());
     match error.kind() {
-        std::io::ErrorKind::StorageFull => {
-            fault.remedy("free some room on that disk; nothing written so far is lost")
+        // A file, a device, a link to nowhere, a name that no disk takes.
+        ErrorKind::AlreadyExists
+        | ErrorKind::NotADirectory
+        | ErrorKind::InvalidFilename
+        | ErrorKind::InvalidInput
+            if what == "create" =>
+        {
+            Fault::usage("expected a directory, or a name that is free for one")
+                .at(path.display().to_string())
+                .remedy("name a directory that is new or empty with --out")
         }
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+        ErrorKind::StorageFull => fault.remedy("free some room on that disk; nothing written so far is lost"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             fault.remedy("name a directory that you may write to with --out")
         }
         _ => fault,

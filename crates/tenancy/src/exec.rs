@@ -104,7 +104,7 @@ fn group_name(asked: &Asked, program: &str) -> Result<String, Fault> {
         if name.len() > 64 || !name.chars().all(is_plain) || name.chars().all(|c| c == '.') {
             return Err(Fault::usage(format!(
                 "expected up to 64 letters, digits, `-`, `_` and `.`, found `{}`",
-                name.chars().take(80).collect::<String>()
+                crosstalk_core::quoted(name)
             ))
             .at("--name"));
         }
@@ -279,6 +279,7 @@ mod tests {
         for wrong in ["", "a/b", "..", "a b", "a\n", "é", &"x".repeat(65)] {
             let fault = group_name(&asked(Some(wrong)), "x").expect_err("refused");
             assert_eq!(fault.place.as_deref(), Some("--name"));
+            assert!(!fault.message.contains('\n'), "{fault}");
         }
     }
 
