@@ -52,6 +52,9 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let out = out::Out::new(cli.json);
+    if let Err(fault) = signal::outlive_full_files() {
+        return report(&out, &fault);
+    }
     // Its exit code is its command's, also where there is a word of ours that could not be written.
     let is_relay = matches!(cli.verb, Verb::Exec(_));
     let result = match cli.verb {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::quote::steers;
+use crosstalk_host::streams::output_is_closed;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::Serialize;
 use serde_json::json;
@@ -225,6 +226,9 @@ fn put(text: String) {
 /// A reader that has gone away (`| head`, a terminal that was closed) is no fault; a full disk is, but no
 /// reason to give a run up.
 fn write(stream: Stream, text: &str) {
+    if stream == Stream::Output && output_is_closed() {
+        return lose(stream, "it is closed", "open it, or send it to a file or to /dev/null");
+    }
     let was_terminal = TERMINALS[stream as usize];
     let written = match stream {
         Stream::Output => push(&mut std::io::stdout().lock(), text),

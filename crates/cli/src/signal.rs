@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGXFSZ};
 
 /// How often a wait for long work looks up.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -22,6 +22,17 @@ pub fn interrupted() -> Result<Arc<AtomicBool>, Fault> {
             .map_err(|e| Fault::environment(format!("cannot watch for interruptions: {e}")))?;
     }
     Ok(flag)
+}
+
+/// Has a write that would make a file larger than it may be (`ulimit -f`) fail, not end the program without a
+/// word. Programs that are started are not changed: a signal that is handled is not inherited.
+///
+/// # Errors
+/// Where the signal cannot be watched.
+pub fn outlive_full_files() -> Result<(), Fault> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default())
+        .map(drop)
+        .map_err(|e| Fault::environment(format!("cannot watch for files that are full: {e}")))
 }
 
 /// A flag that Ctrl-Z sets, in the place of pausing: for who holds what must not stay so.

@@ -29,6 +29,7 @@ pub mod process;
 pub mod refusal;
 pub mod regular;
 pub mod slice;
+pub mod streams;
 pub mod sysctl;
 pub mod tcp;
 pub mod ticks;
