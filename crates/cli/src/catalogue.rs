@@ -8,6 +8,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
+use crosstalk_work::app::not_text;
+
+/// A catalogue's folders.
+const FOLDERS: [&str; 5] = ["fabrics", "systems", "components", "interconnects", "published"];
 
 /// The bundled catalogues, with those of `dirs` added; a file there stands in
 /// for a bundled one of the same name.
@@ -16,6 +20,11 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
     for dir in dirs {
         if !dir.is_dir() {
             return Err(Fault::usage("no such directory").at(dir.display().to_string()));
+        }
+        if !FOLDERS.iter().any(|folder| dir.join(folder).is_dir()) {
+            return Err(Fault::usage("there is no catalogue in it")
+                .at(dir.display().to_string())
+                .remedy(format!("give a directory with at least one of {}", FOLDERS.join(", "))));
         }
         for (path, name) in files(&dir.join("fabrics"), "toml")? {
             all.fabric(&name, &read(&path)?, &path.display().to_string())?;
@@ -60,10 +69,17 @@ const LONGEST: u64 = 16 << 20;
 /// alone: neither is part of what was written.
 pub fn read(path: &Path) -> Result<String, Fault> {
     let place = || path.display().to_string();
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text))
+        .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
         .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place()))?;
+    if let Some(found) = not_text(&bytes) {
+        return Err(Fault::usage(format!("expected UTF-8 text, found {found}"))
+            .at(place())
+            .remedy("unpack it, or save it as UTF-8"));
+    }
+    let mut text = String::from_utf8(bytes)
+        .map_err(|e| Fault::usage(format!("expected UTF-8 text: {e}")).at(place()))?;
     if text.len() as u64 > LONGEST {
         return Err(
             Fault::usage(format!("expected a text file of at most {} MiB", LONGEST >> 20)).at(place())

@@ -107,6 +107,9 @@ impl Spec {
 /// The most streams side by side.
 const MOST_STREAMS: usize = 128;
 
+/// The highest rate that is held to, in bits a second: no machine reaches it.
+const MOST_RATE: f64 = 1e13;
+
 /// The parameter `rate`.
 fn rate(params: &Params) -> Result<Option<BitRate>, Fault> {
     let rate = match params.get("rate") {
@@ -114,6 +117,11 @@ fn rate(params: &Params) -> Result<Option<BitRate>, Fault> {
         Some(Value::Text(text)) => text.parse().map_err(|f: Fault| f.at("parameter `rate`"))?,
         Some(_) => BitRate(params.float("rate", 0.0)?),
     };
+    if rate.0 > MOST_RATE {
+        return Err(Fault::usage(format!("expected a rate of at most 10 Tbit/s, found {} bit/s", rate.0))
+            .at("parameter `rate`")
+            .remedy("leave it out: then a stream goes as fast as it can"));
+    }
     if rate.0 > 0.0 {
         return Ok(Some(rate));
     }
@@ -221,6 +229,9 @@ mod tests {
         assert_eq!(refused("size", 0).place.as_deref(), Some("parameter `size`"));
         assert_eq!(refused("bytes", "0 B").place.as_deref(), Some("parameter `bytes`"));
         assert_eq!(refused("rate", "0 bit/s").place.as_deref(), Some("parameter `rate`"));
+        for rate in [1e13 * 1.01, 1e30] {
+            assert!(refused("rate", rate).message.contains("at most 10 Tbit/s"));
+        }
         assert_eq!(refused("rate", -1).place.as_deref(), Some("parameter `rate`"));
         assert_eq!(refused("streams", 0).place.as_deref(), Some("parameter `streams`"));
         assert_eq!(refused("report", "1 ms").place.as_deref(), Some("parameter `report`"));

@@ -1,0 +1,171 @@
+//! What the environment, a path or a file may do to a run, told before anything runs or where it happens.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Output;
+
+use common::{command, crosstalk, finish, left_behind, stderr, stdout, study};
+
+const RUN: [&str; 6] = ["run", "./s.toml", "--testbed", "local", "--out", "out"];
+
+/// `crosstalk WORDS`, with what the shell does before and around it.
+fn shell(dir: &Path, before: &str, words: &str) -> Output {
+    let mut command = command(dir, &[]);
+    let program = command.get_program().to_os_string();
+    command = std::process::Command::new("bash");
+    command.args(["-c", &format!("{before}; exec \"$0\" {words}")]).arg(program).current_dir(dir);
+    command.output().expect("bash runs")
+}
+
+fn refused(output: &Output, code: i32, with: &[&str]) {
+    let told = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{told}");
+    assert!(with.iter().all(|part| told.contains(part)), "{told}");
+}
+
+#[test]
+fn a_journal_that_lost_a_line_is_told_with_the_attempt_that_is_out() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
+    let path = dir.path().join("out/journal.ndjson");
+    let text = fs::read_to_string(&path).expect("reads");
+    let lines: Vec<&str> = text.lines().collect();
+    let sample = lines.iter().position(|line| line.starts_with("{\"line\":\"sample\"")).expect("a sample");
+    let mut less = lines.clone();
+    less.remove(sample);
+    fs::write(&path, less.join("\n") + "\n").expect("writes");
+    let report = crosstalk(dir.path(), &["report", "out"]);
+    let told = stdout(&report) + &stderr(&report);
+    let place = format!("journal.ndjson:{} (a line is missing before it); attempt 0 is left out", sample + 1);
+    let words: Vec<&str> = told.split_whitespace().collect();
+    assert!(words.join(" ").contains(&place), "{told}");
+}
+
+#[test]
+fn where_temporary_files_cannot_be_nothing_is_begun_and_nothing_left() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let file = dir.path().join("file");
+    fs::write(&file, "").expect("writes");
+    let within = |arguments: &[&str]| {
+        let mut command = command(dir.path(), arguments);
+        finish(command.env("TMPDIR", &file).env("XDG_RUNTIME_DIR", dir.path()).spawn().expect("starts"))
+    };
+    let told = format!("TMPDIR={}: expected a folder, found none", file.display());
+    for arguments in [&RUN[..], &["probe", "latency", "--fabric", "none", "-t", "0.1 s"]] {
+        refused(&within(arguments), 2, &[&told, "set TMPDIR to a folder"]);
+    }
+    assert!(!dir.path().join("out").exists());
+    let clean = within(&["clean"]);
+    assert_eq!((clean.status.code(), stdout(&clean).trim()), (Some(0), "Nothing was left behind."));
+    assert_eq!(left_behind(&file.display().to_string()), Vec::<String>::new());
+}
+
+#[test]
+fn an_out_that_can_be_no_directory_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    fs::write(dir.path().join("file"), "mine").expect("writes");
+    symlink("nowhere", dir.path().join("link")).expect("links");
+    let long = "x".repeat(300);
+    for out in ["file", "file/within", "/dev/null", "link", &long] {
+        let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", out]);
+        refused(&output, 2, &["expected a directory", "name a directory that is new or empty with --out"]);
+    }
+    assert_eq!(fs::read(dir.path().join("file")).expect("reads"), b"mine");
+    let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "a\nb\u{1b}[2J"]);
+    refused(
+        &output,
+        2,
+        &["a\\nb\\u{1b}[2J: expected a run's directory whose name is UTF-8 without line ends"],
+    );
+    fs::write(dir.path().join("runs"), "mine").expect("writes");
+    refused(
+        &crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local"]),
+        2,
+        &["runs: expected a directory"],
+    );
+}
+
+#[test]
+fn what_cannot_be_written_is_told_whatever_stops_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let full = shell(dir.path(), "ulimit -f 1", "run ./s.toml --testbed local --out out");
+    refused(&full, 4, &["File too large"]);
+    let closed = shell(dir.path(), "exec >&-", "list");
+    refused(&closed, 4, &["standard output: not everything could be written: it is closed"]);
+    for (before, words) in
+        [("exec >/dev/null", "list"), ("exec 1<>/dev/null", "list"), ("exec <&- 2>&-", "list")]
+    {
+        assert_eq!(shell(dir.path(), before, words).status.code(), Some(0), "{before}");
+    }
+    // Programs of the user's have their signals as they were.
+    let program = shell(dir.path(), "true", "exec -- grep SigIgn /proc/self/status");
+    if program.status.success() {
+        let ignored = stdout(&program).trim().rsplit('\t').next().map(|mask| u64::from_str_radix(mask, 16));
+        assert_eq!(ignored.expect("a mask").expect("digits") >> 24 & 1, 0, "SIGXFSZ, which is 25");
+    }
+}
+
+#[test]
+fn a_study_that_is_no_text_is_named_for_what_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let utf16: Vec<u8> = "\u{feff}schema = 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+    for (bytes, found) in
+        [(&utf16[..], "text in UTF-16"), (&gzip, "a gzip file"), (b"PK\x03\x04..", "a zip archive")]
+    {
+        fs::write(dir.path().join("s.toml"), bytes).expect("writes");
+        let told = format!("s.toml: expected UTF-8 text, found {found}");
+        refused(&crosstalk(dir.path(), &["plan", "./s.toml"]), 2, &[&told, "unpack it, or save it as UTF-8"]);
+    }
+}
+
+#[test]
+fn arguments_that_mean_nothing_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    fs::create_dir(dir.path().join("mine")).expect("makes");
+    refused(
+        &crosstalk(dir.path(), &["plan", "./s.toml", "--catalogue", "mine"]),
+        2,
+        &["mine: there is no catalogue in it", "at least one of fabrics, systems"],
+    );
+    let fast = crosstalk(dir.path(), &["probe", "bandwidth", "-b", "1e30"]);
+    refused(&fast, 2, &["at most 10 Tbit/s", "leave it out"]);
+}
+
+/// A study of one ranking of `graph`, which is in `dir`.
+fn ranking(dir: &Path, graph: &str) {
+    fs::write(dir.join("graph.txt"), graph).expect("writes");
+    let text = format!(
+        "schema = \"crosstalk.study/1\"\ntitle = \"Lists\"\nlooks = [1]\n[headline]\nexperiment = \"e\"\nlevel = 2\n\
+         [experiment.e]\ntitle = \"Lists\"\nconditions = {{ fabric = \"none\" }}\n\
+         work.w = {{ kind = \"pagerank\", iterations = \"$n\", graph = {:?} }}\n\
+         factors = {{ n = [1, 2] }}\ncompare = {{ factor = \"n\", base = 1 }}\n",
+        dir.join("graph.txt")
+    );
+    fs::write(dir.join("s.toml"), text).expect("writes");
+}
+
+#[test]
+fn a_heading_of_an_edge_list_is_told_and_a_third_column_must_be_a_weight() {
+    let dir = tempfile::tempdir().expect("a directory");
+    ranking(dir.path(), "source,target,when\n1,2,3\n2,1,4\n");
+    let output = crosstalk(dir.path(), &RUN);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output) + &stderr(&output);
+    assert!(told.contains("graph.txt:1 is taken for a heading"), "{told}");
+    ranking(dir.path(), "1 2 3\n2 1 nan\n");
+    let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "other"]);
+    refused(
+        &output,
+        2,
+        &["graph.txt:2: expected a weight, a number from 0, in the third column, found `nan`"],
+    );
+}
