@@ -1,5 +1,6 @@
 //! `crosstalk plan STUDY`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
@@ -38,9 +39,10 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             out.say(&format!("  {}", describe(&cell.levels)));
         }
     }
-    let planned = |name: &String| plan.experiments.iter().any(|experiment| experiment.name == *name);
-    let left_out: Vec<&str> =
-        ready.study.experiment.keys().filter(|name| !planned(name)).map(String::as_str).collect();
+    let planned: BTreeSet<&str> =
+        plan.experiments.iter().map(|experiment| experiment.name.as_str()).collect();
+    let all = ready.study.experiment.keys().map(String::as_str);
+    let left_out: Vec<&str> = all.filter(|name| !planned.contains(name)).collect();
     if !left_out.is_empty() {
         out.say(&format!("\nLeft out here, and part of the whole study: {}", left_out.join(", ")));
     }

@@ -35,6 +35,8 @@ pub struct Data<'a> {
     pub complete: Vec<usize>,
     /// Attempts of cells that the plan does not have.
     pub strangers: usize,
+    /// Where each experiment is: plans may have thousands.
+    places: HashMap<&'a str, usize>,
     known: RefCell<HashMap<(usize, usize, String), Rc<ByBlock>>>,
 }
 
@@ -76,17 +78,19 @@ impl<'a> Data<'a> {
     /// Puts a run in order.
     pub fn new(plan: &'a Plan, run: &'a Run) -> Self {
         let mut experiments: Vec<_> = plan.experiments.iter().map(Experiment::new).collect();
+        let names = plan.experiments.iter().map(|planned| planned.name.as_str());
+        let names: HashMap<&str, usize> = names.zip(0..).collect();
         let mut strangers = 0;
         let mut places: HashMap<String, Option<(usize, usize)>> = HashMap::new();
         for attempt in &run.attempts {
             let key = format!("{}\n{:?}", attempt.experiment, attempt.levels);
-            match places.entry(key).or_insert_with(|| place(&experiments, attempt)) {
+            match places.entry(key).or_insert_with(|| place(&names, &experiments, attempt)) {
                 Some((experiment, cell)) => experiments[*experiment].cells[*cell].add(attempt),
                 None => strangers += 1,
             }
         }
         let complete = complete_blocks(&experiments);
-        Data { plan, run, experiments, complete, strangers, known: RefCell::default() }
+        Data { plan, run, experiments, complete, strangers, places: names, known: RefCell::default() }
     }
 
     /// A run in which every cell that this host can run was tried, by this `attempt`, and nothing is known yet.
@@ -99,7 +103,7 @@ impl<'a> Data<'a> {
 
     /// The experiment of that name, with its place.
     pub fn experiment(&self, name: &str) -> Option<(usize, &Experiment<'a>)> {
-        self.experiments.iter().enumerate().find(|(_, e)| e.planned.name == name)
+        self.places.get(name).map(|&place| (place, &self.experiments[place]))
     }
 
     /// A metric's declaration: the plan's, else the journal's.
@@ -210,8 +214,12 @@ impl<'a> Cell<'a> {
     }
 }
 
-fn place(experiments: &[Experiment], attempt: &Attempt) -> Option<(usize, usize)> {
-    let experiment = experiments.iter().position(|e| e.planned.name == attempt.experiment)?;
+fn place(
+    places: &HashMap<&str, usize>,
+    experiments: &[Experiment],
+    attempt: &Attempt,
+) -> Option<(usize, usize)> {
+    let experiment = *places.get(attempt.experiment.as_str())?;
     let cell = experiments[experiment].cells.iter().position(|cell| {
         cell.levels.len() == attempt.levels.len()
             && cell.levels.iter().all(|(f, l)| attempt.levels.get(f).is_some_and(|a| same(a, l)))

@@ -88,8 +88,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
 
 /// What is remarked of the experiments that are part of the run: of others there is nothing to believe.
 fn remarks(study: &Study, data: &Data) -> Vec<String> {
-    let planned = |name: &String| data.plan.experiments.iter().any(|experiment| experiment.name == *name);
-    let part = study.experiment.iter().filter(|(name, _)| planned(name));
+    let part = study.experiment.iter().filter(|(name, _)| data.experiment(name).is_some());
     part.flat_map(|(name, one)| one.remark.iter().map(move |text| format!("{name}: {text}"))).collect()
 }
 
