@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use crosstalk_core::units::Seconds;
 use crosstalk_tenancy::boinc::{Client, PASSWORD, Preferences, Status, Way};
@@ -46,16 +47,8 @@ fn project(dir: &Path, more: &[&str]) -> Running {
     let mut command = command(dir, &args);
     // Nobody reads them: they must not fill.
     let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
-    until("it listens", Duration::from_secs(60), || dir.join("p/attach.json").exists());
+    await_that("it listens", || dir.join("p/attach.json").exists());
     running
-}
-
-fn until(what: &str, patience: Duration, mut so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !so() {
-        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn attach(dir: &Path) -> Attach {
@@ -138,7 +131,7 @@ fn an_interruption_ends_it_with_its_result() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["--json", "boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "50 ms"];
     let child = command(dir.path(), &args).spawn().expect("starts");
-    until("it listens", Duration::from_secs(60), || dir.path().join("p/attach.json").exists());
+    await_that("it listens", || dir.path().join("p/attach.json").exists());
     kill("-INT", child.id());
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130));
@@ -197,7 +190,7 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     for host in [&mut first, &mut second] {
         host.client().attach(&told.url, &told.key, "Crosstalk").expect("attaches");
     }
-    until("it gets work", Duration::from_secs(90), || counts(&told.url)["counts"]["sent"].as_u64() > Some(0));
+    await_that("it gets work", || counts(&told.url)["counts"]["sent"].as_u64() > Some(0));
     killed.kill();
     let again = project(dir.path(), &["--units", "4"]);
     let counts = finished(&told.url, &mut [&mut first, &mut second]);
@@ -257,7 +250,7 @@ fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
         eprintln!("skipped: only root can be somebody else");
         return;
     };
-    until("it listens", Duration::from_secs(60), || dir.path().join("p/attach.json").exists());
+    await_that("it listens", || dir.path().join("p/attach.json").exists());
     let told = attach(dir.path());
     let allow = |threads: &str| {
         let pid = project.0.id().to_string();
@@ -341,23 +334,24 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     let _own: Vec<Running> = (0..2 * all).map(|_| spinner()).collect();
     let mut killed = guard(&secret, &[]);
     let killed = Running(killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
-    until("it has one processor", Duration::from_secs(30), || client.cores() == Ok(Some(1)));
+    await_that("it has one processor", || client.cores() == Ok(Some(1)));
     // It answers nobody for longer than one try takes.
     let pid = (Way { address: Some(client.address()), password: None }).find().expect("runs").pid;
     kill("-STOP", pid);
     killed.kill();
     thread::sleep(Duration::from_secs(3));
     kill("-CONT", pid);
-    until("it is free", Duration::from_secs(20), || is_free(client));
+    await_that("it is free", || is_free(client));
 
-    let output = finish(guard(&secret, &["--for", "6 s"]).spawn().expect("starts"));
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let asked = stdout(&output).matches("is asked to give way").count();
-    assert_eq!(asked, 1, "{}", stdout(&output));
+    let again = Guarding::of(guard(&secret, &[]));
+    await_that("it has one processor again", || client.cores() == Ok(Some(1)));
+    let (code, said, complained) = again.end();
+    assert_eq!(code, Some(0), "{complained}");
+    assert_eq!(said.matches("is asked to give way").count(), 1, "{said}");
     assert!(is_free(client), "{:?}", client.status());
     // What put it into its group takes that away once it has ended.
     client.quit().expect("is asked to");
-    until("it ends", Duration::from_secs(30), || host.check().is_err());
+    await_that("it ends", || host.check().is_err());
 }
 
 #[test]
@@ -381,15 +375,15 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
     let mut guard = command(dir.path(), &["guard", "boinc", "--boinc-address", &address.to_string()]);
     let file = fs::File::create(&told).expect("makes");
     let mut guard = Running(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
-    until("it guards", Duration::from_secs(30), || says("") > 1);
+    await_that("it guards", || says("") > 1);
 
     let line = fs::read(format!("/proc/{pid}/cmdline")).expect("runs");
     let words = String::from_utf8(line).expect("is text");
     let words: Vec<String> = words.trim_end_matches('\0').split('\0').map(String::from).collect();
     kill("-KILL", pid);
-    until("its end is told", Duration::from_secs(30), || says("BOINC has ended") > 0);
+    await_that("its end is told", || says("BOINC has ended") > 0);
     let _again = Running(apart(&words).spawn().expect("starts"));
-    until("it is guarded", Duration::from_secs(30), || says("BOINC is guarded from now on") > 0);
+    await_that("it is guarded", || says("BOINC is guarded from now on") > 0);
     // Time enough to say it again.
     thread::sleep(Duration::from_secs(2));
     kill("-INT", guard.0.id());
@@ -400,5 +394,5 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
         fs::read_to_string(&told).expect("reads")
     );
     assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1));
-    until("the new one answers", Duration::from_secs(10), || host.client().version().is_ok());
+    await_that("the new one answers", || host.client().version().is_ok());
 }

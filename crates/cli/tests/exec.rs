@@ -23,7 +23,7 @@ fn the_exit_code_comes_back_and_signals_go_through() {
     assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
     assert_eq!(run("--external", "kill -9 $$").status.code(), Some(137));
     let child = external("signal", "trap 'exit 33' TERM; echo ready; while :; do sleep 0.05; done");
-    await_that("it begins", 20, || inside("signal").len() > 1);
+    await_that("it begins", || inside("signal").len() > 1);
     let output = child.end();
     assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
     assert!(dirs("signal").is_empty(), "its group is gone");
@@ -36,7 +36,7 @@ fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
     }
     let _alone = alone();
     let mut child = external("still", "trap 'exit 33' TERM; sleep 100 & while :; do :; done");
-    await_that("it catches the signal", 20, || inside("still").len() > 1);
+    await_that("it catches the signal", || inside("still").len() > 1);
     // In the tree in which a guard would do so.
     let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
     let all = dirs("still");
@@ -60,9 +60,7 @@ fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
         freeze();
         std::thread::sleep(Duration::from_millis(1));
     }
-    let began = Instant::now();
     assert_eq!(child.finish().status.code(), Some(33));
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert!(dirs("still").is_empty(), "its group is gone");
 }
 
@@ -127,10 +125,10 @@ fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(dirs("daemon").is_empty());
     let mut child = external("killed", "sleep 300 & sleep 300 & wait");
-    await_that("it begins", 20, || inside("killed").len() > 2);
+    await_that("it begins", || inside("killed").len() > 2);
     let pids = inside("killed");
     child.kill();
-    await_that("the group goes", 10, || dirs("killed").is_empty());
+    await_that("the group goes", || dirs("killed").is_empty());
     // One that has ended may wait to be counted by whoever starts this machine's programs.
     let ended = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -185,12 +183,12 @@ fn own_work_has_the_processor_beside_eight_external_spinners() {
     let _alone = alone();
     let script = "for n in 1 2 3 4 5 6 7 8; do taskset -c 0 sh -c 'while :; do :; done' & done; wait";
     let child = external("spin", script);
-    await_that("they spin", 20, || inside("spin").len() > 8);
+    await_that("they spin", || inside("spin").len() > 8);
     let own = Spinner::on("0");
     let others = || inside("spin").into_iter().map(ticks).sum::<u64>();
     let (before, theirs) = (ticks(own.id()), others());
     // Both have what there is of one processor, whoever else is on the machine.
-    await_that("time passes", 60, || ticks(own.id()) - before + others() - theirs > 200);
+    await_that("time passes", || ticks(own.id()) - before + others() - theirs > 200);
     let (own, theirs) = (ticks(own.id()) - before, others() - theirs);
     child.end();
     assert!(dirs("spin").is_empty(), "its group is gone, although own work leaves it no processor to end on");

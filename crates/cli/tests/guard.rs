@@ -8,9 +8,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::external::{Running, Spinner, alone, await_that, dirs, external, inside, search};
+use common::external::{
+    Guarding, Running, Spinner, alone, await_promised, await_that, dirs, external, inside, search,
+};
+use common::foreign::is_frozen;
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use serde_json::Value;
 
@@ -97,8 +100,18 @@ const READ_ONLY: &str = "for at in $(grep -E ' (cgroup|cgroup2) ' /proc/self/mou
                          mount -o remount,bind,ro $at || exit 99; done;";
 
 /// Notes of a guard that speaks JSON which say this.
-fn notes(output: &Output, says: &str) -> usize {
-    stdout(output).lines().filter(|line| line.contains("\"event\":\"note\"") && line.contains(says)).count()
+fn notes(said: &str, says: &str) -> usize {
+    said.lines().filter(|line| line.contains("\"event\":\"note\"") && line.contains(says)).count()
+}
+
+/// Waits until the group NAME has stood still for half a second without a break, as own work that leaves nothing
+/// has it, and not for a moment, to see whether own work would use more.
+fn until_still(name: &str) -> String {
+    format!(
+        "n=0; while [ $n -lt 10 ]; do n=$((n + 1)); grep -qsE 'FROZEN|^1$' $(find /sys/fs/cgroup -path \
+         '*/crosstalk-external-{name}-*' '(' -name freezer.state -o -name cgroup.freeze ')') || n=0; sleep 0.05; \
+         done;"
+    )
 }
 
 #[test]
@@ -108,7 +121,7 @@ fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
     }
     let _alone = alone();
     let child = external("kept", "sleep 300");
-    await_that("it begins", 20, || !inside("kept").is_empty());
+    await_that("it begins", || !inside("kept").is_empty());
     let before = settings("kept");
     let dir = tempfile::tempdir().expect("a directory");
     let ran = dir.path().join("ran");
@@ -134,7 +147,7 @@ fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
     }
     let _alone = alone();
     let child = external("unseen", "sleep 300");
-    await_that("it begins", 20, || !inside("unseen").is_empty());
+    await_that("it begins", || !inside("unseen").is_empty());
     let script = "mount -t tmpfs none /proc/pressure || exit 99; \
                   exec $CROSSTALK guard --external unseen --for '2 s' --json";
     if let Some(output) = apart(script) {
@@ -143,7 +156,7 @@ fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
             return;
         }
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(notes(&output, "this kernel tells no pressure"), 1, "{}", stdout(&output));
+        assert_eq!(notes(&stdout(&output), "this kernel tells no pressure"), 1, "{}", stdout(&output));
         assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
     }
     child.end();
@@ -156,15 +169,17 @@ fn a_group_that_goes_while_it_is_guarded_is_told_once() {
     }
     let _alone = alone();
     let child = external("going", "sleep 300");
-    await_that("it begins", 20, || !inside("going").is_empty());
-    let guard = command(Path::new("/"), &["guard", "--external", "going", "--for", "8 s", "--json"]);
-    let guard = { guard }.spawn().expect("starts");
-    std::thread::sleep(Duration::from_secs(1));
+    await_that("it begins", || !inside("going").is_empty());
+    let guard = Guarding::begin(&["--external", "going", "--json"]);
+    guard.await_look();
     child.end();
     assert!(dirs("going").is_empty(), "its group is gone while the guard runs");
-    let output = finish(guard);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(notes(&output, "going has ended"), 1, "{}", stdout(&output));
+    await_that("its end is told", || notes(&guard.said(), "going has ended") > 0);
+    let lines = guard.said().lines().count();
+    await_that("it goes on", || guard.said().lines().count() > lines);
+    let (code, said, complained) = guard.end();
+    assert_eq!(code, Some(0), "{complained}");
+    assert_eq!(notes(&said, "going has ended"), 1, "{said}");
 }
 
 #[test]
@@ -174,12 +189,16 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     }
     let _alone = alone();
     let child = external("stuck", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
-    await_that("they spin", 20, || inside("stuck").len() > 2);
+    await_that("they spin", || inside("stuck").len() > 2);
     let before = settings("stuck");
     // Enough own work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
-    let script =
-        format!("$CROSSTALK guard --external stuck --for '5 s' --json & sleep 3; {READ_ONLY} wait $!");
+    // After a second it has tried to write, and has not ended.
+    let still = until_still("stuck");
+    let script = format!(
+        "$CROSSTALK guard --external stuck --json & guard=$!; {still} {READ_ONLY} sleep 1; kill -TERM $guard && \
+         wait $guard"
+    );
     if let Some(output) = apart(&script) {
         assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
         assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
@@ -200,11 +219,15 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
     }
     let _alone = alone();
     let child = external("unmounted", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
-    await_that("they spin", 20, || inside("unmounted").len() > 2);
+    await_that("they spin", || inside("unmounted").len() > 2);
     let before = settings("unmounted");
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     let unmount = "grep -E ' cgroup2? ' /proc/self/mounts | while read -r _ at _; do umount -l $at; done;";
-    let script = format!("$CROSSTALK guard --external unmounted --for '8 s' & sleep 3; {unmount} wait $!");
+    let still = until_still("unmounted");
+    let script = format!(
+        "$CROSSTALK guard --external unmounted & guard=$!; {still} {unmount} sleep 1; kill -TERM $guard && \
+         wait $guard"
+    );
     if let Some(output) = apart(&script) {
         assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
         assert!(stderr(&output).contains("is not mounted here any more"), "{}", stderr(&output));
@@ -223,25 +246,34 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     }
     let _alone = alone();
     let child = external("guarded", "for n in 1 2 3 4; do sh -c 'while :; do :; done' & done; wait");
-    await_that("they spin", 20, || inside("guarded").len() > 4);
+    await_that("they spin", || inside("guarded").len() > 4);
     let before = settings("guarded");
     // Enough own work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
-    for millis in [0, 30, 200, 700, 1500, 2600] {
+    // While it begins, and last once everything stands still.
+    for millis in [Some(0), Some(30), Some(200), Some(700), None] {
         let mut guard = command(Path::new("/"), &["guard", "--external", "guarded"]).spawn().expect("starts");
-        std::thread::sleep(Duration::from_millis(millis));
+        match millis {
+            Some(millis) => std::thread::sleep(Duration::from_millis(millis)),
+            None => await_that("it stands still", || is_frozen(&dirs("guarded"))),
+        }
         guard.kill().expect("is ours");
         guard.wait().expect("is ours");
-        await_that("all is as before within 10 s", 10, || settings("guarded") == before);
+        await_promised("all is as before", || settings("guarded") == before);
     }
-    // And when it ends by itself. It takes a moment to be sure that nothing is left over.
-    let output = crosstalk(Path::new("/"), &["guard", "--external", "guarded", "--for", "6 s", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // And when it ends as it is told to. It takes a moment to be sure that nothing is left over.
+    let guard = Guarding::begin(&["--external", "guarded", "--json"]);
+    let last = |said: &str| said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let has_stood = |line: &Value| line["sums"]["still"].as_f64().is_some_and(|still| still > 0.5);
+    await_that("it stands still for half a second", || {
+        last(&guard.said()).is_some_and(|line| has_stood(&line))
+    });
+    let (code, said, complained) = guard.end();
+    assert_eq!(code, Some(0), "{complained}");
     assert_eq!(settings("guarded"), before);
-    let result: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    let result = last(&said).expect("JSON");
     assert_eq!(result["result"], "guard");
     assert_eq!(result["sums"]["highest"], "still", "own work used everything: {result}");
-    assert!(result["sums"]["still"].as_f64().is_some_and(|still| still > 0.5), "{result}");
     child.end();
     assert!(dirs("guarded").is_empty());
 }
@@ -253,7 +285,7 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
     }
     let _alone = alone();
     let child = external("unread", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
-    await_that("they spin", 20, || inside("unread").len() > 2);
+    await_that("they spin", || inside("unread").len() > 2);
     let before = settings("unread");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let metrics = folder.path().join("metrics");
@@ -274,14 +306,17 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
             _ => start.stderr(writer).stdout(Stdio::null()),
         };
         let mut guard = start.spawn().expect("starts");
-        await_that("it looks", 20, || looks() > 0);
+        await_that("it looks", || looks() > 0);
         // It says on standard error that it does not pause.
         kill("-TSTP", guard.id());
-        let so_far = looks();
-        await_that("it goes on", 20, || looks() > so_far + 100);
+        // Each time it publishes how often it has looked it says it, too.
+        for _ in 0..2 {
+            let so_far = looks();
+            await_that("it goes on", || looks() > so_far);
+        }
         kill("-TERM", guard.id());
         let mut ended = None;
-        await_that("it ends", 10, || {
+        await_that("it ends", || {
             ended = guard.try_wait().expect("is ours");
             ended.is_some()
         });
@@ -318,7 +353,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
         &["exec", "--external", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
     );
     let child = Running::of(starts.spawn().expect("starts"));
-    await_that("they spin", 20, || inside("held").len() > 2);
+    await_that("they spin", || inside("held").len() > 2);
     let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
     if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
         eprintln!("skipped: here are no groups that stand still or have processors of their own");
@@ -330,13 +365,13 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
         fs::write(path, if text == "THAWED" { "FROZEN" } else { "1" }).expect("may be set");
     }
     let is_frozen = || freezers().iter().all(|(_, text)| text == "FROZEN" || text == "1");
-    await_that("it stands still", 10, is_frozen);
+    await_that("it stands still", is_frozen);
     let before = settings("held");
     let processors = told("held", "cpuset.cpus");
     // Own work that leaves room, and own work that leaves none, have the guard do something.
     for spinners in [1, 8] {
         let _own: Vec<Spinner> = (0..spinners).map(|_| Spinner::on("0-1023")).collect();
-        let mut guard = command(Path::new("/"), &["guard", "--external", "held", "--for", "3 s"])
+        let mut guard = command(Path::new("/"), &["guard", "--external", "held", "--for", "2 s"])
             .spawn()
             .expect("starts");
         while guard.try_wait().expect("is ours").is_none() {
@@ -362,12 +397,12 @@ fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
     let before = place();
     let pid = spinner.id().to_string();
     let mut guard = command(Path::new("/"), &["guard", "--pid", &pid]).spawn().expect("starts");
-    await_that("it is taken in", 20, || place() != before);
+    await_that("it is taken in", || place() != before);
     assert!(place().contains("crosstalk-guests-"), "{}", place());
     guard.kill().expect("is ours");
     guard.wait().expect("is ours");
-    await_that("it is back", 10, || place() == before);
-    await_that("nothing is left", 10, || {
+    await_that("it is back", || place() == before);
+    await_that("nothing is left", || {
         let mut found = Vec::new();
         search(Path::new("/sys/fs/cgroup"), "crosstalk-guests-", &mut found);
         found.is_empty()
@@ -385,16 +420,12 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     }
     let _alone = alone();
     let child = external("told", "sleep 300");
-    await_that("it begins", 20, || !inside("told").is_empty());
+    await_that("it begins", || !inside("told").is_empty());
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("guard.prom");
     let path = file.display().to_string();
-    let first = command(
-        dir.path(),
-        &["guard", "--external", "told", "--for", "4 s", "--metrics", &path, "--explain"],
-    );
-    let first = { first }.spawn().expect("starts");
-    await_that("numbers come", 20, || {
+    let first = Guarding::begin(&["--external", "told", "--metrics", &path, "--explain"]);
+    await_that("numbers come", || {
         fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_looks_total"))
     });
     let second: Output = crosstalk(dir.path(), &["guard", "--external", "told", "--for", "1 s"]);
@@ -402,8 +433,8 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     let who = format!("another guard (process {}) has the group of told", first.id());
     assert!(stderr(&second).contains(&who), "{}", stderr(&second));
     assert!(fs::read_to_string(&file).is_ok_and(|text| text.ends_with("# EOF\n")));
-    let output = finish(first);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (code, _, complained) = first.end();
+    assert_eq!(code, Some(0), "{complained}");
     assert!(!file.exists(), "no numbers of a guard that has ended");
     child.end();
 }
@@ -414,18 +445,17 @@ fn ctrl_z_does_not_stop_it_and_a_reaper_that_is_stopped_does_not_keep_it_from_en
         return;
     }
     let _alone = alone();
-    let guard = command(Path::new("/"), &["guard", "--for", "2 s"]).spawn().expect("starts");
+    let guard = Guarding::begin(&["--for", "2 s", "--json"]);
     let reaper = || {
         let found =
             Command::new("pgrep").args(["-P", &guard.id().to_string()]).output().expect("pgrep starts");
         String::from_utf8_lossy(&found.stdout).lines().next().and_then(|pid| pid.parse::<u32>().ok())
     };
-    await_that("it has its reaper", 10, || reaper().is_some());
+    // It has heard of its reapers then.
+    guard.await_look();
     kill("-STOP", reaper().expect("is there"));
     kill("-TSTP", guard.id());
-    let began = Instant::now();
-    let output = finish(guard);
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("it goes on"), "{}", stderr(&output));
+    let (code, _, complained) = guard.finish();
+    assert_eq!(code, Some(0), "{complained}");
+    assert!(complained.contains("it goes on"), "{complained}");
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use common::external::{Running, Spinner, await_that, search};
+use common::external::{Running, Spinner, await_promised, await_that, search};
 use common::foreign::is_frozen;
 use common::{command, kill, lacks_groups, stderr, stdout};
 
@@ -101,18 +101,18 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
     // Own work that leaves nothing.
     let _own: Vec<Spinner> = (0..4).map(|_| Spinner::on("0-1023")).collect();
     let mut all: Vec<Pair> = all.map(|done| Pair::new(folder.path(), done)).collect();
-    await_that("each guard has two reapers", 60, || all.iter_mut().all(Pair::finds_its_reapers));
-    await_that("all stand still", 60, || all.iter().all(Pair::stands_still));
+    await_that("each guard has two reapers", || all.iter_mut().all(Pair::finds_its_reapers));
+    await_that("all stand still", || all.iter().all(Pair::stands_still));
     for pair in &all {
         pair.done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
     }
     for pair in &mut all {
         match pair.done_to(GUARD) {
             Some("-KILL") => {
-                await_that(&format!("it runs where it was: {:?}", pair.done), 10, || pair.is_back());
+                await_promised(&format!("it runs where it was: {:?}", pair.done), || pair.is_back());
                 pair.guard.take().expect("was ours").kill();
             }
-            Some(_) => await_that(&format!("it runs: {:?}", pair.done), 10, || !pair.stands_still()),
+            Some(_) => await_promised(&format!("it runs: {:?}", pair.done), || !pair.stands_still()),
             None => assert!(!pair.is_back(), "its guard goes on: {:?}", pair.done),
         }
     }
@@ -121,23 +121,23 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
         assert!(!pair.stands_still(), "whoever was at work before: {:?}", pair.done);
         kill("-CONT", pair.three[GUARD]);
         // As soon as it has frozen the group again, it is stopped again.
-        await_that(&format!("it stands still again: {:?}", pair.done), 20, || pair.stands_still());
+        await_that(&format!("it stands still again: {:?}", pair.done), || pair.stands_still());
         kill("-STOP", pair.three[GUARD]);
     }
     for pair in all.iter().filter(|pair| pair.done_to(GUARD) == Some("-STOP")) {
-        await_that(&format!("it runs again: {:?}", pair.done), 10, || !pair.stands_still());
+        await_promised(&format!("it runs again: {:?}", pair.done), || !pair.stands_still());
         kill("-CONT", pair.three[GUARD]);
     }
     for pair in &mut all {
         if pair.done_to(GUARD) == Some("-KILL") {
             continue;
         }
-        await_that(&format!("it stands still again: {:?}", pair.done), 20, || pair.stands_still());
+        await_that(&format!("it stands still again: {:?}", pair.done), || pair.stands_still());
         // Whoever was killed is replaced.
         if pair.done.iter().any(|(one, signal)| *one != GUARD && *signal == "-KILL") {
             let (before, done) = (pair.three, pair.done);
             let killed = |(one, signal): &(usize, &str)| *one != GUARD && *signal == "-KILL";
-            await_that(&format!("it has two reapers again: {done:?}"), 20, || {
+            await_that(&format!("it has two reapers again: {done:?}"), || {
                 pair.finds_its_reapers();
                 done.iter().filter(|one| killed(one)).all(|(one, _)| pair.three[*one] != before[*one])
             });
@@ -149,7 +149,7 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
         // On a busy machine others may not run for so long, either.
         let told = stdout(&output).contains("the guard did not run for");
         assert!(told || pair.done_to(GUARD).is_none(), "{:?}: {}", pair.done, stdout(&output));
-        await_that(&format!("it is where it was: {:?}", pair.done), 10, || pair.is_back());
+        await_that(&format!("it is where it was: {:?}", pair.done), || pair.is_back());
     }
 }
 
@@ -160,9 +160,9 @@ fn reapers_that_are_stopped_hold_no_guard_up() {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut pair = Pair::new(folder.path(), [(1, "-STOP"), (2, "-STOP")]);
-    await_that("its guard has two reapers", 60, || pair.finds_its_reapers());
+    await_that("its guard has two reapers", || pair.finds_its_reapers());
     // A reaper is at work when its guard has heard of it, which then takes what it guards into its group.
-    await_that("it is guarded", 60, || !pair.is_back());
+    await_that("it is guarded", || !pair.is_back());
     pair.done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
     let mut guard = pair.guard.take().expect("is ours");
     guard.ask_to_end();

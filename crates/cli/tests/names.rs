@@ -28,7 +28,7 @@ fn a_program_is_found_by_its_name_whatever_that_holds() {
         let path = program.display().to_string();
         let child = command(folder.path(), &["exec", "--external", "--", &path]).spawn().expect("starts");
         let child = Running::of(child);
-        await_that("it begins", 20, || !inside(known).is_empty());
+        await_that("it begins", || !inside(known).is_empty());
         for told in [name, known, &path] {
             let output = crosstalk(folder.path(), &["guard", "--external", told, "--for", "0.1 s", "--json"]);
             assert_eq!(output.status.code(), Some(0), "{told:?}: {}", stderr(&output));
@@ -68,7 +68,7 @@ struct Named(PathBuf, Child);
 impl Drop for Named {
     fn drop(&mut self) {
         self.1.kill().and_then(|()| self.1.wait()).expect("is ours");
-        await_that("its group goes", 10, || fs::remove_dir(&self.0).is_ok());
+        await_that("its group goes", || fs::remove_dir(&self.0).is_ok());
     }
 }
 

@@ -8,9 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use common::external::alone;
+use common::external::{Spinner, alone, await_that};
 use common::{command, crosstalk, finish, journal, kill, lacks_groups, stderr};
 use crosstalk_tenancy::group::{Group, Hierarchy, Setting};
 use crosstalk_tenancy::process;
@@ -18,14 +18,14 @@ use crosstalk_tenancy::process;
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
 title = "Own work under protection"
-looks = [2]
-seed = 1
+looks = [1]
+seed = 6
 
 [experiment.owner]
 work.own = { kind = "primes", threads = "all", limit = 3000, events = 8000 }
 work.external = { kind = "burner", threads = "all", priority = "normal" }
 conditions.protect = "$protect"
-factors = { protect = ["none", "LEVEL"] }
+factors = { protect = LEVELS }
 "#;
 
 fn lacks() -> bool {
@@ -36,9 +36,14 @@ fn lacks() -> bool {
     !root || lacks_groups()
 }
 
-fn begin(dir: &Path, level: &str, out: &str) -> Child {
-    fs::write(dir.join("protect.toml"), STUDY.replace("LEVEL", level)).expect("writes");
-    command(dir, &["run", "./protect.toml", "--out", out, "--testbed", "local"]).spawn().expect("starts")
+/// The study with these levels.
+fn study(levels: &[&str]) -> String {
+    STUDY.replace("LEVELS", &format!("{levels:?}"))
+}
+
+fn begin(dir: &Path, levels: &[&str]) -> Child {
+    fs::write(dir.join("protect.toml"), study(levels)).expect("writes");
+    command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", "local"]).spawn().expect("starts")
 }
 
 /// What must hold of where external work stood.
@@ -142,16 +147,27 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
         ("guard 5%", |stood| stood.inside && stood.guarded == Some(5.0)),
     ];
     let dir = tempfile::tempdir().expect("a directory");
-    for (number, (level, stands)) in cases.into_iter().enumerate() {
-        let out = format!("run-{number}");
-        let (output, seen) = observe(begin(dir.path(), level, &out));
-        let mut lines = journal(&dir.path().join(&out)).into_iter();
-        let failed = lines.find_map(|line| line["reason"].as_str().map(String::from));
-        if failed.as_ref().is_some_and(|why| why.contains("does not offer the idle class")) {
+    let levels: Vec<&str> = ["none"].into_iter().chain(cases.iter().map(|(level, _)| *level)).collect();
+    let (output, seen) = observe(begin(dir.path(), &levels));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let ended: Vec<(String, Option<String>)> = journal(&dir.path().join("run"))
+        .iter()
+        .filter(|line| line["line"] == "attempt" && line["status"] != "started")
+        .map(|line| (line["levels"]["protect"].to_string(), line["reason"].as_str().map(String::from)))
+        .collect();
+    // There is time to see that whatever stood somewhere has gone back.
+    assert_eq!(
+        ended.last().map(|(level, _)| level.as_str()),
+        Some("\"none\""),
+        "give another seed: {ended:?}"
+    );
+    for (level, stands) in cases {
+        let failed =
+            ended.iter().find_map(|(of, why)| (*of == format!("{level:?}")).then_some(why)?.as_ref());
+        if failed.is_some_and(|why| why.contains("does not offer the idle class")) {
             eprintln!("skipped: {level}: {failed:?}");
             continue;
         }
-        assert_eq!(output.status.code(), Some(0), "{level}: {}", stderr(&output));
         assert_eq!(failed, None, "{level}");
         let first = seen.iter().position(stands);
         let first = first.unwrap_or_else(|| panic!("{level} was never seen: {seen:?}"));
@@ -161,8 +177,8 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
         // Own work stays what it is.
         let own = seen.iter().find(|stood| stood.pid != agent).expect("an agent of its own").pid;
         assert!(seen.iter().filter(|stood| stood.pid == own).all(Stood::as_before), "{level}");
-        assert!(groups().is_empty(), "{level}: {:?}", groups());
     }
+    assert!(groups().is_empty(), "{:?}", groups());
 }
 
 #[test]
@@ -172,17 +188,15 @@ fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
     }
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a directory");
-    let run = begin(dir.path(), "guard", "run");
-    let until = Instant::now() + Duration::from_secs(60);
-    let group = loop {
-        let mut agents = agents(run.id()).into_iter();
-        if let Some(stood) = agents.find(|stood| stood.inside && stood.guarded.is_some()) {
-            let agent = process::one(stood.pid).expect("runs");
-            break agent.cpu_group().expect("stands in one").to_string();
-        }
-        assert!(Instant::now() < until, "external work was never guarded");
-        sleep(Duration::from_millis(5));
-    };
+    let run = begin(dir.path(), &["guard"]);
+    let mut group = None;
+    await_that("external work is guarded", || {
+        let stood = agents(run.id()).into_iter().find(|stood| stood.inside && stood.guarded.is_some());
+        let agent = stood.and_then(|stood| process::one(stood.pid));
+        group = agent.and_then(|agent| agent.cpu_group().map(String::from));
+        group.is_some()
+    });
+    let group = group.expect("as seen above");
     kill("-KILL", run.id());
     finish(run);
     let name = group.rsplit('/').next().expect("a name");
@@ -192,11 +206,7 @@ fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
         let groups = groups().into_iter().filter(|path| path.ends_with(name));
         (guards.count(), groups.count())
     };
-    let until = Instant::now() + Duration::from_secs(20);
-    while left() != (0, 0) {
-        assert!(Instant::now() < until, "left: {:?} of {name}", left());
-        sleep(Duration::from_millis(10));
-    }
+    await_that("nothing of it is left", || left() == (0, 0));
 }
 
 #[test]
@@ -209,7 +219,24 @@ fn what_is_no_level_and_protection_from_nobody_are_refused_at_their_lines() {
         let told = stderr(&output);
         assert!(told.contains("protect.toml:10") && told.contains(says), "{told}");
     };
-    refused(&STUDY.replace("LEVEL", "guard 0%"), "guard 0%");
+    refused(&study(&["none", "guard 0%"]), "guard 0%");
     let external = "work.external = { kind = \"burner\", threads = \"all\", priority = \"normal\" }";
-    refused(&STUDY.replace("LEVEL", "nice").replace(external, "# nobody"), "no work here lasts");
+    refused(&study(&["none", "nice"]).replace(external, "# nobody"), "no work here lasts");
+}
+
+#[test]
+fn a_guarded_attempt_ends_on_a_machine_that_others_load() {
+    if lacks() {
+        return;
+    }
+    let _alone = alone();
+    let dir = tempfile::tempdir().expect("a directory");
+    // What the guard takes for own work: it pauses external work from its first look on.
+    let _others: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let output = finish(begin(dir.path(), &["guard"]));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = journal(&dir.path().join("run"));
+    let attempts: Vec<_> = lines.iter().filter(|line| line["line"] == "attempt").collect();
+    let ended: Vec<_> = attempts.iter().map(|line| line["status"].as_str()).collect();
+    assert_eq!(ended, [Some("started"), Some("finished")], "{attempts:?}");
 }

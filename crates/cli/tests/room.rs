@@ -33,7 +33,7 @@ impl Few {
 
 impl Drop for Few {
     fn drop(&mut self) {
-        await_that("it is empty", 10, || fs::remove_dir(&self.0).is_ok());
+        await_that("it is empty", || fs::remove_dir(&self.0).is_ok());
     }
 }
 
@@ -89,5 +89,5 @@ fn who_asks_for_metrics_while_too_many_do_is_told_so() {
     let told = ask().expect("answers");
     assert!(told.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{told}");
     drop(silent);
-    await_that("there is room again", 10, || ask().is_ok_and(|told| told.starts_with("HTTP/1.1 200 OK\r\n")));
+    await_that("there is room again", || ask().is_ok_and(|told| told.starts_with("HTTP/1.1 200 OK\r\n")));
 }

@@ -3,8 +3,9 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use common::external::await_that;
 use common::{
     await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, samples, stderr,
     stdout, study, virtual_nodes,
@@ -165,11 +166,7 @@ fn a_run_killed_again_and_again_resumes_and_loses_no_sample() {
     let output = crosstalk(dir.path(), if out.join("journal.ndjson").exists() { &resume } else { &run });
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(samples(&out)[..kept.len()], kept[..], "samples stay");
-    let until = Instant::now() + Duration::from_secs(2);
-    while !left_behind(&mark).is_empty() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(left_behind(&mark), Vec::<String>::new(), "no process remains");
+    await_that("no process remains", || left_behind(&mark).is_empty());
 }
 
 #[test]

@@ -25,12 +25,12 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above.0));
     let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
     let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-    await_that("it has its memory", 60, || used() > 10 << 20);
+    await_that("it has its memory", || used() > 10 << 20);
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("guard.prom");
     let path = file.display().to_string();
     let mut guard = command(Path::new("/"), &["guard", "--metrics", &path]).spawn().expect("starts");
-    await_that("its memory is seen", 20, || {
+    await_that("its memory is seen", || {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_external_memory_bytes "));
         line.and_then(|bytes| bytes.parse::<f64>().ok()).is_some_and(|bytes| bytes > 1e7)
@@ -106,17 +106,17 @@ fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
     let group = || dirs("again").into_iter().find(|dir| dir.starts_with(&above.0));
     let number =
         |file: &str| -> Option<u64> { fs::read_to_string(group()?.join(file)).ok()?.trim().parse().ok() };
-    await_that("it has its pages", 60, || number("memory.usage_in_bytes") > Some(250 << 20));
+    await_that("it has its pages", || number("memory.usage_in_bytes") > Some(250 << 20));
     let numbers = folder.path().join("numbers");
     let words = ["guard", "--external", "again", "--metrics", numbers.to_str().expect("a path in UTF-8")];
     let guard = Running::of(command(Path::new("/"), &words).spawn().expect("starts"));
-    await_that("it is guarded", 20, || numbers.exists());
+    await_that("it is guarded", || numbers.exists());
     let own = within(&above.0, &["dd", "if=/dev/zero", "of=/dev/null", "bs=320M"]).spawn();
     let own = Running::of(own.expect("sh starts"));
-    await_that("it is held", 20, || number("memory.limit_in_bytes").is_some_and(|limit| limit < 1 << 30));
+    await_that("it is held", || number("memory.limit_in_bytes").is_some_and(|limit| limit < 1 << 30));
     fs::write(folder.path().join("sign"), "").expect("writes");
     let counted = || fs::read_to_string(folder.path().join("told")).ok().filter(|text| !text.is_empty());
-    await_that("it has what it wanted", 30, || counted().is_some());
+    await_that("it has what it wanted", || counted().is_some());
     assert_eq!(counted().expect("is there").trim(), (160 << 20).to_string(), "it was killed");
     assert_eq!(own.end().status.signal(), Some(15), "own work was killed");
     guard.end();
@@ -155,7 +155,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
         folder.path().display()
     );
     let child = external("writers", &script);
-    await_that("they write", 20, || folder.path().join("4").exists());
+    await_that("they write", || folder.path().join("4").exists());
     let beside = writes(&own, second);
     if !dirs("writers").iter().any(|dir| dir.join("io.pressure").exists()) {
         child.end();

@@ -7,6 +7,9 @@ use std::path::Path;
 
 use common::{PACKERS, crosstalk, journal, packed, samples, stderr};
 
+/// More levels than a stack holds where a reader calls itself for each.
+const DEEP: usize = 100_000;
+
 /// A study that runs one workload with each of `files` for its `parameter`.
 fn study(dir: &Path, work: &str, parameter: &str, files: &[String]) {
     let files: Vec<String> = files.iter().map(|file| format!("{:?}", dir.join(file))).collect();
@@ -89,6 +92,7 @@ fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
             ),
         ),
         ("returns", format!("\u{feff}{}", plain.replace('\n', "\r"))),
+        ("nested", plain.replace("<siteinfo/>", &["<a>".repeat(DEEP), "</a>".repeat(DEEP)].concat())),
     ];
     let mut files = Vec::new();
     for (name, text) in &variants {
@@ -169,4 +173,49 @@ fn what_is_wrong_in_a_file_is_told_after_one_attempt() {
             .count();
         assert_eq!(started, 1, "{told}");
     }
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let refused = |args: &[&str], schema: &str| {
+        let dotted = "a.".repeat(DEEP);
+        for deep in [
+            format!("looks = {}{}", "[".repeat(DEEP), "]".repeat(DEEP)),
+            format!("a = {}1{}", "{ a = ".repeat(DEEP), " }".repeat(DEEP)),
+            format!("{dotted}a = 1"),
+            format!("[{dotted}a]\nb = 1"),
+            format!("[[{dotted}a]]\nb = 1"),
+        ] {
+            let text = format!("schema = \"{schema}\"\n{deep}\n");
+            std::fs::write(dir.path().join("deep.toml"), text).expect("writes");
+            let output = crosstalk(dir.path(), args);
+            let told = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{}: {told}", &deep[..20]);
+            assert!(
+                told.contains("deep.toml") && told.contains("nested too deeply"),
+                "{}: {told}",
+                &deep[..20]
+            );
+        }
+    };
+    refused(&["plan", "./deep.toml"], "crosstalk.study/1");
+    refused(&["guard", "--rules", "deep.toml", "--for", "1 s"], "crosstalk.guard/1");
+}
+
+#[test]
+fn a_journal_s_line_that_is_nested_too_deeply_is_told_with_its_number() {
+    let dir = tempfile::tempdir().expect("a directory");
+    common::study(dir.path());
+    let args = ["run", "./s.toml", "--testbed", "local", "--looks", "1", "--out", "out"];
+    assert_eq!(crosstalk(dir.path(), &args).status.code(), Some(0));
+    let path = dir.path().join("out/journal.ndjson");
+    let text = std::fs::read_to_string(&path).expect("reads");
+    // Lines without a checksum come first, if at all: they are read for what they say.
+    let deep = [r#"{"line":"sample","x":"#, &"[".repeat(DEEP), &"]".repeat(DEEP), "}"].concat();
+    std::fs::write(&path, [deep, text].join("\n")).expect("writes");
+    let output = crosstalk(dir.path(), &["report", "out"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let findings = std::fs::read_to_string(dir.path().join("out/findings.json")).expect("reads");
+    assert!(findings.contains("journal.ndjson:1;"), "{}", stderr(&output));
 }

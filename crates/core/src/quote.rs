@@ -19,7 +19,12 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
 /// What a parser says of a file, which may quote much of it: cut and escaped alike, at four times
 /// the length.
 pub fn message(said: impl Display) -> String {
-    cut(said.to_string().as_bytes(), MESSAGE)
+    let said = said.to_string();
+    // As `toml` has it of lists and tables, and of dotted keys.
+    if said.starts_with("cannot recurse further") || said == "recursion limit" {
+        return "lists or tables are nested too deeply".into();
+    }
+    cut(said.as_bytes(), MESSAGE)
 }
 
 fn cut(text: &[u8], longest: usize) -> String {

@@ -159,8 +159,18 @@ pub trait Condition: Send + Sync {
 
 /// A condition that holds. Dropping it undoes it.
 pub trait Holding: Send {
-    /// Fails where it has not held all the time.
-    fn held(&mut self) -> Result<(), Fault> {
+    /// Begins what could keep work that lasts from becoming steady: called once it is, before the rest begins.
+    ///
+    /// # Errors
+    /// Where that does not begin.
+    fn begin(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+    /// Ends what could keep work that lasts from ending: called when the rest has ended or failed.
+    ///
+    /// # Errors
+    /// Where the condition has not held all the time until now.
+    fn end(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 }

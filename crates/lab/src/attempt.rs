@@ -15,6 +15,7 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::Holding;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::load;
 use crosstalk_study::plan::Scene;
 
 use crate::troupe::{GLANCE, Heard, Seat, Troupe};
@@ -96,15 +97,11 @@ fn stage(
     let began = Instant::now();
     let mut cast =
         Cast { troupe, given, until: Instant::now() + given.deadline, awaits: "for all to be ready" };
-    let result = cast.play(scene, &lasting, &ending, journal);
+    let result = cast.play(scene, &lasting, &ending, &mut conditions, journal);
 
     let mut seen: Vec<Reading> = Vec::new();
     for watch in watches {
         watch.detach(&mut seen)?;
-    }
-    // What broke off has its own reason.
-    if result.is_ok() {
-        conditions.0.iter_mut().try_for_each(|condition| condition.held())?;
     }
     drop(conditions);
     for reading in seen {
@@ -115,6 +112,18 @@ fn stage(
 
 /// Those that hold. They are taken off the last first, as each was put on upon those before.
 struct Conditions(Vec<Box<dyn Holding>>);
+
+impl Conditions {
+    fn begin(&mut self) -> Result<(), Fault> {
+        self.0.iter_mut().try_for_each(|condition| condition.begin())
+    }
+
+    /// Ends each; the first fault.
+    fn end(&mut self) -> Result<(), Fault> {
+        let ended: Vec<_> = self.0.iter_mut().rev().map(|condition| condition.end()).collect();
+        ended.into_iter().collect()
+    }
+}
 
 impl Drop for Conditions {
     fn drop(&mut self) {
@@ -154,6 +163,7 @@ impl Cast<'_, '_> {
         scene: &Scene,
         lasting: &BTreeSet<Seat>,
         ending: &BTreeSet<Seat>,
+        conditions: &mut Conditions,
         journal: &mut dyn FnMut(Reading, f64, u64) -> Result<(), Fault>,
     ) -> Result<Option<Fidelity>, Trouble> {
         // Seats that still owe us the end of their part.
@@ -164,6 +174,7 @@ impl Cast<'_, '_> {
             self.go(lasting, &endpoints)?;
             self.awaits = "for work that lasts to be steady";
             self.until_steady(lasting, &mut seen)?;
+            conditions.begin()?;
             self.go(ending, &endpoints)?;
             self.awaits = "for its end";
             self.watch(ending, &mut seen)?;
@@ -171,10 +182,14 @@ impl Cast<'_, '_> {
             for seat in lasting {
                 self.troupe.tell(*seat, &ToAgent::Cancel)?;
             }
+            // Told before, so that it does no more than while the condition held.
+            conditions.end()?;
             self.watch(lasting, &mut seen)?;
             Ok(seen.fidelity)
         });
         if result.is_err() {
+            // What is paused does not end. What broke off has its own reason.
+            let _ = conditions.end();
             self.call_off(busy);
         }
         result
@@ -280,15 +295,7 @@ impl Cast<'_, '_> {
             }
             let left = self.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Fault::attempt(format!(
-                    "not finished after {:.0} s: it waited {}",
-                    self.given.deadline.as_secs_f64(),
-                    self.awaits
-                ))
-                .remedy(
-                    "give it more time with --deadline, such as --deadline '5 min', or look for what hangs",
-                )
-                .into());
+                return Err(self.too_late().into());
             }
             match self.troupe.hear(left.min(GLANCE)) {
                 Some((seat, Heard::Message(message))) => return Ok((seat, message)),
@@ -297,6 +304,25 @@ impl Cast<'_, '_> {
                 }
                 None => {}
             }
+        }
+    }
+
+    /// The deadline has passed. Where the machine is busy that may be why.
+    fn too_late(&self) -> Fault {
+        let waited = format!(
+            "not finished after {:.0} s: it waited {}",
+            self.given.deadline.as_secs_f64(),
+            self.awaits
+        );
+        let more = "give it more time with --deadline, such as --deadline '5 min'";
+        match load::busy(GLANCE).filter(|busy| busy.share() > load::TOO_BUSY) {
+            Some(busy) => Fault::attempt(format!(
+                "{waited}, while {:.0} % of the time of {} processors was in use",
+                busy.share() * 100.0,
+                busy.processors
+            ))
+            .remedy(format!("stop what else uses them (see `top`), or {more}")),
+            None => Fault::attempt(waited).remedy(format!("{more}, or look for what hangs")),
         }
     }
 

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A run that takes no more than this is not hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `crosstalk ARGS` in `dir`, with a deadline.
 pub fn crosstalk(dir: &Path, args: &[&str]) -> Output {
@@ -151,7 +151,7 @@ pub fn virtual_nodes(dir: &Path) -> bool {
 }
 
 pub fn await_samples(out: &Path, n: usize) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + PATIENCE;
     while !out.join("journal.ndjson").exists() || samples(out).len() < n {
         assert!(Instant::now() < until, "no samples came");
         std::thread::sleep(Duration::from_millis(10));

@@ -256,7 +256,12 @@ impl Condition for Watched {
 }
 
 impl Holding for On {
-    fn held(&mut self) -> Result<(), Fault> {
+    fn begin(&mut self) -> Result<(), Fault> {
+        tell(&self.told, "begun", &self.present);
+        Ok(())
+    }
+    fn end(&mut self) -> Result<(), Fault> {
+        tell(&self.told, "ended", &self.present);
         if self.slips { Err(Fault::attempt("the condition has slipped")) } else { Ok(()) }
     }
 }

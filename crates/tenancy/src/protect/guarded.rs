@@ -27,21 +27,49 @@ const LONGEST: u64 = 16 << 10;
 /// SIGTERM of signal(7).
 const TERMINATE: i32 = 15;
 
-/// The guard, and what it guards. Dropping it ends the guard, which puts back what it has set.
+/// External work in its group, which is under a guard from [`Holding::begin`] to [`Holding::end`].
 pub(super) struct Guarded {
-    guard: Child,
-    said: Option<Receiver<String>>,
-    // Kills a guard that does not end. Before the group goes, which it may have frozen.
-    _entry: Entry,
-    _held: Held,
+    slowdown: f64,
+    // Ended before the group goes, which it may have frozen.
+    guard: Option<Guard>,
+    held: Held,
 }
 
 impl Guarded {
+    /// External work whose guard is to keep own work's slowdown to this share.
+    pub(super) fn new(held: Held, slowdown: f64) -> Guarded {
+        Guarded { slowdown, guard: None, held }
+    }
+}
+
+impl Holding for Guarded {
+    fn begin(&mut self) -> Result<(), Fault> {
+        self.held.begin()?;
+        let ledger = Ledger::open(&Launcher::current())?;
+        self.guard = Some(Guard::begin(&self.held, self.slowdown, &ledger)?);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        let Some(mut guard) = self.guard.take() else { return Ok(()) };
+        if guard.has_ended() { Err(guard.failed("ended before the attempt did")) } else { Ok(()) }
+    }
+}
+
+/// The guard. Dropping it ends it, and it puts back what it has set.
+struct Guard {
+    process: Child,
+    said: Option<Receiver<String>>,
+    // Kills a guard that does not end.
+    _entry: Entry,
+}
+
+impl Guard {
     /// Starts a guard that keeps own work's slowdown to this share, and waits until it looks.
     ///
     /// # Errors
     /// When it does not begin.
-    pub(super) fn begin(held: Held, slowdown: f64, ledger: &Ledger) -> Result<Guarded, Fault> {
+    fn begin(held: &Held, slowdown: f64, ledger: &Ledger) -> Result<Guard, Fault> {
         // The tree that shares the processors out: the group stands nowhere else without them.
         let group = held.group().dir("cpu").or_else(|| held.group().dir("")).ok_or_else(|| {
             Fault::environment("the group of external work is in no tree that shares processors out")
@@ -51,22 +79,22 @@ impl Guarded {
         command.arg("--slowdown").arg(format!("{}%", slowdown * 100.0)).arg("--external").arg(group);
         command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C is the runner's business.
-        let guard = entry.mark(&mut command).process_group(0).spawn();
-        let mut guard = guard.map_err(|e| Fault::environment(format!("cannot start the guard: {e}")))?;
-        let (stdout, stderr) = (guard.stdout.take(), guard.stderr.take());
-        let mut guarded = Guarded { guard, said: None, _entry: entry, _held: held };
+        let process = entry.mark(&mut command).process_group(0).spawn();
+        let mut process = process.map_err(|e| Fault::environment(format!("cannot start the guard: {e}")))?;
+        let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
+        let mut guard = Guard { process, said: None, _entry: entry };
         let begun = stdout.map(looks).transpose()?;
-        guarded.said = stderr.map(words).transpose()?;
+        guard.said = stderr.map(words).transpose()?;
         if begun.is_some_and(|begun| begun.recv_timeout(START).is_ok()) {
-            Ok(guarded)
+            Ok(guard)
         } else {
-            Err(guarded.failed("did not begin"))
+            Err(guard.failed("did not begin"))
         }
     }
 
     /// Whether it has ended.
     fn has_ended(&mut self) -> bool {
-        !matches!(self.guard.try_wait(), Ok(None))
+        !matches!(self.process.try_wait(), Ok(None))
     }
 
     /// Whether it ends within the time.
@@ -89,20 +117,14 @@ impl Guarded {
     }
 }
 
-impl Holding for Guarded {
-    fn held(&mut self) -> Result<(), Fault> {
-        if self.has_ended() { Err(self.failed("ended before the attempt did")) } else { Ok(()) }
-    }
-}
-
-impl Drop for Guarded {
+impl Drop for Guard {
     fn drop(&mut self) {
         if !self.has_ended() {
-            send(self.guard.id(), TERMINATE);
+            send(self.process.id(), TERMINATE);
         }
         if !self.ends_within(END) {
             // Its reaper puts back what it has set.
-            let _ = self.guard.kill().and_then(|()| self.guard.wait());
+            let _ = self.process.kill().and_then(|()| self.process.wait());
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Agents of external work in a group of ours, with all that they start.
+//! Agents of external work in a group of ours, with all that they start. What holds in the group is set once the
+//! work is steady: in the idle class it would never become so on a machine that others load.
 
 use crosstalk_core::Fault;
 use crosstalk_core::scene::Holding;
@@ -7,27 +8,26 @@ use crosstalk_host::Ledger;
 use crate::exec::STUDY;
 use crate::group::{Group, Made};
 
+/// Sets what holds in a group.
+pub(super) type Settle = Box<dyn Fn(&Group) -> Result<(), Fault> + Send>;
+
 /// The agents go back to where they were with the drop; what else is in the group then ends with it.
-#[derive(Debug)]
 pub(super) struct Held {
     homes: Vec<(u32, Group)>,
+    settle: Settle,
     // Dropped when the agents are out of it.
     made: Made,
 }
 
 impl Held {
-    /// Makes a group, has `settle` set what holds in it, and moves the `external` processes there.
+    /// Makes a group and moves the `external` processes there; `settle` sets what holds in it from
+    /// [`Holding::begin`] on.
     ///
     /// # Errors
-    /// Where no group can be made, or it does not offer what is set; all is as before then.
-    pub(super) fn new(
-        external: &[u32],
-        settle: impl FnOnce(&Group) -> Result<(), Fault>,
-        ledger: &Ledger,
-    ) -> Result<Held, Fault> {
+    /// Where no group can be made; all is as before then.
+    pub(super) fn new(external: &[u32], settle: Settle, ledger: &Ledger) -> Result<Held, Fault> {
         let made = Made::new(STUDY, ledger)?;
-        settle(made.group())?;
-        let mut held = Held { homes: Vec::new(), made };
+        let mut held = Held { homes: Vec::new(), settle, made };
         for pid in external {
             let home = Group::of_process(*pid)?.in_trees_of(held.group());
             held.homes.push((*pid, home));
@@ -41,7 +41,11 @@ impl Held {
     }
 }
 
-impl Holding for Held {}
+impl Holding for Held {
+    fn begin(&mut self) -> Result<(), Fault> {
+        (self.settle)(self.group())
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {

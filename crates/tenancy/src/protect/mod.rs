@@ -9,9 +9,11 @@
 //! | `quota N%` | in a control group that gets N % of the time of all processors at most |
 //! | `guard`, `guard N%` | in a control group as `crosstalk exec --external` makes it, under `crosstalk guard --slowdown N%` (1 %) |
 //!
-//! External work is work that lasts. Its agents are held back before they start anything, so that
-//! all they start is, too; when the attempt has ended they are as they were. An agent's own memory
-//! stays charged where it was, what it starts is charged in the group.
+//! External work is work that lasts. Its agents are lowered, or put into a group, before they start
+//! anything, so that all they start is, too; when the attempt has ended they are as they were. What a group
+//! is set to, and the guard, begin once that work is steady, and the guard ends before that work does: where
+//! others load the machine it would not become steady, or not end. An agent's own memory stays charged where
+//! it was, what it starts is charged in the group.
 
 mod guarded;
 mod held;
@@ -28,7 +30,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crate::exec::{give_way, groups};
 use crate::group::{Hierarchy, Setting};
 use guarded::Guarded;
-use held::Held;
+use held::{Held, Settle};
 use level::Level;
 
 /// See the module.
@@ -64,16 +66,17 @@ impl Condition for Protect {
             Level::Nice => Box::new(lower(&external()?, Lower::Nice)?),
             Level::SchedIdle => Box::new(lower(&external()?, Lower::Idle)?),
             Level::CpuIdle => {
-                Box::new(Held::new(&external()?, |group| group.set(&Setting::Idle(true)), &ledger()?)?)
+                let idle: Settle = Box::new(|group| group.set(&Setting::Idle(true)));
+                Box::new(Held::new(&external()?, idle, &ledger()?)?)
             }
             Level::Quota(share) => {
                 let quota = Setting::Quota(Some(share * allowed().len() as f64));
-                Box::new(Held::new(&external()?, |group| group.tighten(&quota), &ledger()?)?)
+                let limit: Settle = Box::new(move |group| group.tighten(&quota));
+                Box::new(Held::new(&external()?, limit, &ledger()?)?)
             }
             Level::Guard(slowdown) => {
-                let ledger = ledger()?;
-                let held = Held::new(&external()?, give_way, &ledger)?;
-                Box::new(Guarded::begin(held, slowdown, &ledger)?)
+                let held = Held::new(&external()?, Box::new(give_way), &ledger()?)?;
+                Box::new(Guarded::new(held, slowdown))
             }
         })
     }
@@ -121,6 +124,6 @@ mod tests {
         let mut holding = Protect.apply(&"none".into(), &external).expect("does nothing");
         let now = process();
         assert_eq!((now.nice, now.idle_class, now.groups), (before.nice, before.idle_class, before.groups));
-        assert_eq!(holding.held(), Ok(()));
+        assert_eq!(holding.end(), Ok(()));
     }
 }

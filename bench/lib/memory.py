@@ -1,0 +1,171 @@
+"""Own work whose pages external work displaces: both in one group of v1 that has too little for both."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from threading import Thread
+
+from lib.guarded import LONG_PAIRS, SETTLE, guarded, slowed
+from lib.loads import GROUPS, MIB, Counter, begun, directories, external, running, until
+from lib.pairs import interleaved
+from lib.wire import run_quietly
+
+#: What a group has in which memory is short, and own work's part of it.
+PARENT, OWN_PAGES = 1 << 30, 600 * MIB
+#: What external work may have there that takes no page from own work.
+OTHERS_PAGES = "256 MiB"
+
+
+def memory(figures, bed, options):
+    tree = GROUPS / "memory"
+    if not (tree / "memory.limit_in_bytes").exists():
+        for metric in ("file pages", "pages of memory", "killed for memory"):
+            # On v2 groups of external work stand at the top, below no group that has a limit.
+            figures.missing(metric, "no memory controller of v1 here, below whose groups external work's stand")
+        return
+    for left in tree.glob("crosstalk-bench-*"):
+        # One that a killed bench left; others are busy.
+        with contextlib.suppress(OSError):
+            left.rmdir()
+    before = kills_for_memory()
+    with Parent(tree / f"crosstalk-bench-{os.getpid()}") as parent:
+        small, large = bed.file("small", OWN_PAGES), bed.file("large", 2 * PARENT)
+        if small and large:
+            displaced(figures, "file pages", parent, bed, ("pages", small), ("scan", large), options)
+        else:
+            figures.missing("file pages", "the disk has no room for 2.6 GB")
+        with swap() as why:
+            if why:
+                figures.missing("pages of memory", why)
+            else:
+                displaced(figures, "pages of memory", parent, bed, ("touch", None), ("sweep", None), options)
+    told = "processes that the kernel killed meanwhile for want of memory"
+    figures.add("killed for memory", kills_for_memory() - before, "count", what=told)
+
+
+def kills_for_memory():
+    """How many processes the kernel has killed for want of memory since it runs."""
+    lines = (line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    return next(int(number) for key, number in lines if key == "oom_kill")
+
+
+def displaced(figures, metric, parent, bed, own, others, options):
+    """Own work whose pages external work displaces, both in one group that has too little for both."""
+    (kind, file), (theirs, their_file) = own, others
+    more = {"f": file} if file else {}
+    command = bed.load(theirs, b=2 * PARENT, **({"f": their_file} if their_file else {}))
+    rounds = int(bed.rate(kind, before=parent.enter(), b=OWN_PAGES, **more) * options.seconds)
+
+    def timed(**watched):
+        if file:
+            # Whoever reads a page first has it on its account.
+            bed.forget(file)
+        return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more, **watched)
+
+    @contextlib.contextmanager
+    def without_traces(begun):
+        """The pages of a group that has gone are its parent's, and would be in the way of whoever comes next."""
+        with begun as it:
+            yield it
+        if their_file:
+            bed.forget(their_file)
+
+    # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
+    in_parent = lambda command: guarded(external("bench", command), "5%", before=parent.enter())
+    begins = lambda command: lambda: without_traces(in_parent(command))
+    slowed(figures, metric, timed, begins(command), "5%", options)
+    sign = bed.folder / "sign"
+
+    def timed_first():
+        """External work begins once own work's pages are there and it works on them."""
+        counter = Counter(bed)
+        both = Thread(target=lambda: (counter.await_more(), sign.touch()))
+        both.start()
+        try:
+            return timed(c=counter.path)
+        finally:
+            both.join()
+            sign.unlink()
+
+    waits = ["sh", "-c", f'until [ -e {sign} ]; do sleep 0.01; done; exec "$@"', "sh", *command]
+    slowed(figures, f"{metric}, own first", timed_first, begins(waits), "5%", options)
+
+    @contextlib.contextmanager
+    def unguarded(*more):
+        with running([*parent.enter(), *external("bench", command, *more)]):
+            begun("bench")
+            time.sleep(SETTLE)
+            yield
+
+    def beside_none_that_runs():
+        with without_traces(unguarded()), frozen(directories("bench")):
+            return timed()
+
+    def beside_none_that_takes_any():
+        with without_traces(unguarded("--memory", OTHERS_PAGES)):
+            return timed()
+
+    # What no guard of memory can spare own work: that external work had it before, and all that is not memory.
+    controls = {"runs": beside_none_that_runs, **({"takes any": beside_none_that_takes_any} if file else {})}
+    for none, control in controls.items():
+        pairs = interleaved(control, timed, min(options.pairs, LONG_PAIRS), options.seed)
+        figures.pairs("alone", f"{metric}, beside none that {none}", pairs)
+
+
+@contextlib.contextmanager
+def frozen(folders):
+    """A group that stands still while the block runs."""
+    ways = [("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")]
+    files = [(folder / name, *words) for folder in folders for name, *words in ways]
+    file, stop, go_on = next(way for way in files if way[0].exists())
+    file.write_text(stop)
+    try:
+        yield
+    finally:
+        file.write_text(go_on)
+
+
+class Parent:
+    """A group of v1's memory controller that has 1 GB, of pages and of swap as they come."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        self.path.mkdir()
+        (self.path / "memory.limit_in_bytes").write_text(str(PARENT))
+        return self
+
+    def __exit__(self, *_):
+        # What was in it has ended; its pages go with it.
+        until(lambda: not (self.path / "cgroup.procs").read_text(), 10)
+        with contextlib.suppress(OSError):
+            (self.path / "memory.force_empty").write_text("0")
+        self.path.rmdir()
+
+    def enter(self):
+        """The words that have a command begin in it."""
+        return ["sh", "-c", f'echo $$ > {self.path}/cgroup.procs; exec "$@"', "sh"]
+
+
+@contextlib.contextmanager
+def swap():
+    """Swap in compressed memory (zram) while the block runs; why there is none."""
+    run_quietly("modprobe zram")
+    made = None
+    if Path("/sys/class/zram-control").exists() and shutil.which("zramctl"):
+        done = subprocess.run(["zramctl", "--find", "--size", "4G"], capture_output=True, text=True)
+        made = done.stdout.strip() if done.returncode == 0 else None
+    if not made or not (run_quietly(f"mkswap {made}") and run_quietly(f"swapon -p 100 {made}")):
+        if made:
+            run_quietly(f"zramctl --reset {made}")
+        yield "no zram here: its module, or zramctl and mkswap, are missing"
+        return
+    try:
+        yield None
+    finally:
+        subprocess.run(["swapoff", made], check=True)
+        run_quietly(f"zramctl --reset {made}")
