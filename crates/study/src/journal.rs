@@ -5,6 +5,7 @@
 //! the attempt that it may have been part of. Each line carries a checksum of what is before it, so
 //! that a line that was changed is not believed because it happens to read.
 
+use crosstalk_core::expected::in_words;
 use crosstalk_core::name::unknown;
 use crosstalk_core::quote::message;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, JOURNAL_SCHEMAS, Line, Status};
@@ -82,8 +83,9 @@ fn line(mut bytes: Vec<u8>, has_checksums: &mut bool) -> Result<Line, Fault> {
             bytes.push(b'}');
         }
     }
-    let line = serde_json::from_slice(&bytes)
-        .map_err(|e| Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(e))))?;
+    let line = serde_json::from_slice(&bytes).map_err(|e| {
+        Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(in_words(&e.to_string()))))
+    })?;
     match (&line, check) {
         (Line::Run { schema, .. }, Checksum::Absent) if schema == JOURNAL_SCHEMA => {
             *has_checksums = true;
