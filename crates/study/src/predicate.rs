@@ -66,7 +66,7 @@ pub fn margin(text: &str) -> Result<f64, Fault> {
         Ok(margin) if margin > 0.0 => Ok(margin),
         _ => {
             let percent = text.trim().parse().ok().filter(|n| (1.0..=100.0).contains(n)).unwrap_or(5.0);
-            Err(Fault::usage(format!("expected a margin above 0 % as a share, found `{}`", quoted(text)))
+            Err(Fault::usage(format!("expected a margin above zero, as a share, found `{}`", quoted(text)))
                 .remedy(format!("write \"{percent} %\" or {}", percent / 100.0)))
         }
     }
