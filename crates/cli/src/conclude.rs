@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use crosstalk_core::expected::in_words;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_lab::seal::{Seal, seal, unbroken};
@@ -97,7 +98,7 @@ pub fn note_testbed(dir: &RunDir, testbed: &str) -> Result<(), Fault> {
 fn kept(dir: &RunDir) -> Result<Kept, Fault> {
     let place = || dir.path().join("options.json").display().to_string();
     serde_json::from_str(&dir.text("options.json")?)
-        .map_err(|e| Fault::usage(format!("not a run's options: {e}")).at(place()))
+        .map_err(|e| Fault::usage(format!("not a run's options: {}", in_words(&e.to_string()))).at(place()))
 }
 
 /// What a run or an analysis gives beside its report.
@@ -127,9 +128,8 @@ pub fn conclude(
             if fault.kind != FaultKind::Interrupted {
                 return fault;
             }
-            let line = format!("all is measured; analyse it with: crosstalk report {}", shell::of_path(dir));
-            out.say(&line);
-            fault.remedy(line)
+            fault
+                .remedy(format!("all is measured; analyse it with: crosstalk report {}", shell::of_path(dir)))
         })?;
     let findings = done.findings;
     dir.write("findings.json", &done.json)?;

@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_stats::quantile::{ranks, samples_needed};
+use crosstalk_stats::quantile::{ranks, reported};
 use serde_json::{Value, json};
-
-/// Percentiles shown of a distribution, each only from enough samples.
-const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The error of a percentile's interval.
 const ERROR: f64 = 0.05;
@@ -25,7 +22,8 @@ pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
             let of = |rank: u64| at(rank as f64 / seen.count() as f64);
             Some((name.to_string(), json!({ "value": at(q), "low": of(ranks.low), "high": of(ranks.high) })))
         };
-        let percentiles: serde_json::Map<String, Value> = SHOWN.into_iter().filter_map(interval).collect();
+        let percentiles: serde_json::Map<String, Value> =
+            reported(seen.count(), ERROR).filter_map(interval).collect();
         fields.insert("percentiles".into(), percentiles.into());
         fields.insert("max".into(), json!(at(1.0)));
     }
@@ -221,10 +219,8 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
             _ => amount(*v, unit),
         }),
         Observation::Histogram(h) => {
-            let percentiles: Vec<String> = SHOWN
-                .iter()
-                .filter(|(q, _)| samples_needed(*q, 0.05).is_some_and(|needed| n >= needed))
-                .filter_map(|(q, name)| Some(format!("{name} {}", human(h.quantile(*q)? * 1e-9, unit))))
+            let percentiles: Vec<String> = reported(n, ERROR)
+                .filter_map(|(q, name)| Some(format!("{name} {}", human(h.quantile(q)? * 1e-9, unit))))
                 .collect();
             let max = h.quantile(1.0).map(|max| format!("   max {}", human(max * 1e-9, unit)));
             Some(format!("{}{}   of {n}", percentiles.join("   "), max.unwrap_or_default()))

@@ -9,9 +9,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::external::{Guarding, Running, Spinner, alone, await_promised, await_that, holds_within, search};
+use common::external::{
+    Guarding, Running, Spinner, alone, await_promised, await_that, holds_within, search, ticks,
+};
 use common::foreign::{Foreign, is_frozen};
-use common::{PATIENCE, command, crosstalk, kill, lacks_groups, stderr};
+use common::{PATIENCE, command, crosstalk, kill, lacks_groups, stderr, stdout};
 use crosstalk_host::load;
 
 fn lacks_trees() -> bool {
@@ -178,4 +180,33 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
     let groups = service.dirs();
     drop(service);
     assert!(groups.iter().all(|dir| !dir.exists()), "{groups:?}");
+}
+
+#[test]
+fn the_doctor_tells_each_of_two_in_a_group_with_its_own_nice_value() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let foreign = Foreign::at_the_top();
+    let nice = |value: &str, processor: &str| {
+        let mut command = Command::new("nice");
+        command.args(["-n", value, "taskset", "-c", processor, "sh", "-c", "while :; do :; done"]);
+        let spinner =
+            Running::of(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts"));
+        foreign.takes(spinner.id());
+        spinner
+    };
+    let processors = foreign.processors();
+    let (first, last) = (processors[0].to_string(), processors[processors.len() - 1].to_string());
+    let both = [("12", nice("12", &first)), ("19", nice("19", &last))];
+    // What has used less than 10 s of CPU time is not told of.
+    await_that("they compute", 120, || both.iter().all(|(_, one)| ticks(one.id()) >= 1000));
+    let said = stdout(&crosstalk(Path::new("/"), &["doctor", "--no-load"]));
+    for (value, one) in &both {
+        let lines: Vec<&str> =
+            said.lines().filter(|line| line.contains(&format!("(process {})", one.id()))).collect();
+        let [line] = lines[..] else { panic!("told once: {said}") };
+        assert!(line.contains(&format!("nice ({value})")), "{line}");
+    }
 }

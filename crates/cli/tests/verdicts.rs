@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{crosstalk, stderr, stdout};
+use common::{command, crosstalk, finish, interrupt, stderr, stdout, study};
 use serde_json::Value;
 use std::path::Path;
 
@@ -107,4 +107,72 @@ fn a_program_without_a_factor_is_given_up_without_an_empty_place() {
     let said = stdout(&output) + &stderr(&output);
     assert!(said.contains("command failed in 3 blocks running"), "{said}");
     assert!(!said.contains(" at  ") && !said.contains("cell at "), "{said}");
+}
+
+/// Both levels take the same time, now and then a tenth more: the direction stays open, and twice as long it is not.
+const OPEN: &str = r#"
+    schema = "crosstalk.study/1"
+    title = "Does it take twice as long?"
+    looks = [8]
+    [experiment.e]
+    work.job = { kind = "command", argv = ["sh", "-c", "SCRIPT"], env = [["A", "$A"]] }
+    conditions = { fabric = "none" }
+    factors = { A = [1, 2] }
+    [claim.twice]
+    statement = "A 2 takes twice as long"
+    experiment = "e"
+    ratio = { metric = "run_time", of = { A = 2 }, to = { A = 1 } }
+    published = 2.0
+    margin = "10 %"
+"#;
+
+#[test]
+fn a_size_that_the_data_refute_is_told_although_the_direction_is_open() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let state = dir.path().join("n").display().to_string();
+    let script = format!(
+        "n=$(cat {state}$A 2>/dev/null || echo 0); echo $((n + 1)) > {state}$A; \
+         [ $(((n + A) % 2)) = 0 ] || sleep 0.03; sleep 0.15"
+    );
+    std::fs::write(dir.path().join("open.toml"), OPEN.replace("SCRIPT", &script)).expect("writes");
+    let output = crosstalk(dir.path(), &["run", "./open.toml", "--testbed", "local", "--out", "out"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    let claim = &findings(dir.path())["claims"][0];
+    assert_eq!(
+        (&claim["verdict"], &claim["size_agrees"]),
+        (&"inconclusive".into(), &false.into()),
+        "{claim}"
+    );
+    assert!(text.contains("size refuted"), "{text}");
+}
+
+#[test]
+fn what_a_formula_gives_is_labelled_computed_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    study(dir.path());
+    let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    let headline: String = text.lines().take(6).collect::<Vec<_>>().join(" ");
+    assert_eq!(headline.matches("computed").count(), 1, "{text}");
+    let found = &findings(dir.path())["comparisons"][0];
+    assert_eq!((&found["ratio"]["n"], &found["origin"]), (&1.into(), &"computed".into()), "{found}");
+    assert!(found["ratio"]["interval"].is_null(), "the same in each block: {found}");
+}
+
+#[test]
+fn an_attempt_that_was_interrupted_did_not_fail() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = ["run", "--testbed", "local", "--vary", "env.A=1,2", "--looks", "40", "--out", "out", "--"];
+    let child = command(dir.path(), &[&args[..], &["sleep", "0.2"]].concat()).spawn().expect("starts");
+    common::await_samples(&dir.path().join("out"), 16);
+    interrupt(child.id());
+    assert_eq!(finish(child).status.code(), Some(130));
+    let last =
+        common::journal(&dir.path().join("out")).into_iter().rev().find(|line| line["line"] == "attempt");
+    let was_amid = last.is_some_and(|line| line["status"] == "interrupted");
+    let text = stdout(&crosstalk(dir.path(), &["report", "out"]));
+    assert!(!text.contains("did not finish"), "{text}");
+    assert_eq!(text.contains("was interrupted in 1 of"), was_amid, "{text}");
 }

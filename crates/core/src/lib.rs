@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod emulation;
+pub mod expected;
 pub mod fabric;
 pub mod fault;
 pub mod fidelity;

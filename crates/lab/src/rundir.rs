@@ -12,6 +12,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
+use crosstalk_core::expected::in_words;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::quote::steers;
 use crosstalk_study::samples::Run;
@@ -192,7 +193,7 @@ impl RunDir {
 
     fn conditions(&self) -> Result<Conditions, Fault> {
         serde_json::from_str(&self.text("provenance.json")?).map_err(|e| {
-            Fault::usage(format!("not a provenance file: {e}")).at(self
+            Fault::usage(format!("not a provenance file: {}", in_words(&e.to_string()))).at(self
                 .path
                 .join("provenance.json")
                 .display()

@@ -127,7 +127,8 @@ impl<'a> Runner<'a> {
                 let planned = &lab.plan.experiments[cell.0].cells[cell.1];
                 let at = describe(&planned.levels);
                 let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
-                self.progress.event(Event::Preparing { what: what.trim_end().into() });
+                let what = what.trim_end();
+                self.progress.event(Event::Preparing { what: what.into() });
                 let ended = perform(troupe, &planned.scene, &self.given(planned)?, &mut |_, _, _| Ok(()))?;
                 match ended.status {
                     Status::Interrupted => return Ok(Status::Interrupted),

@@ -10,6 +10,7 @@ use crate::substitute::literal;
 use crate::written::Written;
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;
+use crosstalk_core::quote::shell_word;
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         }
     }
     let experiment = Experiment {
-        title: argv.join(" "),
+        title: line(argv),
         work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
         conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
         observe: Vec::new(),
@@ -75,7 +76,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
     let study = Study {
         schema: STUDY_SCHEMA.into(),
         name: called(argv).into(),
-        title: argv.join(" "),
+        title: line(argv),
         about: String::new(),
         cite: String::new(),
         looks: vec![12, 24, 48],
@@ -148,6 +149,11 @@ fn known(name: &str, levels: &[Value]) -> Result<(), Fault> {
             }))
         }
     }
+}
+
+/// The command as a shell reads it.
+fn line(argv: &[String]) -> String {
+    argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Levels as they are typed.

@@ -64,8 +64,11 @@ fn wrong(text: &str) -> Fault {
 pub fn margin(text: &str) -> Result<f64, Fault> {
     match share(text) {
         Ok(margin) if margin > 0.0 => Ok(margin),
-        _ => Err(Fault::usage(format!("expected a margin above zero, found `{}`", quoted(text)))
-            .remedy("write for example \"5 %\"")),
+        _ => {
+            let percent = text.trim().parse().ok().filter(|n| (1.0..=100.0).contains(n)).unwrap_or(5.0);
+            Err(Fault::usage(format!("expected a margin above zero, as a share, found `{}`", quoted(text)))
+                .remedy(format!("write \"{percent} %\" or {}", percent / 100.0)))
+        }
     }
 }
 

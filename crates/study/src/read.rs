@@ -3,6 +3,7 @@
 
 use crate::written::LineIndex;
 use crosstalk_core::Fault;
+use crosstalk_core::expected::in_words;
 use crosstalk_core::name::nearest;
 use crosstalk_core::quote::message as message_of;
 use serde::de::DeserializeOwned;
@@ -31,32 +32,11 @@ fn said(message: &str) -> Fault {
     let fault = match message.split_once("data did not match any variant of untagged enum ") {
         Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
         Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
-        None => unknown(message).unwrap_or_else(|| Fault::usage(message_of(plain(message)))),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(message_of(in_words(message)))),
     };
     match remedy {
         Some(remedy) => fault.remedy(remedy),
         None => fault,
-    }
-}
-
-/// A message without the reader's own words for things.
-fn plain(message: &str) -> String {
-    let message = message.replace('\n', "; ").replace("missing field", "missing key");
-    let found = message.strip_prefix("invalid value: ").or_else(|| message.strip_prefix("invalid type: "));
-    match found.and_then(|rest| rest.split_once(", expected ")) {
-        Some((found, expected)) => {
-            let expected = match expected {
-                "usize" | "u64" | "u32" => "a whole number of at least 0",
-                "f64" => "a number",
-                "a boolean" => "true or false",
-                "a string" => "text",
-                "a sequence" => "a list",
-                "a map" => "a table",
-                other => other,
-            };
-            format!("expected {expected}, found {found}")
-        }
-        None => message,
     }
 }
 

@@ -17,8 +17,6 @@ use crate::samples::{Attempt, Run};
 const ERROR: f64 = 0.05;
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
-/// Percentiles of a distribution, each only from the samples that it needs.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// One metric of one thing that ran. Numbers are in SI base units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -91,8 +89,6 @@ impl Row {
         let count = seen.count();
         let at = |rank: u64| seen.quantile(rank as f64 / count as f64).map(|value| value * scale);
         let interval = quantile::ranks(count, 0.5, ERROR).and_then(|r| Some((at(r.low)?, at(r.high)?)));
-        let enough = |q: f64| quantile::samples_needed(q, ERROR).is_some_and(|needed| count >= needed);
-        let stated = QUANTILES.iter().filter(|(_, q)| enough(*q));
         Some(Row {
             command: command.into(),
             parameters: BTreeMap::new(),
@@ -105,8 +101,8 @@ impl Row {
             min: seen.quantile(0.0)? * scale,
             max: seen.quantile(1.0)? * scale,
             n: count,
-            percentiles: stated
-                .filter_map(|(name, q)| Some(((*name).to_string(), seen.quantile(*q)? * scale)))
+            percentiles: quantile::reported(count, ERROR)
+                .filter_map(|(q, name)| Some((name.to_string(), seen.quantile(q)? * scale)))
                 .collect(),
             values: Vec::new(),
         })

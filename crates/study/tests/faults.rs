@@ -90,7 +90,7 @@ fn looks_that_do_not_ascend() {
     for looks in ["[4, 2]", "[0]", "[]", "[2, 2]"] {
         expect("[2, 4]", looks, 3, "expected looks that ascend", "looks = [12, 24, 48]");
     }
-    expect("[2, 4]", "[-1]", 3, "expected a whole number of at least 0, found integer `-1`", "");
+    expect("[2, 4]", "[-1]", 3, "expected a whole number of at least 0, found the number `-1`", "");
 }
 
 #[test]

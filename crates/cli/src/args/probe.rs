@@ -126,15 +126,24 @@ pub struct WireArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["to", "listen"])]
     pub scale: Option<f64>,
     #[command(flatten)]
+    pub settings: SetArgs,
+    #[command(flatten)]
     pub export: ExportArgs,
 }
 
 /// Of this machine.
 #[derive(Args)]
 pub struct MachineArgs {
-    /// Change a parameter; `crosstalk show workloads/KIND` tells which there are.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
+    #[command(flatten)]
+    pub settings: SetArgs,
     #[command(flatten)]
     pub export: ExportArgs,
+}
+
+/// Parameters of an instrument by their names.
+#[derive(Args)]
+pub struct SetArgs {
+    /// Change a parameter; `crosstalk show workloads/KIND` shows which there are.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
 }

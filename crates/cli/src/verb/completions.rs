@@ -1,17 +1,28 @@
-//! `crosstalk completions SHELL`, made from the command line itself.
+//! `crosstalk completions SHELL`, made from the command line itself and from the bundled catalogues.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
+use clap_complete::Shell;
 use crosstalk_core::Fault;
 
+use super::show;
 use crate::args::{Cli, CompletionsArgs};
 use crate::out::Out;
+use crate::{catalogue, parts};
 
 pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
+    let names = Names::new()?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut shown(), "crosstalk", &mut script);
-    Out::new(false).paint(&String::from_utf8_lossy(&script));
+    clap_complete::generate(args.shell, &mut named(shown(), &names), "crosstalk", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    Out::new(false).paint(&match args.shell {
+        Shell::Zsh => or_a_file(&script, &names.of(&["studies"])),
+        Shell::Fish => script.into_owned() + &words_of_fish(&names),
+        _ => script.into_owned(),
+    });
     Ok(ExitCode::SUCCESS)
 }
 
@@ -24,4 +35,69 @@ pub fn shown() -> Command {
         Command::new("crosstalk").version(env!("CARGO_PKG_VERSION")).about(about).after_help(after);
     bare = bare.args(whole.get_arguments().cloned());
     bare.subcommands(whole.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned())
+}
+
+/// Where a hop of a path can be named.
+const HOPS: [&str; 2] = ["interconnects", "components"];
+
+/// The names in the catalogues, each with its folder.
+struct Names(Vec<(&'static str, String)>);
+
+impl Names {
+    fn new() -> Result<Self, Fault> {
+        Ok(Names(show::names(&catalogue::catalogues(&[])?, &parts::registry())))
+    }
+
+    /// Those of some folders, each once.
+    fn of(&self, folders: &[&str]) -> BTreeSet<&str> {
+        self.0.iter().filter(|(of, _)| folders.contains(of)).map(|(_, name)| name.as_str()).collect()
+    }
+}
+
+/// The command line with the catalogues' names where names are typed. Others may be typed there as well (a file, a
+/// catalogue of one's own): these are offered, not demanded.
+fn named(command: Command, names: &Names) -> Command {
+    // Clap wants words for good, and the program ends when the script is printed.
+    let parser = |words: BTreeSet<&str>| {
+        PossibleValuesParser::new(words.into_iter().map(|word| &*word.to_string().leak()))
+    };
+    let studies = parser(names.of(&["studies"]));
+    let fabrics = parser(names.of(&["fabrics"]).into_iter().chain(["none"]).collect());
+    let study = |verb: Command| {
+        let verb = verb.mut_arg("study", |arg| arg.value_parser(studies.clone()));
+        verb.mut_arg("engine", |arg| arg.value_parser(["native", "spark"]))
+    };
+    let wired = |probe: Command| {
+        let with = |kind: Command| kind.mut_arg("fabric", |arg| arg.value_parser(fabrics.clone()));
+        ["latency", "load", "bandwidth"]
+            .into_iter()
+            .fold(probe, |probe, kind| probe.mut_subcommand(kind, with))
+    };
+    let offer = |verb: Command, name: &'static str, folders: &[&str]| {
+        verb.mut_arg(name, |arg| arg.value_parser(parser(names.of(folders))))
+    };
+    command
+        .mut_subcommand("run", study)
+        .mut_subcommand("plan", study)
+        .mut_subcommand("show", |verb| offer(verb, "name", &show::FOLDERS))
+        .mut_subcommand("path", |verb| offer(verb, "path", &HOPS))
+        .mut_subcommand("probe", wired)
+}
+
+/// Of zsh, which offers nothing beside the words of an argument: a study may be a file, too.
+fn or_a_file(script: &str, studies: &BTreeSet<&str>) -> String {
+    let words = Vec::from_iter(studies.iter().copied()).join(" ");
+    let either = format!(":{{_alternative \"studies:study:({words})\" \"files:file:_files\"}}'");
+    script.replace(&format!(":({words})'"), &either)
+}
+
+/// For fish, to which clap's generator says nothing of arguments without a flag.
+fn words_of_fish(names: &Names) -> String {
+    let line = |(verb, folders): (&str, &[&str])| {
+        let words = Vec::from_iter(names.of(folders)).join(" ");
+        format!("complete -c crosstalk -n \"__fish_crosstalk_using_subcommand {verb}\" -a \"{words}\"\n")
+    };
+    let studies: &[&str] = &["studies"];
+    let verbs = [("run", studies), ("plan", studies), ("show", &show::FOLDERS), ("path", &HOPS)];
+    verbs.into_iter().map(line).collect()
 }

@@ -16,10 +16,10 @@ use crosstalk_core::value::{Params, Value};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_study::row::Row;
 use crosstalk_testbed::{Launcher, Local, Virtual};
-use crosstalk_work::probe::{Times, Until, bandwidth, latency, load, serve};
+use crosstalk_work::probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
 use serde_json::{Value as Json, json};
 
-use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
+use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 use crate::endpoint::{listener, resolve};
 use crate::out::{Out, complain};
 use crate::{catalogue, parts, readings, signal, ways};
@@ -29,13 +29,26 @@ const SERVE: Seconds = Seconds(24.0 * 3600.0);
 /// What starting up and answering may take beside the measuring itself.
 const SLACK: f64 = 30.0;
 
-/// Readings, each with how many observations it stands for.
-pub type Readings = Vec<(Reading, u64)>;
-
 /// What is measured: a workload with its parameters.
-pub struct Asked {
-    pub kind: &'static str,
-    pub params: Params,
+struct Asked {
+    kind: &'static str,
+    params: Params,
+}
+
+impl Asked {
+    /// With the parameters that are set by their names, over those that flags have set.
+    fn with(mut self, settings: &SetArgs) -> Result<Self, Fault> {
+        for text in &settings.set {
+            let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
+                fault.remedy(format!(
+                    "write for example --set pin=0; `crosstalk show workloads/{}` shows which there are",
+                    self.kind
+                ))
+            })?;
+            self.params = self.params.with(&name, value);
+        }
+        Ok(self)
+    }
 }
 
 pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -77,6 +90,7 @@ fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> 
         return Ok(ExitCode::SUCCESS);
     }
     wire.export.check()?;
+    let asked = asked.with(&wire.settings)?;
     let limit = limit(&asked)?;
     let mut live = |reading: &Reading| {
         if let Some((line, event)) = readings::lately(reading) {
@@ -102,30 +116,23 @@ fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> 
 fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     machine.export.check()?;
-    let mut params = Params::default();
-    for text in &machine.set {
-        let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
-            fault.remedy(format!(
-                "write for example --set pin=0; `crosstalk show workloads/{kind}` tells which there are"
-            ))
-        })?;
-        params = params.with(&name, value);
-    }
-    let asked = Asked { kind, params };
+    let asked = Asked { kind, params: Params::default() }.with(&machine.settings)?;
     limit(&asked)?;
-    let once = |asked: &Asked| {
+    let once = |params: &Params| {
+        let asked = &Asked { kind, params: params.clone() };
         needed(asked)?;
         let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
         scene(asked, here, &Local::new(Launcher::current()), limit(asked)?, &interrupted, &mut |_| ())
     };
-    if kind == "wire" && ways::are_all_asked_for(&asked.params) {
-        let found = ways::measure(&asked, once, out)?;
+    if kind == "wire" && wire::are_all_asked_for(&asked.params) {
+        let begins = |way: &str, round| out.tell(&json!({ "event": "way", "way": way, "round": round }));
+        let found = wire::every_way(&asked.params, once, begins)?;
         let units = units(&asked)?;
         out.say(&ways::table(&found));
         tell_programs(&asked, &found.readings, &machine.export, &units, &found.json(), out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = once(&asked)?;
+    let found = once(&asked.params)?;
     tell(&asked, &found, &machine.export, out)
 }
 

@@ -247,10 +247,7 @@ pub fn perform(
     drop(progress);
     let resume = shell::resume_line(dir);
     match ending {
-        Ok(ending) if ending.status == Status::Interrupted => {
-            out.say(&resume);
-            Err(Fault::interrupted().remedy(resume))
-        }
+        Ok(ending) if ending.status == Status::Interrupted => Err(Fault::interrupted().remedy(resume)),
         Ok(_) => finish(dir, resolved, &how.outputs(), &how.interrupted, out),
         // What is wrong with the study will be so again.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),

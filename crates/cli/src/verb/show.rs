@@ -1,15 +1,15 @@
 //! `crosstalk show NAME`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 
-use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Components};
 use crosstalk_core::name::unknown;
 use crosstalk_core::parameter::Parameters;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, quoted};
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
@@ -41,6 +41,10 @@ const COMPONENT: &str = "\
 # A component of paths. For one of your own, save this as my/components/FILE.toml, change it, and
 # run with --catalogue my.
 ";
+
+/// The catalogues' folders.
+pub const FOLDERS: [&str; 7] =
+    ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
 
 /// An entry of a catalogue.
 struct Shown {
@@ -78,14 +82,24 @@ fn find(asked: &str) -> Result<Vec<Shown>, Fault> {
         let value = crosstalk_study::study_schema();
         return Ok(vec![Shown { kind: "schema", folder: "", text: pretty(&value), value }]);
     }
-    let folders = ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
-    let within = asked.split_once('/').filter(|(folder, _)| folders.contains(folder));
+    let within = asked.split_once('/').filter(|(folder, _)| FOLDERS.contains(folder));
     let name = within.map_or(asked, |(_, name)| name);
     let mut found = named(name, &catalogues, &registry)?;
     found.retain(|shown| within.is_none_or(|(folder, _)| shown.folder == folder));
     if found.is_empty() {
         let names = names(&catalogues, &registry);
-        return Err(unknown("name", asked, names.iter().map(String::as_str)));
+        let known = |folder: &str| within.is_none_or(|(asked, _)| asked == folder);
+        let names: BTreeSet<&str> = names.iter().filter(|(f, _)| known(f)).map(|(_, n)| n.as_str()).collect();
+        let kind = match within {
+            Some(("published", _)) => {
+                return Err(Fault::usage(format!("unknown published figure `{}`", quoted(name)))
+                    .remedy("`crosstalk list published` shows which there are"));
+            }
+            Some(("studies", _)) => "study",
+            Some((folder, _)) => folder.trim_end_matches('s'),
+            None => "name",
+        };
+        return Err(unknown(kind, name, names));
     }
     Ok(found)
 }
@@ -168,19 +182,17 @@ fn table(rows: Vec<[&str; 3]>) -> String {
     rows.iter().map(line).collect()
 }
 
-/// What can be shown but for published figures, which are many; each name once.
-fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<String> {
-    let studies = crosstalk_study::bundled_studies().iter().map(|s| s.0.to_string());
-    let mut names: Vec<String> = studies
-        .chain(catalogues.fabrics().map(|f| f.name.clone()))
-        .chain(catalogues.systems().map(|s| s.name.clone()))
-        .chain(catalogues.interconnects().map(|i| i.name.clone()))
-        .chain(catalogues.all_components().map(|(name, _)| name.to_string()))
-        .chain(registry.workloads.iter().map(|w| w.name().to_string()))
-        .collect();
-    names.sort();
-    names.dedup();
-    names
+/// What can be shown but for published figures, which are many: folder and name.
+pub fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<(&'static str, String)> {
+    let studies = crosstalk_study::bundled_studies().iter().map(|s| ("studies", s.0.to_string()));
+    studies
+        .chain(catalogues.fabrics().map(|f| ("fabrics", f.name.clone())))
+        .chain(catalogues.systems().map(|s| ("systems", s.name.clone())))
+        .chain(catalogues.named_systems().into_iter().map(|(name, _, _)| ("systems", name)))
+        .chain(catalogues.interconnects().map(|i| ("interconnects", i.name.clone())))
+        .chain(catalogues.all_components().map(|(name, _)| ("components", name.to_string())))
+        .chain(registry.workloads.iter().map(|w| ("workloads", w.name().to_string())))
+        .collect()
 }
 
 /// A component as it stands in a file, with times as people write them.

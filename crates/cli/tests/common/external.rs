@@ -31,6 +31,10 @@ impl Running {
         Running(Some(child))
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.as_ref().expect("has not been waited for").id()
+    }
+
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("has not been waited for")
     }

@@ -2,6 +2,7 @@
 //! how often was run, on how many nodes, and what either side showed.
 
 use crosstalk_core::record::Origin;
+use std::collections::BTreeSet;
 
 use super::change::excess;
 use super::comparison::Pair;
@@ -10,7 +11,7 @@ use super::level;
 use super::words::counted;
 use crate::findings::{Comparison, ComparisonVerdict, HeadlineBar};
 use crate::number::{self, percent};
-use crate::plan::Place;
+use crate::plan::{Place, Scene};
 
 /// Whoever could only have found ten times as much could have found nothing.
 const USEFUL: f64 = 9.0;
@@ -34,9 +35,7 @@ pub fn conditions(pair: &Pair, found: &Comparison) -> String {
 
 /// `In 12 paired runs on 2 nodes, run time was 1.05 s with ethernet-10g and 1.80 s with ethernet-1g.`
 pub fn of(pair: &Pair, found: &Comparison) -> String {
-    let nodes = places(pair).map(Place::nodes).max().unwrap_or(0);
-    let stands_in = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
-    let nodes = counted(nodes, stands_in);
+    let nodes = nodes(pair);
     let runs = match found.origin {
         Origin::Computed => format!("For {nodes}"),
         _ => format!("In {} on {nodes}", counted(found.ratio.n, "paired run")),
@@ -68,6 +67,29 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
     format!("{runs}{values}{means}.")
 }
 
+/// `2 nodes`, `2 or 3 virtual nodes (1 master and 1 or 2 slaves)`.
+fn nodes(pair: &Pair) -> String {
+    let each: BTreeSet<usize> = places(pair).map(Place::nodes).collect();
+    let of = |each: &BTreeSet<usize>, what: &str| {
+        let s = if each.iter().all(|n| *n == 1) { "" } else { "s" };
+        let numbers: Vec<String> = each.iter().map(usize::to_string).collect();
+        format!("{} {what}{s}", numbers.join(" or "))
+    };
+    let stands_in = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
+    // An application's nodes are its slaves and the master that they work for.
+    let slaves = |scene: &Scene| {
+        let slaves = scene.work.values().find_map(|work| work.params.count("slaves", 0, 1).ok())?;
+        let slaves = usize::try_from(slaves).ok()?;
+        (slaves > 0 && scene.place.nodes() == slaves + 1).then_some(slaves)
+    };
+    match scenes(pair).map(slaves).collect::<Option<BTreeSet<usize>>>() {
+        Some(slaves) if !slaves.is_empty() => {
+            format!("{} (1 master and {})", of(&each, stands_in), of(&slaves, "slave"))
+        }
+        _ => of(&each, stands_in),
+    }
+}
+
 /// A bar a side, the base first.
 pub fn bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
     let sides = [(&pair.base, found.values.base), (&pair.other, found.values.other)];
@@ -80,7 +102,11 @@ pub fn bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
 
 /// Where its cells run.
 fn places<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Place> {
+    scenes(pair).map(|scene| &scene.place)
+}
+
+fn scenes<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Scene> {
     let planned = &pair.view.data.experiments[pair.view.index].planned.cells;
     let contrast = pair.contrast();
-    contrast.of.into_iter().chain(contrast.to).map(|cell| &planned[cell].scene.place)
+    contrast.of.into_iter().chain(contrast.to).map(|cell| &planned[cell].scene)
 }

@@ -4,7 +4,7 @@
 //! leaves factors open it speaks of all their combinations alike: the datum is
 //! the mean over them, and a block counts only when it has them all.
 
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Origin, Status};
 use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,6 +158,7 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<St
     let tries = known.last.len();
     let counted = known.counted().count();
     let unfaithful = known.last.values().filter(|a| !super::data::faithful(a)).count();
+    let failed = known.last.values().filter(|a| a.status == Status::Failed).count();
     let flat = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
         () if tries == 0 => match view.data.experiments[view.index].planned.cells[cell].lacks.as_ref() {
@@ -167,8 +168,11 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<St
         () if unfaithful > 0 => {
             format!("is not faithful in {unfaithful} of {}", super::counted(tries, "block"))
         }
+        () if failed > 0 => {
+            format!("did not finish in {failed} of {}", super::counted(tries, "block"))
+        }
         () if counted < tries => {
-            format!("did not finish in {} of {}", tries - counted, super::counted(tries, "block"))
+            format!("was interrupted in {} of {}", tries - counted, super::counted(tries, "block"))
         }
         () if values.len() < counted => {
             format!("has no usable `{metric}` in {} of {counted} blocks", counted - values.len())

@@ -6,6 +6,7 @@
 //! journal had the CRC-32 of the other members alone, in `"crc"`; version 1 had nothing.
 
 use crosstalk_core::Fault;
+use crosstalk_core::expected::in_words;
 use crosstalk_core::quote::message;
 use crosstalk_core::record::{JOURNAL_SCHEMA, Line};
 use std::io::BufRead;

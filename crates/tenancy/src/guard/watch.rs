@@ -65,7 +65,10 @@ impl Sums {
     }
 }
 
-/// Guards until `over` says so; tells `report` after each look.
+/// The longest sleep: so much later than asked for the guard ends at most.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Guards until `over` says so, which is asked every [`NAP`] at least; tells `report` after each look.
 ///
 /// # Errors
 /// Those of [`World::look`]. The world's own drop puts everything back.
@@ -88,7 +91,13 @@ pub fn watch(
         let notes = world.notes();
         let largest = world.largest();
         report(&Report { at: now, sense: &sense, decision: &decision, largest, notes: &notes, sums: &sums });
-        world.sleep(last.insert(decision).wake);
+        let wake = world.now() + last.insert(decision).wake;
+        loop {
+            world.sleep(wake.saturating_sub(world.now()).min(NAP));
+            if world.now() >= wake || over(world.now()) {
+                break;
+            }
+        }
     }
     // What has been used since the last look counts, too; where nothing can be looked at any more, that is all.
     if let (Some(last), Ok(sense)) = (last, world.look(false)) {
@@ -99,7 +108,7 @@ pub fn watch(
 
 #[cfg(test)]
 mod tests {
-    use super::super::policy::Offers;
+    use super::super::policy::{Grant, Offers};
     use super::super::world::mock::Machine;
     use super::*;
 
@@ -120,5 +129,42 @@ mod tests {
         assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
         assert_eq!(sums.highest, Some(Grade::Still), "it is tried when own work begins");
         assert!(machine.running(), "it is back");
+    }
+
+    #[test]
+    fn it_ends_in_time_however_seldom_it_looks() {
+        // Where there is no external work it looks four times a second.
+        struct Alone(Machine);
+        impl World for Alone {
+            fn offers(&self) -> Offers {
+                self.0.offers()
+            }
+            fn cores(&self) -> usize {
+                self.0.cores()
+            }
+            fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
+                Ok(Sense { external_there: false, ..self.0.look(probe)? })
+            }
+            fn apply(&mut self, grant: &Grant, run: bool) {
+                self.0.apply(grant, run);
+            }
+            fn notes(&mut self) -> Vec<String> {
+                self.0.notes()
+            }
+            fn now(&self) -> Duration {
+                self.0.now()
+            }
+            fn sleep(&mut self, time: Duration) {
+                self.0.sleep(time);
+            }
+        }
+        const NONE: Offers =
+            Offers { idle: false, turns: false, still: false, cores: false, memory: false, io: false };
+        for end in (1..10).map(|part| Duration::from_millis(1000 + 37 * part)) {
+            let mut alone = Alone(Machine::new(2, NONE));
+            let contract = Contract { slowdown: 0.01, busy: 0.05 };
+            let sums = watch(&mut alone, contract, &|now| now >= end, &mut |_| ()).expect("guards");
+            assert!(sums.seconds <= (end + NAP).as_secs_f64(), "{end:?}: {sums:?}");
+        }
     }
 }

@@ -42,7 +42,7 @@ use crosstalk_core::need::Need;
 use crosstalk_core::record::Reading;
 
 /// Readings, each with how many observations it stands for.
-type Readings = Vec<(Reading, u64)>;
+pub type Readings = Vec<(Reading, u64)>;
 
 /// What those transports need of this machine that not every machine has.
 pub fn transport_needs() -> Vec<Need> {

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::trace::{Account, Percentile, Place, Scope, Stage};
-use crosstalk_stats::quantile::samples_needed;
+use crosstalk_stats::quantile::{reported, samples_needed};
 
 use super::stages::{STAGES, Split, stages};
 
-/// Percentiles that are told, each only of enough exchanges.
-const TOLD: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// Which exchanges are around a percentile.
 const AROUND_P50: (f64, f64) = (0.45, 0.55);
 const AROUND_P99: (f64, f64) = (0.985, 0.995);
@@ -73,11 +71,11 @@ impl Sums {
     }
 
     fn percentiles(&self) -> Vec<Percentile> {
-        let told = TOLD.into_iter().filter(|quantile| self.is_enough(*quantile));
-        told.filter_map(|quantile| {
-            Some(Percentile { quantile, seconds: self.times.quantile(quantile)? * 1e-9 })
-        })
-        .collect()
+        reported(self.count(), ERROR)
+            .filter_map(|(quantile, _)| {
+                Some(Percentile { quantile, seconds: self.times.quantile(quantile)? * 1e-9 })
+            })
+            .collect()
     }
 
     /// Mean stages, in seconds, of the exchanges between two percentiles; a bin that lies there

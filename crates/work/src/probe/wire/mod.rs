@@ -28,6 +28,7 @@ mod port;
 mod process;
 mod spec;
 mod stream;
+mod ways;
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -49,6 +50,7 @@ use ground::Ground;
 use outcome::readings;
 use process::Process;
 use spec::{Ends, Measure, Memory, Order, PARAMETERS, Role, Spec, Transport};
+pub use ways::{Numbers, ROUNDS, State, Way, Ways, are_all_asked_for, every_way};
 
 use super::{Readings, alone};
 use crate::Declared;

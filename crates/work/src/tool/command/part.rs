@@ -34,6 +34,10 @@ const TOGETHER: Duration = Duration::from_millis(250);
 const EARLY: &str = "nodes start together, so that the other node may not listen yet: have the program try again until \
                      it does";
 
+/// What to do about a line that fails before an attempt.
+const MENDED: &str =
+    "run the line by hand with sh -c, see that it ends with exit code 0, and give --prepare what does";
+
 /// What nodes say once they have started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
@@ -146,7 +150,7 @@ impl Ready {
             _ => fault,
         })?;
         let account = program.end()?;
-        judge(line, account.status, || program.last_words()).map_err(told)
+        judge(line, account.status, || program.last_words()).map_err(|fault| told(fault.remedy(MENDED)))
     }
 
     /// Any other node: its program may end before node 0's, but not badly.

@@ -1,0 +1,191 @@
+//! What messages, exports and completions say: in the user's words, with the remedy of what went wrong.
+
+mod common;
+
+use common::{command, crosstalk, stderr, stdout};
+use std::path::Path;
+use std::process::Command;
+
+fn write(dir: &Path, name: &str, text: &str) {
+    std::fs::write(dir.join(name), text).expect("writes");
+}
+
+#[test]
+fn a_prepare_line_that_fails_is_what_is_to_be_mended() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args =
+        ["run", "--testbed", "local", "--runs", "1", "--warmup", "1", "--prepare", "exit 3", "--", "true"];
+    let output = crosstalk(dir.path(), &args);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("`exit 3` ended with exit code 3") && said.contains("--prepare"), "{said}");
+    assert!(!said.contains("run the command by hand"), "{said}");
+    assert!(said.contains("warm-up 1 of 1 failed"), "{said}");
+}
+
+#[test]
+fn a_margin_beyond_all_is_answered_with_both_ways_of_writing_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let said = |margin: &str| {
+        stderr(&crosstalk(dir.path(), &["plan", "--vary", "env.A=1,2", "--margin", margin, "--", "true"]))
+    };
+    assert!(said("5").contains("write \"5 %\" or 0.05"), "{}", said("5"));
+    assert!(said("10").contains("write \"10 %\" or 0.1"), "{}", said("10"));
+    assert!(said("wide").contains("write \"5 %\" or 0.05"), "{}", said("wide"));
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_said_without_names_of_types() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let top = "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n";
+    for (rest, said) in [
+        ("[experiment.e]\nwork.a = 3\n", "expected a table, found the number `3`"),
+        ("[headline]\nexperiment = 3\n", "expected text, found the number `3`"),
+        ("[figure]\na = \"x\"\n", "expected a table, found text \"x\""),
+        ("looks = \"x\"\n", "expected a list, found text \"x\""),
+        ("[experiment.e]\nobserve = { a = 1 }\n", "expected a list, found a table"),
+    ] {
+        write(dir.path(), "s.toml", &format!("{top}{rest}"));
+        let text = stderr(&crosstalk(dir.path(), &["plan", "./s.toml"]));
+        assert!(text.contains(said) && text.contains("s.toml:"), "{rest}: {text}");
+    }
+    let fabrics = dir.path().join("my/fabrics");
+    std::fs::create_dir_all(&fabrics).expect("makes");
+    let fabric = stdout(&crosstalk(dir.path(), &["show", "srio"]));
+    write(
+        &fabrics,
+        "x.toml",
+        &fabric.replace("O = { text = \"As fabric ethernet-2.5g.\" }", "O = \"a guess\""),
+    );
+    let vary = ["plan", "--catalogue", "my", "--nodes", "2", "--vary", "fabric=x,none", "--", "true"];
+    let text = stderr(&crosstalk(dir.path(), &vary));
+    assert!(text.contains("x.toml:") && text.contains("expected a table, found text \"a guess\""), "{text}");
+    write(dir.path(), "rules.toml", "schema = \"crosstalk.guard/1\"\nexternal = 3\n");
+    let text = stderr(&crosstalk(dir.path(), &["guard", "--rules", "rules.toml", "--for", "0.1"]));
+    assert!(text.contains("expected a list, found the number `3`"), "{text}");
+}
+
+#[test]
+fn show_suggests_what_its_catalogue_has() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (name, said) in [
+        ("kosmo", &["unknown name `kosmo`", "did you mean `kosmos`?"][..]),
+        ("fabrics/sri", &["unknown fabric `sri`", "did you mean `srio`?"]),
+        ("studies/kosmo", &["unknown study `kosmo`", "did you mean `kosmos`?"]),
+        ("fabrics/zzzzzzzzz", &["one of: ethernet-10g, ", "srio"]),
+        ("published/nix", &["unknown published figure `nix`", "crosstalk list published"]),
+    ] {
+        let output = crosstalk(dir.path(), &["show", name]);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(said.iter().all(|words| text.contains(words)), "{name}: {text}");
+    }
+    let text = stderr(&crosstalk(dir.path(), &["show", "fabrics/zzzzzzzzz"]));
+    assert!(!text.contains("pagerank"), "fabrics alone: {text}");
+}
+
+#[test]
+fn exports_have_the_command_as_a_shell_reads_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let files = ["--export-csv", "a.csv", "--export-json", "a.json", "--export-markdown", "a.md"];
+    let line = "true | cat; echo \"it's\"";
+    let args =
+        [&["run", "--testbed", "local", "--runs", "1"], &files[..], &["--", "sh", "-c", line]].concat();
+    let output = crosstalk(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).expect("is written");
+    let told: serde_json::Value = serde_json::from_str(&read("a.json")).expect("JSON");
+    let command = told["results"][0]["command"].as_str().expect("text");
+    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().expect("runs");
+    assert_eq!(String::from_utf8_lossy(&words.stdout), format!("sh\n-c\n{line}\n"), "{command}");
+    assert!(read("a.csv").contains("sh -c 'true | cat"), "{}", read("a.csv"));
+    assert!(read("a.md").contains("sh -c 'true \\| cat"), "{}", read("a.md"));
+}
+
+#[test]
+fn a_probe_that_cannot_connect_has_no_result() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let to = free.local_addr().expect("has one").to_string();
+    drop(free);
+    for kind in ["latency", "load", "bandwidth"] {
+        let output = crosstalk(dir.path(), &["probe", kind, "--to", &to, "--export-json", "a.json"]);
+        assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{kind}");
+        assert!(stderr(&output).contains(&format!("{to}: cannot connect")), "{}", stderr(&output));
+        assert!(!dir.path().join("a.json").exists(), "nothing was measured");
+        let output = crosstalk(dir.path(), &["probe", kind, "--to", &to, "--json"]);
+        let told: serde_json::Value = serde_json::from_str(stdout(&output).trim()).expect("one line of JSON");
+        assert_eq!((&told["result"], &told["exit"]), (&"fault".into(), &4.into()), "{told}");
+    }
+}
+
+#[test]
+fn every_probe_takes_its_parameters_by_their_names() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for kind in ["latency", "load", "bandwidth", "memory", "cores", "kernel", "pcie", "wire"] {
+        let output = crosstalk(dir.path(), &["probe", kind, "--set", "nix=1"]);
+        assert_eq!(output.status.code(), Some(2), "{kind}: {}", stderr(&output));
+        assert!(stderr(&output).contains("unknown parameter `nix`"), "{kind}: {}", stderr(&output));
+    }
+    let to = ["probe", "latency", "--to", "127.0.0.1:1", "--set", "mode=dozing"];
+    let output = crosstalk(dir.path(), &to);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("unknown mode `dozing`"), "{}", stderr(&output));
+}
+
+#[test]
+fn completions_offer_the_catalogues_names() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let script = stdout(&crosstalk(dir.path(), &["completions", "bash"]));
+    write(dir.path(), "crosstalk.bash", &script);
+    // What bash offers behind these words.
+    let offered = |words: &str| {
+        let line = format!(
+            ". ./crosstalk.bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _crosstalk crosstalk \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let output = Command::new("bash").args(["-c", &line]).current_dir(dir.path()).output().expect("runs");
+        stdout(&output).lines().map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(offered("crosstalk run kos"), ["kosmos"]);
+    assert_eq!(offered("crosstalk plan vol"), ["volunteer"]);
+    assert_eq!(offered("crosstalk show kosmos-"), ["kosmos-ethernet", "kosmos-srio"]);
+    assert_eq!(offered("crosstalk path pcie-fabric-"), ["pcie-fabric-switch"]);
+    assert_eq!(offered("crosstalk probe latency --fabric sr"), ["srio"]);
+    assert_eq!(offered("crosstalk run --engine sp"), ["spark"]);
+    let fish = stdout(&crosstalk(dir.path(), &["completions", "fish"]));
+    assert!(fish.contains("using_subcommand run\" -a \"analytics engines kosmos"), "{fish}");
+    let zsh = stdout(&crosstalk(dir.path(), &["completions", "zsh"]));
+    assert!(zsh.contains("\"studies:study:(analytics engines kosmos"), "{zsh}");
+    // What is offered is not demanded.
+    let mut mine = command(dir.path(), &["plan", "./mine.toml"]);
+    assert!(stderr(&mine.output().expect("runs")).contains("mine.toml: cannot read it"));
+}
+
+#[test]
+fn nodes_are_said_with_what_they_are() {
+    let dir = tempfile::tempdir().expect("a directory");
+    write(
+        dir.path(),
+        "slaves.toml",
+        r#"
+        schema = "crosstalk.study/1"
+        title = "Do more slaves help?"
+        looks = [2]
+        [headline]
+        experiment = "rank"
+        level = 2
+        [experiment.rank]
+        work.rank = { kind = "pagerank", slaves = "$slaves", scale = 8 }
+        conditions = { fabric = "none" }
+        factors = { slaves = [1, 2] }
+        compare = { factor = "slaves", base = 1 }
+        "#,
+    );
+    let output = crosstalk(dir.path(), &["run", "./slaves.toml"]);
+    let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    assert!(text.contains(" nodes (1 master and 1 or 2 slaves)"), "{text}");
+}
