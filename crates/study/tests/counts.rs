@@ -5,6 +5,7 @@ use crate::synthetic::{is, made};
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
+use crosstalk_study::findings::Findings;
 use crosstalk_study::next_block;
 use crosstalk_study::plan::PlannedExperiment;
 use crosstalk_study::samples::{Attempt, Run};
@@ -83,6 +84,21 @@ fn attempts_that_were_tried_again_are_told() {
     let warning = told(&run).expect("is told");
     assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
     assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+    let last = run.attempts.last_mut().expect("the second try");
+    last.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    assert_eq!(told(&run), None, "where no try counts, nothing was selected");
+}
+
+#[test]
+fn what_others_took_of_the_machine_stands_beside_the_verdict() {
+    let (made, mut run) = graph(12);
+    let said = |findings: &Findings| {
+        let told = |text: &String| text.contains("busy") && text.contains("used 60 % of its 2 processors");
+        (told(&findings.headline.context), findings.warnings.first().is_some_and(told))
+    };
+    assert_eq!(said(&made.findings(&run)), (false, false));
+    run.busy = Some("other programs used 60 % of its 2 processors".into());
+    assert_eq!(said(&made.findings(&run)), (true, true));
 }
 
 #[test]
