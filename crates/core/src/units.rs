@@ -247,6 +247,7 @@ pub fn human(value: f64, unit: &str) -> String {
         "%" => format!("{} %", digits(value * 100.0)),
         "ratio" => format!("{} ×", digits(value)),
         "" => digits(value),
+        "1/s" => scaled(value, &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
         other => {
             scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string()
                 + " "

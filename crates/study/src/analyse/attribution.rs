@@ -69,7 +69,17 @@ fn sentence(slower: &Levels, shares: &BTreeMap<String, f64>, network: bool) -> S
         None => format!("At {} it takes longer", name(slower)),
     };
     if let [(part, _)] = shown[..] {
-        return format!("{head}, all of it {}", words(part, network));
+        return format!("{head}: all of the difference is {}", words(part, network));
+    }
+    // More than the whole, where something else went the other way.
+    if let Some(&(most, _)) = shown.first().filter(|(_, n)| *n >= 100.0) {
+        let less: Vec<String> = shown
+            .iter()
+            .filter(|(_, n)| *n < 0.0)
+            .map(|(part, n)| format!("{} makes up for {} % of it", words(part, network), plain(-n)))
+            .collect();
+        let less = if less.is_empty() { String::new() } else { format!("; {}", less.join(", ")) };
+        return format!("{head}: all of the difference is {}{less}", words(most, network));
     }
     let each = shown.iter().enumerate().map(|(place, (part, n))| {
         let of = if place == 0 { " of the difference is" } else { "" };
@@ -85,8 +95,8 @@ fn name(levels: &Levels) -> String {
 
 /// The one level that is a name of its own.
 fn proper(levels: &Levels) -> Option<&Value> {
-    let mut all = levels.values();
-    let only = all.next().filter(|level| level::is_name(level))?;
+    let mut all = levels.iter();
+    let (_, only) = all.next().filter(|(factor, level)| level::stands_alone(factor, level))?;
     all.next().is_none().then_some(only)
 }
 
@@ -98,7 +108,7 @@ fn plain(number: f64) -> String {
 }
 
 /// A part in words; `network` tells whether waiting can only be for the network.
-fn words(part: &str, network: bool) -> String {
+pub fn words(part: &str, network: bool) -> String {
     if part == WAIT && network { "waiting for the network".into() } else { part::words(part) }
 }
 
@@ -122,6 +132,19 @@ mod tests {
 
     fn said(ratio: f64, of: &[(&str, f64)]) -> Option<Attribution> {
         super::of(&shares(of), ratio, [&system("microblade"), &system("kosmos-srio")], true)
+    }
+
+    #[test]
+    fn more_than_the_whole_is_all_of_it_and_what_went_the_other_way() {
+        let text = |of: &[(&str, f64)]| said(1.5, of).expect("is known").text;
+        assert_eq!(
+            text(&[("wait", 1.02), ("compute", -0.02)]),
+            "microblade takes longer: all of the difference is waiting for the network; computing makes up for 2 % of it"
+        );
+        assert_eq!(
+            text(&[("wait", 1.0)]),
+            "microblade takes longer: all of the difference is waiting for the network"
+        );
     }
 
     #[test]
