@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_stats::quantile::{ranks, samples_needed};
+use crosstalk_stats::quantile::samples_needed;
+use crosstalk_study::row::percentile;
 use serde_json::{Value, json};
 
 /// Percentiles shown of a distribution, each only from enough samples.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
-
-/// The error of a percentile's interval.
-const ERROR: f64 = 0.05;
 
 /// One reading for programs. A distribution's percentiles have 95 % intervals, and stand there only
 /// where there are samples enough for one.
@@ -21,9 +19,9 @@ pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
         let scale = if unit.is_some_and(|unit| unit == "s") { 1e-9 } else { 1.0 };
         let at = |q: f64| seen.quantile(q).map(|value| value * scale);
         let interval = |(q, name): (f64, &str)| {
-            let ranks = ranks(seen.count(), q, ERROR)?;
-            let of = |rank: u64| at(rank as f64 / seen.count() as f64);
-            Some((name.to_string(), json!({ "value": at(q), "low": of(ranks.low), "high": of(ranks.high) })))
+            let found = percentile(seen, q)?;
+            let (low, high) = (found.low * scale, found.high * scale);
+            Some((name.to_string(), json!({ "value": at(q), "low": low, "high": high })))
         };
         let percentiles: serde_json::Map<String, Value> = SHOWN.into_iter().filter_map(interval).collect();
         fields.insert("percentiles".into(), percentiles.into());
