@@ -177,6 +177,8 @@ fn named(c: &Comparison, level: &str) -> String {
 /// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
 pub fn sentence(c: &Comparison) -> String {
     match c.verdict {
+        // What is told by the base already, is not named against it.
+        _ if !c.change.starts_with("no ") => format!("{}: {}", named(c, &c.other), c.change),
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             format!("{}: {}", named(c, &c.other), c.change)
         }

@@ -1,7 +1,7 @@
 //! Which tries count, and what is told of those that do not.
 
 use crate::synthetic::graph::{GRAPH, graph};
-use crate::synthetic::{is, made};
+use crate::synthetic::{claim, is, made};
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
@@ -190,4 +190,39 @@ fn distributions_count_by_their_median_or_the_quantile_asked_for() {
         attempt.readings = vec![Reading::histogram("completion_time", few, Origin::Measured)];
     }
     assert_eq!(made.findings(&run).comparisons, [], "no p99 from 200 samples");
+}
+
+#[test]
+fn what_is_counted_in_buckets_is_claimed_no_sharper_than_they_are_wide() {
+    let made = made(
+        r#"
+        schema = "crosstalk.study/1"
+        name = "synthetic"
+        title = "Synthetic"
+        looks = [12]
+        [experiment.job]
+        work.job = { kind = "command", argv = ["x"], nodes = 2 }
+        conditions.fabric = "none"
+        factors.n = [1, 2]
+        [claim.short]
+        statement = "It is short"
+        experiment = "job"
+        where = { n = 1 }
+        threshold = { metric = "run_time" }
+        expect = "< 1"
+        "#,
+    );
+    let mut run = made.run(12, 0.0, 1, &|_, _, _| 1.0);
+    let mut seen = Histogram::default();
+    (0..100).for_each(|_| seen.record(1_000_000));
+    for attempt in &mut run.attempts {
+        attempt.readings = vec![Reading::histogram("run_time", seen.clone(), Origin::Measured)];
+    }
+    let findings = made.findings(&run);
+    let found = claim(&findings, "short").found.expect("is known");
+    let (low, high) = found.interval.expect("12 blocks have one");
+    assert!(
+        low <= 1e-3 && high > 1e-3 && (high - low) / 1e-3 > 0.003,
+        "a bucket is 0.4 to 0.8 % wide: {found:?}"
+    );
 }

@@ -15,6 +15,12 @@ pub fn claims(findings: &Findings) -> String {
         return String::new();
     }
     let tally = summary::tally(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
+        // They are counted: `2 hold`.
+        let word = match word {
+            "holds" if n > 1 => "hold",
+            "does not hold" if n > 1 => "do not hold",
+            word => word,
+        };
         format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
     });
     let tally = tally.collect::<Vec<_>>().join(", ");

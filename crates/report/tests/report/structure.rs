@@ -239,25 +239,6 @@ fn published_values_are_drawn_apart_and_every_origin_is_a_word() {
 }
 
 #[test]
-fn only_what_was_published_is_reproduced() {
-    let mut findings = fixture::example();
-    let of = |findings: &Findings| {
-        [html(findings), markdown(findings), terminal(findings, 160, false)].map(|text| {
-            let has = |words: &str| text.contains(words);
-            let holds = ["</span> holds</p>", "**holds**", "✓ holds"].into_iter().any(has);
-            (has("not reproduced"), has("does not hold"), holds)
-        })
-    };
-    assert_eq!(of(&findings), [(true, false, false); 3]);
-    for claim in &mut findings.claims {
-        claim.published = None;
-        claim.why = String::new();
-        claim.statement = "It is so".into();
-    }
-    assert_eq!(of(&findings), [(false, true, true); 3]);
-}
-
-#[test]
 fn every_claim_shows_its_verdict_why_and_what_the_verdict_means() {
     let findings = fixture::example();
     let (page, text, shown) = (plain(&page(&findings)), markdown(&findings), terminal(&findings, 160, false));
