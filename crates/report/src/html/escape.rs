@@ -35,7 +35,7 @@ impl fmt::Display for Prose<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<&str> = self.0.split('`').collect();
         // One that is left over is somebody's.
-        if parts.len() % 2 == 0 {
+        if parts.len().is_multiple_of(2) {
             return said(self.0, f);
         }
         parts.iter().enumerate().try_for_each(|(place, part)| match place % 2 {
