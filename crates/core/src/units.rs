@@ -273,6 +273,14 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_of_anything_has_its_prefix_before_the_stroke() {
+        assert_eq!(
+            [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "1/s")),
+            ["9.99 k/s", "500 /s", "0 /s", "2.50 M/s"]
+        );
+    }
+
+    #[test]
     fn a_plain_number_is_seconds_and_nothing_else() {
         assert_eq!(
             ("2".parse(), " 0.5 ".parse(), "1e-3".parse()),

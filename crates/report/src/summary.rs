@@ -31,7 +31,7 @@ const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims t
 
 /// What shares of a difference are, and where they were taken.
 const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that they add up \
-    to 100 %; below zero is what took less. Waiting is for other nodes too, where it is not said to be for the network";
+    to 100 %, less what took less. Waiting is for other nodes too, where it is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }

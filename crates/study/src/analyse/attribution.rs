@@ -73,12 +73,11 @@ fn sentence(slower: &Levels, shares: &BTreeMap<String, f64>, network: bool) -> S
     }
     // More than the whole, where something else went the other way.
     if let Some(&(most, _)) = shown.first().filter(|(_, n)| *n >= 100.0) {
-        let less: Vec<String> = shown
-            .iter()
-            .filter(|(_, n)| *n < 0.0)
-            .map(|(part, n)| format!("{} makes up for {} % of it", words(part, network), plain(-n)))
-            .collect();
-        let less = if less.is_empty() { String::new() } else { format!("; {}", less.join(", ")) };
+        let less = shown.iter().rev().filter(|(_, n)| *n < 0.0);
+        let less: Vec<String> =
+            less.map(|(part, n)| format!("{} % {}", plain(-n), words(part, network))).collect();
+        let less =
+            if less.is_empty() { String::new() } else { format!("; what took less: {}", less.join(", ")) };
         return format!("{head}: all of the difference is {}{less}", words(most, network));
     }
     let each = shown.iter().enumerate().map(|(place, (part, n))| {
@@ -139,7 +138,7 @@ mod tests {
         let text = |of: &[(&str, f64)]| said(1.5, of).expect("is known").text;
         assert_eq!(
             text(&[("wait", 1.02), ("compute", -0.02)]),
-            "microblade takes longer: all of the difference is waiting for the network; computing makes up for 2 % of it"
+            "microblade takes longer: all of the difference is waiting for the network; what took less: 2 % computing"
         );
         assert_eq!(
             text(&[("wait", 1.0)]),
@@ -181,7 +180,7 @@ mod tests {
     fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
         let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
         assert!(found.text.ends_with(
-            "130 % of the difference is waiting for the network, −10 % not accounted for, −20 % computing"
+            "all of the difference is waiting for the network; what took less: 20 % computing, 10 % not accounted for"
         ));
     }
 
@@ -197,7 +196,10 @@ mod tests {
         let none = super::of(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
         assert!(none.text.starts_with("At protect none it takes longer: 90 % "), "{none:?}");
         let alone = super::of(&shares(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
-        assert_eq!(alone.expect("is known").text, "a takes longer, all of it waiting for the network");
+        assert_eq!(
+            alone.expect("is known").text,
+            "a takes longer: all of the difference is waiting for the network"
+        );
     }
 
     #[test]
