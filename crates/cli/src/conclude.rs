@@ -14,6 +14,7 @@ use crosstalk_study::file::Study;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Plan, PlanOptions};
 use crosstalk_study::row::Row;
+use crosstalk_study::samples::Run;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -32,6 +33,9 @@ struct Kept {
     /// The testbed it is run on, by its name; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     testbed: Option<String>,
+    /// What other programs took of this machine when it began or went on, where that was much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    busy: Option<String>,
 }
 
 /// A study with everything it refers to, and its plan.
@@ -59,7 +63,7 @@ impl Resolved {
             names.push(name);
         }
         let seal = seal(dir, names.iter().map(String::as_str))?;
-        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()) };
+        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()), busy: None };
         dir.write("options.json", &json!(kept).to_string())
     }
 
@@ -92,6 +96,12 @@ pub fn testbed(dir: &RunDir) -> Result<Option<String>, Fault> {
 /// Notes the testbed of a run that did not yet.
 pub fn note_testbed(dir: &RunDir, testbed: &str) -> Result<(), Fault> {
     let kept = Kept { testbed: Some(testbed.into()), ..kept(dir)? };
+    dir.write("options.json", &json!(kept).to_string())
+}
+
+/// Notes what other programs take of this machine: the report says it beside the verdict.
+pub fn note_busy(dir: &RunDir, busy: String) -> Result<(), Fault> {
+    let kept = Kept { busy: Some(busy), ..kept(dir)? };
     dir.write("options.json", &json!(kept).to_string())
 }
 
@@ -171,7 +181,7 @@ struct Pages {
 
 impl Pages {
     fn of(dir: &RunDir, resolved: &Resolved) -> Result<Self, Fault> {
-        let run = dir.read()?;
+        let run = Run { busy: kept(dir)?.busy, ..dir.read()? };
         let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
         let json = serde_json::to_string_pretty(&findings)
             .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;

@@ -145,8 +145,7 @@ impl Progress for Plain {
                 if self.said.elapsed() >= PLAIN_EVERY {
                     self.said = Instant::now();
                     note(&format!(
-                        "{done}/{} attempts; {}",
-                        done + until_look,
+                        "{done} attempts made, {until_look} until the next analysis; {}",
                         left(seconds_to_look, seconds_to_end)
                     ));
                 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_stats::quantile::{ranks, reported};
+use crosstalk_stats::quantile::reported;
+use crosstalk_study::row::percentile;
 use serde_json::{Value, json};
 
 /// The error of a percentile's interval.
@@ -18,9 +19,9 @@ pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
         let scale = if unit.is_some_and(|unit| unit == "s") { 1e-9 } else { 1.0 };
         let at = |q: f64| seen.quantile(q).map(|value| value * scale);
         let interval = |(q, name): (f64, &str)| {
-            let ranks = ranks(seen.count(), q, ERROR)?;
-            let of = |rank: u64| at(rank as f64 / seen.count() as f64);
-            Some((name.to_string(), json!({ "value": at(q), "low": of(ranks.low), "high": of(ranks.high) })))
+            let found = percentile(seen, q)?;
+            let (low, high) = (found.low * scale, found.high * scale);
+            Some((name.to_string(), json!({ "value": at(q), "low": low, "high": high })))
         };
         let percentiles: serde_json::Map<String, Value> =
             reported(seen.count(), ERROR).filter_map(interval).collect();

@@ -201,7 +201,7 @@ fn the_doctor_tells_each_of_two_in_a_group_with_its_own_nice_value() {
     let (first, last) = (processors[0].to_string(), processors[processors.len() - 1].to_string());
     let both = [("12", nice("12", &first)), ("19", nice("19", &last))];
     // What has used less than 10 s of CPU time is not told of.
-    await_that("they compute", 120, || both.iter().all(|(_, one)| ticks(one.id()) >= 1000));
+    await_that("they compute", || both.iter().all(|(_, one)| ticks(one.id()) >= 1000));
     let said = stdout(&crosstalk(Path::new("/"), &["doctor", "--no-load"]));
     for (value, one) in &both {
         let lines: Vec<&str> =

@@ -103,7 +103,7 @@ fn runs_warmup_prepare_quiet_and_exports_are_as_in_hyperfine() {
     }
     let csv = read(at("a.csv"));
     assert!(csv.starts_with("command,mean,stddev,median,min,max,") && csv.lines().count() == 3, "{csv}");
-    assert!(read(at("a.md")).contains("| Command | N | Metric | Median |"), "{}", read(at("a.md")));
+    assert!(read(at("a.md")).contains("| Command | N | Metric | Hodges-Lehmann |"), "{}", read(at("a.md")));
     // The same again, from what was measured.
     let output = crosstalk(dir.path(), &["report", "out", "--export-json", "b.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -207,7 +207,7 @@ fn a_budget_without_spare_blocks_is_named_when_it_is_planned() {
     );
     let none_spare = plan("9");
     assert!(
-        none_spare.contains("9 blocks leave too few spare ones") && none_spare.contains("--looks 11"),
+        none_spare.contains("9 blocks leave too few spare ones") && none_spare.contains("--runs 11"),
         "{none_spare}"
     );
     assert!(!plan("11").contains("to spare"), "{}", plan("11"));

@@ -31,6 +31,8 @@ fn a_cell_that_cannot_run_here_is_not_run_and_the_report_says_why() {
     let lacks = "`pagerank` needs Spark (pyspark)";
     assert!(stdout(&planned).contains(lacks), "{}", stdout(&planned));
     assert!(stdout(&planned).contains("not run: 1 cell"), "{}", stdout(&planned));
+    let enough = without_spark(dir.path(), &["plan", "./s.toml", "--runs", "12"]);
+    assert!(stdout(&enough).contains("nothing is left to compare"), "{}", stdout(&enough));
 
     let run = without_spark(dir.path(), &["run", "./s.toml", "--out", "out", "--testbed", "local"]);
     assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));

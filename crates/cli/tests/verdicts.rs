@@ -176,3 +176,80 @@ fn an_attempt_that_was_interrupted_did_not_fail() {
     assert!(!text.contains("did not finish"), "{text}");
     assert_eq!(text.contains("was interrupted in 1 of"), was_amid, "{text}");
 }
+
+#[test]
+fn of_two_factors_the_sentence_says_where_and_the_table_has_every_combination() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = vary(dir.path(), "1,2", &["--vary", "env.MODE=slow,fast", "--runs", "1", "--", "true"]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    let found = findings(dir.path());
+    let sentence = found["headline"]["text"].as_str().expect("a sentence");
+    assert!(sentence.contains(" on true at MODE slow"), "{sentence}");
+    let rows = found["tables"][0]["rows"].as_array().expect("rows");
+    let levels: Vec<_> = rows.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
+    let each = [("1", "slow"), ("1", "fast"), ("2", "slow"), ("2", "fast")];
+    assert_eq!(levels, each.map(|(a, mode)| (Some(a), Some(mode))), "{text}");
+}
+
+#[test]
+fn an_export_and_the_report_give_the_same_estimates_and_name_them() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let exports = ["--export-json", "a.json", "--export-csv", "a.csv", "--export-markdown", "a.md"];
+    let script = "sleep 0.0$((RANDOM % 3)) 2>/dev/null || sleep 0.01";
+    let output =
+        vary(dir.path(), "1,2", &[&exports[..], &["--runs", "6", "--", "sh", "-c", script]].concat());
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).expect("was written");
+    let rows: Value = serde_json::from_str(&read("a.json")).expect("is JSON");
+    let found = findings(dir.path());
+    for (row, exported) in found["tables"][0]["rows"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .zip(rows["results"].as_array().expect("rows"))
+    {
+        assert_eq!(row[1]["estimate"], exported["hodges_lehmann"], "{row} {exported}");
+    }
+    assert!(text.contains("Estimates: Hodges–Lehmann"), "{text}");
+    assert!(read("a.csv").lines().next().is_some_and(|head| head.contains(",hodges_lehmann_low,")));
+    assert!(read("a.md").contains("| Hodges-Lehmann | 95 % (signed rank) |"), "{}", read("a.md"));
+}
+
+/// Programs that compute, one a processor; they end with the test.
+struct Others(Vec<std::process::Child>);
+
+impl Others {
+    fn start() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let spin = |_| std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        Others((0..processors).map(|n| spin(n).expect("starts")).collect())
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn a_busy_machine_is_told_beside_the_verdict_now_and_later() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let others = Others::start();
+    let output = vary(dir.path(), "1,2", &["--runs", "1", "--", "true"]);
+    drop(others);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("this machine is busy: other programs use "), "{}", stderr(&output));
+    let later = crosstalk(dir.path(), &["report", "out"]);
+    for text in [stdout(&output), stdout(&later)] {
+        let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (context, limits) = said.split_once("Before you believe it").expect("has limits");
+        assert!(context.contains("This machine was busy when the run began: other programs used "), "{text}");
+        assert!(limits.contains("this machine was busy when the run began"), "{text}");
+    }
+}

@@ -73,6 +73,23 @@ impl Histogram {
     /// bucket it falls into. `None` while empty. Whether `count` suffices for
     /// this quantile is the statistician's question, not this type's.
     pub fn quantile(&self, q: f64) -> Option<f64> {
+        self.bucket_at(q).map(|(low, width)| low as f64 + (width - 1) as f64 / 2.0)
+    }
+
+    /// The ends of the bucket that quantile `q` falls into: nearer than between them it is not known. `None` while
+    /// empty.
+    pub fn quantile_ends(&self, q: f64) -> Option<(f64, f64)> {
+        self.bucket_at(q).map(|(low, width)| (low as f64, low as f64 + width as f64))
+    }
+
+    /// The ends of the bucket that `value` is counted in.
+    pub fn ends(value: u64) -> (f64, f64) {
+        let (low, width) = range(bucket(value));
+        (low as f64, low as f64 + width as f64)
+    }
+
+    /// Smallest value and width of the bucket that quantile `q` falls into.
+    fn bucket_at(&self, q: f64) -> Option<(u64, u64)> {
         if self.total == 0 {
             return None;
         }
@@ -81,8 +98,7 @@ impl Histogram {
         for (index, count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= rank {
-                let (low, width) = range(index);
-                return Some(low as f64 + (width - 1) as f64 / 2.0);
+                return Some(range(index));
             }
         }
         None

@@ -247,6 +247,7 @@ pub fn human(value: f64, unit: &str) -> String {
         "%" => format!("{} %", digits(value * 100.0)),
         "ratio" => format!("{} ×", digits(value)),
         "" => digits(value),
+        "1/s" => scaled(value, &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
         other => {
             scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string()
                 + " "
@@ -269,6 +270,14 @@ mod tests {
         assert_eq!("30 µs".parse::<Seconds>().map(|s| (s.0 * 1e9).round()), Ok(30_000.0));
         assert_eq!("1e-3 s".parse(), Ok(Seconds(1e-3)));
         assert_eq!("2.4 GHz".parse(), Ok(Hertz(2.4e9)));
+    }
+
+    #[test]
+    fn a_rate_of_anything_has_its_prefix_before_the_stroke() {
+        assert_eq!(
+            [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "1/s")),
+            ["9.99 k/s", "500 /s", "0 /s", "2.50 M/s"]
+        );
     }
 
     #[test]

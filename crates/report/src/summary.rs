@@ -7,7 +7,7 @@ use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
     CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
 };
-use crosstalk_study::number;
+use crosstalk_study::{called, number};
 use std::collections::BTreeSet;
 
 use crate::{label, words};
@@ -21,13 +21,17 @@ pub struct Fact {
     pub text: String,
 }
 
+/// What the numbers are, in the report and in exports alike.
+const ESTIMATES: &str = "Hodges–Lehmann, over blocks: the median of the means of all pairs, of logarithms where all \
+    values are above zero; a difference is of each block's ratio. Intervals invert the signed-rank test";
+
 /// How sure the intervals are, and why the same number may have two.
 const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
     that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
 /// What shares of a difference are, and where they were taken.
 const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that they add up \
-    to 100 %; below zero is what took less. Waiting is for other nodes too, where it is not said to be for the network";
+    to 100 %, less what took less. Waiting is for other nodes too, where it is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -73,10 +77,11 @@ pub fn rests_on(findings: &Findings) -> Vec<Fact> {
         facts.push(fact("Quick run", "cut down with --quick: fewer cells, fewer blocks, fewer claims"));
     }
     if run.blocks > 0 {
+        facts.push(fact("Estimates", ESTIMATES));
         facts.push(fact("Intervals", INTERVALS));
     }
     if run.noise.is_empty() {
-        facts.push(fact("Noise floor", "not measured: no equal cells were compared (A/A)"));
+        facts.push(fact("Noise floor", format!("not measured: no equal cells were compared (A/A); {HOW}")));
     }
     facts.extend(
         together(run.noise.iter().map(|noise| (noise, floor(noise)))).map(|text| fact("Noise floor", text)),
@@ -102,6 +107,10 @@ fn together<'a>(said: impl Iterator<Item = (&'a NoiseFloor, String)>) -> impl It
     lines.into_iter().map(|(metrics, text)| format!("{}: {text}", metrics.join(", ")))
 }
 
+/// How a noise floor is measured.
+const HOW: &str =
+    "to measure it, add an experiment with the factor `aa = [1, 2]` to the study (--save FILE writes it)";
+
 /// How far equal cells differed, and which cells those were; the metric stands before it.
 fn floor(noise: &NoiseFloor) -> String {
     let cells = noise.cells.join("; ");
@@ -112,7 +121,7 @@ fn floor(noise: &NoiseFloor) -> String {
             label::behind(noise.blocks, false),
         ),
         (None, true) => format!(
-            "not measured, since no equal cells were compared (A/A); a direction counts beyond {}",
+            "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW}",
             number::percent(noise.margin)
         ),
         (None, false) => format!("too few blocks to tell (measured on: {cells})"),
@@ -160,14 +169,16 @@ pub fn compared(c: &Comparison) -> String {
     format!("{} against {}", named(c, &c.other), named(c, &c.base))
 }
 
-/// A level; a number with what it counts: `slaves 6`.
+/// A level as sentences name it: `microblade`, `slaves 6`.
 fn named(c: &Comparison, level: &str) -> String {
-    if level.parse::<f64>().is_ok() { format!("{} {level}", c.factor) } else { level.to_string() }
+    called(&c.factor, level)
 }
 
 /// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
 pub fn sentence(c: &Comparison) -> String {
     match c.verdict {
+        // What is told by the base already, is not named against it.
+        _ if !c.change.starts_with("no ") => format!("{}: {}", named(c, &c.other), c.change),
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             format!("{}: {}", named(c, &c.other), c.change)
         }
@@ -223,10 +234,8 @@ pub fn attribution(c: &Comparison) -> &str {
 }
 
 /// The verdicts that occur, in their order, and on how many claims: `2 reproduced`.
-pub fn tally(findings: &Findings) -> Vec<(ClaimVerdict, usize)> {
-    let count = |verdict: ClaimVerdict| findings.claims.iter().filter(|c| c.verdict == verdict).count();
-    let run = words::CLAIM_VERDICTS.into_iter().filter(|v| *v != ClaimVerdict::NotRun);
-    run.map(|v| (v, count(v))).filter(|(_, n)| *n > 0).collect()
+pub fn tally(findings: &Findings) -> Vec<(words::Verdict, usize)> {
+    words::occurring(run_and_not(&findings.claims).0)
 }
 
 /// Texts with those that differ only in their numbers said once: the first of

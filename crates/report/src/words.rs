@@ -2,7 +2,7 @@
 //! browser, in Markdown and in the terminal.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, ComparisonVerdict};
 
 /// How a verdict feels, for colour; the word always stands beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +56,53 @@ pub const CLAIM_VERDICTS: [ClaimVerdict; 7] = [
     ClaimVerdict::NotRun,
 ];
 
-/// The words for a claim's verdict.
-pub fn claim(verdict: ClaimVerdict) -> Verdict {
+/// The words for a claim's verdict. Only what was published can be reproduced: a claim without a published figure
+/// holds, or does not.
+pub fn claim(claim: &ClaimFinding) -> Verdict {
+    of(claim.verdict, claim.published.is_some())
+}
+
+/// The verdicts that occur among claims, in their order, each in the words that were used, and on how many.
+pub fn occurring<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>) -> Vec<(Verdict, usize)> {
+    let claims: Vec<(ClaimVerdict, bool)> =
+        claims.into_iter().map(|c| (c.verdict, c.published.is_some())).collect();
+    let mut all: Vec<(Verdict, usize)> = Vec::new();
+    for (verdict, published) in CLAIM_VERDICTS.into_iter().flat_map(|v| [(v, true), (v, false)]) {
+        let n = claims.iter().filter(|known| **known == (verdict, published)).count();
+        let words = of(verdict, published);
+        match all.iter_mut().find(|(known, _)| known.word == words.word) {
+            Some((_, known)) => *known += n,
+            None => all.push((words, n)),
+        }
+    }
+    all.retain(|(_, n)| *n > 0);
+    all
+}
+
+/// What is said of a claim whose cells were not run.
+pub fn not_run() -> Verdict {
+    of(ClaimVerdict::NotRun, true)
+}
+
+fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
     let (word, mark, tone, meaning) = match verdict {
+        ClaimVerdict::Reproduced if !published => (
+            "holds",
+            '✓',
+            Tone::Good,
+            "the whole interval lies on the side that is claimed; no figure is published",
+        ),
+        ClaimVerdict::NotReproduced if !published => (
+            "does not hold",
+            '✗',
+            Tone::Bad,
+            "the effect goes the other way, or there is none; no figure is published",
+        ),
         ClaimVerdict::Reproduced => (
             "reproduced",
             '✓',
             Tone::Good,
-            "the whole interval lies on the published side and within the margin of the published value; \
-             where none is published, on the side that is claimed",
+            "the whole interval lies on the published side and within the margin of the published value",
         ),
         ClaimVerdict::DirectionOnly => (
             "direction only",

@@ -1,5 +1,6 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
+use crate::analyse::words;
 use crate::catalogue::NO_FABRIC;
 use crate::check::check;
 use crate::file::{
@@ -182,29 +183,33 @@ fn fabric(vary: &[Vary]) -> Value {
     if vary.iter().any(|(name, _)| name == FABRIC) { "$fabric".into() } else { NO_FABRIC.into() }
 }
 
-/// The first factor's second level against its first, at the first level of every other factor.
+/// The first factor's second level against its first, at the first level of every other factor, which the subject
+/// names.
 fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
     let (_, levels) = vary.first()?;
-    let first = |(name, levels): &Vary| Some((factor(name).into(), levels.first()?.clone()));
-    Some(Headline {
-        experiment: EXPERIMENT.into(),
-        level: levels.get(1)?.clone(),
-        at: vary[1..].iter().filter_map(first).collect(),
-        base: String::new(),
-        subject: called(argv).into(),
-    })
+    let at = first_levels(&vary[1..]);
+    let subject = format!("{}{}", called(argv), words::at(&at));
+    let level = levels.get(1)?.clone();
+    Some(Headline { experiment: EXPERIMENT.into(), level, at, base: String::new(), subject })
+}
+
+/// The first level of each factor.
+fn first_levels(vary: &[Vary]) -> Levels {
+    vary.iter().filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone()))).collect()
 }
 
 /// Run times, and where they went, by the first factor; the second, where there is one, across.
 fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let Some((first, _)) = vary.first() else { return BTreeMap::new() };
     let across = vary.get(1).map_or(first, |(second, _)| second);
-    let rest =
-        vary.iter().skip(2).filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone())));
+    let rest = first_levels(vary.get(2..).unwrap_or_default());
+    let here = if rest.is_empty() { String::new() } else { format!("{}: ", words::at(&rest).trim_start()) };
+    let here = here.replacen("at ", "At ", 1);
     let run_time = FigureSpec {
         title: "Run time".into(),
-        caption: "Wall time of the command on node 0; when it ends there, the other nodes' are told to end."
-            .into(),
+        caption: format!(
+            "{here}Wall time of the command on node 0; when it ends there, the other nodes' are told to end."
+        ),
         order: 1,
         experiment: EXPERIMENT.into(),
         kind: DrawAs::Bars,
@@ -212,7 +217,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
         also: Vec::new(),
         x: factor(across).into(),
         series: Names::One(factor(first).into()),
-        at: rest.collect::<Levels>(),
+        at: rest,
         log: Vec::new(),
         relative_to: None,
         published: None,
@@ -221,8 +226,9 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     };
     let split = FigureSpec {
         title: "Where the run time goes".into(),
-        caption: "At the busiest node. What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer. What ran in parallel is beside the run time: see the table."
-            .into(),
+        caption: format!(
+            "{here}What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer. {AT_LEAST} What ran in parallel is beside the run time: see the table."
+        ),
         order: 2,
         kind: DrawAs::Split,
         metric: "time".into(),
@@ -231,7 +237,11 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     BTreeMap::from([("run-time".to_string(), run_time), ("split".to_string(), split)])
 }
 
-/// The run time, its parts and what ran in parallel, as node 0 counts them; a row for each level of the first factor.
+/// How far the time for which a program waits for a processor is known.
+const AT_LEAST: &str = "Waiting for a processor is at least so long: threads are sampled about 50 times a second, and \
+    what one waited after its last sample, or between two in which it began and ended, counts as waiting.";
+
+/// The run time, its parts and what ran in parallel, as node 0 counts them; a row for each combination of levels.
 fn time(vary: &[Vary]) -> TableSpec {
     let column = |title: &str, metric: &str| ColumnSpec {
         title: title.into(),
@@ -239,15 +249,15 @@ fn time(vary: &[Vary]) -> TableSpec {
         published: None,
         relative_to: None,
     };
-    let rest =
-        vary.iter().skip(1).filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone())));
     TableSpec {
         title: "The run time and its parts".into(),
-        caption: "At node 0. Computing, waiting for a processor and waiting add up to the run time of each run. What ran in parallel is processor time beside it.".into(),
+        caption: format!(
+            "At node 0; Hodges–Lehmann estimates over the runs. Computing, waiting for a processor and waiting add up to the run time of each run. {AT_LEAST} What ran in parallel is processor time beside it."
+        ),
         order: 1,
         experiment: EXPERIMENT.into(),
         metric: String::new(),
-        rows: vary.first().map_or_else(Names::default, |(first, _)| Names::One(factor(first).into())),
+        rows: Names::Several(vary.iter().map(|(name, _)| factor(name).into()).collect()),
         columns: String::new(),
         column: vec![
             column("run time", RUN_TIME),
@@ -256,7 +266,7 @@ fn time(vary: &[Vary]) -> TableSpec {
             column("waiting", "time_wait[node=0]"),
             column("ran in parallel", "parallel_cpu_time[node=0]"),
         ],
-        at: rest.collect(),
+        at: Levels::new(),
         relative_to: None,
         published: None,
         published_as: BTreeMap::new(),
@@ -280,12 +290,21 @@ fn called(argv: &[String]) -> &str {
     let option = argv.iter().position(|word| word == "-c");
     let script = match option {
         Some(at) if runner.ends_with("sh") => {
-            argv.get(at + 1).and_then(|script| script.split_whitespace().find(|word| !word.contains('=')))
+            argv.get(at + 1).and_then(|script| script.split_whitespace().find(|word| is_command(word)))
         }
         Some(_) if runner == "python" => None,
         _ => argv[1..].iter().map(String::as_str).find(|word| is_name(word)),
     };
     script.filter(|word| is_name(word)).map_or(program, stem)
+}
+
+/// Words of a shell's grammar: what a script does comes after them.
+const GRAMMAR: [&str; 12] =
+    ["if", "then", "else", "elif", "fi", "for", "in", "while", "until", "do", "done", "case"];
+
+/// Neither a setting nor a word of the shell's grammar.
+fn is_command(word: &str) -> bool {
+    !word.contains('=') && !GRAMMAR.contains(&word.trim_end_matches(';'))
 }
 
 /// Neither an option, a setting, a number, nor a script in a word.

@@ -46,7 +46,7 @@ pub struct Findings {
 /// The deciding sentence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
-    /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the gain is network waiting".
+    /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the difference is waiting for the network".
     pub text: String,
     /// How often was run, on how many nodes, and what either side showed: for who knows no statistics. Empty where
     /// nothing was compared.

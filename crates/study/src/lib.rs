@@ -33,7 +33,7 @@ mod label;
 mod read;
 mod substitute;
 
-pub use analyse::{Decision, GIVE_UP_AFTER, analyse, counted, decide, next_block};
+pub use analyse::{Decision, GIVE_UP_AFTER, analyse, called, counted, decide, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;

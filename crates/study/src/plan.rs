@@ -1,6 +1,6 @@
 //! What will be run: every cell, in which order, until when.
 
-mod budget;
+pub(crate) mod budget;
 mod cells;
 pub mod make;
 mod metrics;

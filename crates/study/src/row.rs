@@ -4,14 +4,15 @@
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Observation, Reading};
-use crosstalk_stats::{quantile, threshold};
+use crosstalk_stats::{Interval, quantile, threshold};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use crate::analyse::{Asked, counts, summary};
+use crate::analyse::{Asked, Data, estimate};
 use crate::file::Study;
-use crate::plan::{Plan, PlannedExperiment};
-use crate::samples::{Attempt, Run};
+use crate::findings::Estimate;
+use crate::plan::Plan;
+use crate::samples::Run;
 
 /// The error of a median's interval.
 const ERROR: f64 = 0.05;
@@ -37,6 +38,9 @@ pub struct Row {
     pub median: f64,
     /// The ends of the median's 95 % interval (order statistics); `None` below 6 values.
     pub interval: Option<(f64, f64)>,
+    /// The Hodges–Lehmann estimate with its signed-rank interval, as the report has it; `None` of a distribution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hodges_lehmann: Option<Estimate>,
     /// The smallest value.
     pub min: f64,
     /// The largest value.
@@ -75,6 +79,7 @@ impl Row {
             stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             median,
             interval: threshold::median(&values, ERROR).map(|found| (found.low, found.high)),
+            hodges_lehmann: estimate::of(&values),
             min,
             max,
             n: values.len() as u64,
@@ -87,8 +92,7 @@ impl Row {
     pub fn of_histogram(command: &str, metric: &str, unit: &str, seen: &Histogram) -> Option<Self> {
         let scale = if unit == "s" { NANOSECOND } else { 1.0 };
         let count = seen.count();
-        let at = |rank: u64| seen.quantile(rank as f64 / count as f64).map(|value| value * scale);
-        let interval = quantile::ranks(count, 0.5, ERROR).and_then(|r| Some((at(r.low)?, at(r.high)?)));
+        let interval = percentile(seen, 0.5).map(|found| (found.low * scale, found.high * scale));
         Some(Row {
             command: command.into(),
             parameters: BTreeMap::new(),
@@ -98,6 +102,7 @@ impl Row {
             stddev: None,
             median: seen.quantile(0.5)? * scale,
             interval,
+            hodges_lehmann: None,
             min: seen.quantile(0.0)? * scale,
             max: seen.quantile(1.0)? * scale,
             n: count,
@@ -119,12 +124,26 @@ impl Row {
     }
 }
 
-/// A row for every cell that has values: the metric that its experiment decides on, a value an attempt.
-pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
-    plan.experiments.iter().flat_map(|planned| of_experiment(study, planned, run)).collect()
+/// A percentile in whole numbers as they were counted, with its 95 % interval (order statistics): from the lower end
+/// of the one bucket to the upper end of the other, so never narrower than what the histogram can tell. `None` from
+/// too few samples.
+pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
+    let count = seen.count();
+    let ranks = quantile::ranks(count, q, ERROR)?;
+    let ends = |rank: u64| seen.quantile_ends(rank as f64 / count as f64);
+    let (low, high) = (ends(ranks.low)?.0, ends(ranks.high)?.1);
+    Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })
 }
 
-fn of_experiment(study: &Study, planned: &PlannedExperiment, run: &Run) -> Vec<Row> {
+/// A row for every cell that has values: the metric that its experiment decides on, a value an attempt. They are the
+/// values that the report is about.
+pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
+    let data = Data::new(plan, run);
+    (0..plan.experiments.len()).flat_map(|place| of_experiment(study, &data, place)).collect()
+}
+
+fn of_experiment(study: &Study, data: &Data, place: usize) -> Vec<Row> {
+    let planned = data.experiments[place].planned;
     let experiment = study.experiment.get(&planned.name);
     let compared = experiment.and_then(|e| e.compare.as_ref()?.metric.as_deref());
     let Some(asked) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
@@ -135,15 +154,13 @@ fn of_experiment(study: &Study, planned: &PlannedExperiment, run: &Run) -> Vec<R
         return Vec::new();
     };
     let title = experiment.map(|e| e.title.as_str()).filter(|title| !title.is_empty());
-    let value = |attempt: &Attempt| summary(&attempt.readings, &reads, metric);
-    let row = |cell: &crate::plan::Cell| {
-        let mine = |a: &&Attempt| a.experiment == planned.name && a.levels == cell.levels && counts(a);
-        let values = run.attempts.iter().filter(mine).filter_map(value).collect();
+    let row = |(number, cell): (usize, &crate::plan::Cell)| {
+        let values = data.values(place, number, asked).values().copied().collect();
         let row = Row::of_values(title.unwrap_or(&planned.name), asked, &metric.unit, values)?;
         let levels = cell.levels.iter().map(|(factor, level)| (factor.clone(), level.to_string()));
         Some(Row { parameters: levels.collect(), ..row })
     };
-    planned.cells.iter().filter_map(row).collect()
+    planned.cells.iter().enumerate().filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -170,5 +187,25 @@ mod tests {
         let row = Row::of_histogram("probe", "latency", "s", &seen).expect("has samples");
         assert_eq!(row.percentiles.keys().collect::<Vec<_>>(), ["p50", "p90"], "a p99 needs 368");
         assert!((row.median - 50e-9).abs() < 1e-15 && row.n == 100 && row.values.is_empty());
+    }
+
+    #[test]
+    fn a_percentile_is_not_known_better_than_the_histogram_tells() {
+        let mut seen = Histogram::default();
+        (0..10_000).for_each(|_| seen.record(1_000_000));
+        let found = percentile(&seen, 0.5).expect("samples enough");
+        assert!(found.low <= 1e6 && found.high > 1e6, "{found:?}");
+        assert!((found.high - found.low) / 1e6 > 0.003, "a bucket is 0.4 to 0.8 % wide: {found:?}");
+        let row = Row::of_histogram("probe", "latency", "s", &seen).expect("has samples");
+        assert_eq!(row.interval, Some((found.low * 1e-9, found.high * 1e-9)));
+    }
+
+    #[test]
+    fn a_row_has_the_report_s_estimate_beside_the_median() {
+        let row =
+            Row::of_values("job", "run_time", "s", vec![1.0, 2.0, 4.0, 8.0, 16.0, 64.0]).expect("has values");
+        let found = row.hodges_lehmann.expect("of values");
+        assert!((found.value - row.median).abs() > 0.1, "of skewed values they differ: {found:?}");
+        assert_eq!(Some(found), estimate::of(&row.values));
     }
 }

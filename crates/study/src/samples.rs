@@ -60,6 +60,9 @@ pub struct Run {
     pub provenance_after: BTreeMap<String, Provenance>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
+    /// What other programs took of the machine when the run began, where that was much: "other programs used 60 % of
+    /// its 2 processors".
+    pub busy: Option<String>,
     /// What was odd in the journal: lines that could not be read, samples of no attempt.
     pub warnings: Vec<String>,
 }

@@ -184,7 +184,7 @@ fn a_budget_that_can_decide_nothing_says_so() {
     study.looks = vec![5];
     let warnings = plan_of(&study).expect("plans").warnings;
     assert!(
-        warnings[0].starts_with("5 blocks can decide nothing") && warnings[0].contains("--looks 8"),
+        warnings[0].starts_with("5 blocks can decide nothing") && warnings[0].contains("--runs 8"),
         "{warnings:?}"
     );
     // A block is lost where an attempt fails: 6 can decide, and have none to spare.
@@ -297,7 +297,7 @@ fn a_slip_of_the_finger_is_no_environment_variable() {
 #[test]
 fn a_command_is_called_by_what_it_runs() {
     let called = |argv: &[&str]| command_study(1, &[], &words(argv)).expect("is a study").name;
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["./my-job", "x"], "my-job"),
         (&["python3", "job.py", "--fast"], "job.py"),
         (&["/usr/bin/python3.11", "-u", "src/job.py"], "job.py"),
@@ -306,6 +306,7 @@ fn a_command_is_called_by_what_it_runs() {
         (&["sh", "-c", "A=1 ./job --x $A"], "job"),
         (&["bash", "job.sh"], "job.sh"),
         (&["sh", "-c", "[ $A = 2 ] && exit 7"], "sh"),
+        (&["sh", "-c", "i=0; while ./job $i; do i=1; done"], "job"),
         (&["perl", "-e", "print 1"], "perl"),
         (&["env", "A=1", "./job"], "job"),
         (&["timeout", "5", "./job"], "job"),
@@ -314,6 +315,51 @@ fn a_command_is_called_by_what_it_runs() {
     for (argv, name) in cases {
         assert_eq!(called(argv), name, "{argv:?}");
     }
+}
+
+#[test]
+fn of_two_factors_every_combination_is_told() {
+    let vary = [vary("env.A", &["1", "2"]), vary("env.MODE", &["slow", "fast"])];
+    let study = command_study(1, &vary, &words(&["./job"])).expect("is a study");
+    let made = Made { plan: plan_of(&study).expect("plans"), study };
+    let time = |levels: &Levels| if levels["A"] == 2.into() { 2.0 } else { 1.0 };
+    let time = |levels: &Levels| time(levels) * if is(levels, "MODE", "fast") { 0.1 } else { 1.0 };
+    let findings = made.findings(&made.run(12, 0.01, 1, &|_, levels, _| time(levels)));
+    let text = &findings.headline.text;
+    assert!(text.starts_with("A 2: ") && text.contains(" on job at MODE slow"), "{text}");
+    let table = &findings.tables[0];
+    assert_eq!(table.columns[..2], ["A", "MODE"]);
+    assert_eq!(table.rows.len(), 4, "{table:#?}");
+    assert!(table.caption.contains("Hodges–Lehmann"), "{}", table.caption);
+    let places: Vec<_> = findings.comparisons.iter().map(|c| c.at["MODE"].to_string()).collect();
+    assert_eq!(places, ["slow", "fast"], "each is compared");
+    assert!(table.caption.contains("is at least so long"), "{}", table.caption);
+}
+
+#[test]
+fn all_bars_of_a_split_are_of_one_node() {
+    let vary = [vary("env.A", &["1", "2"])];
+    let study = command_study(2, &vary, &words(&["./job"])).expect("is a study");
+    let made = Made { plan: plan_of(&study).expect("plans"), study };
+    let mut run = made.run(8, 0.0, 1, &|_, _, _| 1.0);
+    for attempt in &mut run.attempts {
+        attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));
+        // Node 0 has 3 s to do and then 1 s, node 1 has 2 s and then 5 s: over both bars node 1 has the most.
+        let busy = if attempt.levels["A"] == 1.into() { [3.0, 2.0] } else { [1.0, 5.0] };
+        let told = (0..2)
+            .map(|node| Reading::value("time_compute", busy[node], Origin::Measured).label("node", node));
+        attempt.readings.extend(told);
+    }
+    let findings = made.findings(&run);
+    let split = findings.figures.iter().find(|figure| figure.name == "split").expect("is drawn");
+    let computing = split.series.iter().filter(|series| series.name == "computing");
+    let shown: Vec<f64> = computing.flat_map(|series| &series.points).map(|point| point.y.value).collect();
+    assert_eq!(shown.iter().map(|v| v.round()).collect::<Vec<_>>(), [2.0, 5.0], "{split:#?}");
+    let caption = &split.caption;
+    assert!(
+        caption.starts_with("Every bar is of node 1") && caption.contains("is at least so long"),
+        "{caption}"
+    );
 }
 
 #[test]

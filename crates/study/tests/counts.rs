@@ -1,10 +1,11 @@
 //! Which tries count, and what is told of those that do not.
 
 use crate::synthetic::graph::{GRAPH, graph};
-use crate::synthetic::{is, made};
+use crate::synthetic::{claim, is, made};
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
+use crosstalk_study::findings::Findings;
 use crosstalk_study::next_block;
 use crosstalk_study::plan::PlannedExperiment;
 use crosstalk_study::samples::{Attempt, Run};
@@ -83,6 +84,21 @@ fn attempts_that_were_tried_again_are_told() {
     let warning = told(&run).expect("is told");
     assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
     assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+    let last = run.attempts.last_mut().expect("the second try");
+    last.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
+    assert_eq!(told(&run), None, "where no try counts, nothing was selected");
+}
+
+#[test]
+fn what_others_took_of_the_machine_stands_beside_the_verdict() {
+    let (made, mut run) = graph(12);
+    let said = |findings: &Findings| {
+        let told = |text: &String| text.contains("busy") && text.contains("used 60 % of its 2 processors");
+        (told(&findings.headline.context), findings.warnings.first().is_some_and(told))
+    };
+    assert_eq!(said(&made.findings(&run)), (false, false));
+    run.busy = Some("other programs used 60 % of its 2 processors".into());
+    assert_eq!(said(&made.findings(&run)), (true, true));
 }
 
 #[test]
@@ -174,4 +190,39 @@ fn distributions_count_by_their_median_or_the_quantile_asked_for() {
         attempt.readings = vec![Reading::histogram("completion_time", few, Origin::Measured)];
     }
     assert_eq!(made.findings(&run).comparisons, [], "no p99 from 200 samples");
+}
+
+#[test]
+fn what_is_counted_in_buckets_is_claimed_no_sharper_than_they_are_wide() {
+    let made = made(
+        r#"
+        schema = "crosstalk.study/1"
+        name = "synthetic"
+        title = "Synthetic"
+        looks = [12]
+        [experiment.job]
+        work.job = { kind = "command", argv = ["x"], nodes = 2 }
+        conditions.fabric = "none"
+        factors.n = [1, 2]
+        [claim.short]
+        statement = "It is short"
+        experiment = "job"
+        where = { n = 1 }
+        threshold = { metric = "run_time" }
+        expect = "< 1"
+        "#,
+    );
+    let mut run = made.run(12, 0.0, 1, &|_, _, _| 1.0);
+    let mut seen = Histogram::default();
+    (0..100).for_each(|_| seen.record(1_000_000));
+    for attempt in &mut run.attempts {
+        attempt.readings = vec![Reading::histogram("run_time", seen.clone(), Origin::Measured)];
+    }
+    let findings = made.findings(&run);
+    let found = claim(&findings, "short").found.expect("is known");
+    let (low, high) = found.interval.expect("12 blocks have one");
+    assert!(
+        low <= 1e-3 && high > 1e-3 && (high - low) / 1e-3 > 0.003,
+        "a bucket is 0.4 to 0.8 % wide: {found:?}"
+    );
 }

@@ -22,7 +22,7 @@ fn the_gain_is_shared_out_among_its_causes() {
     assert!((comparison.causes["wait"] - 1.0).abs() < 0.1, "{:?}", comparison.causes);
     let text = &findings.headline.text;
     assert!(text.starts_with("kosmos-srio: 1.6") && text.contains(" × faster than microblade (1."), "{text}");
-    assert!(text.ends_with("; all of the gain is network waiting"), "{text}");
+    assert!(text.ends_with("; all of the difference is waiting for the network"), "{text}");
     assert_eq!(findings.headline.command, "crosstalk run synthetic");
 }
 
@@ -108,7 +108,11 @@ fn waiting_may_be_for_a_slower_node() {
     let findings = made.findings(&run);
     let known = findings.comparisons[0].attribution.as_ref().expect("is decided and known");
     assert!(known.text.contains("waiting") && !known.text.contains("for the network"), "{known:?}");
-    assert!(findings.headline.text.ends_with("; all of the gain is waiting"), "{}", findings.headline.text);
+    assert!(
+        findings.headline.text.ends_with("; all of the difference is waiting"),
+        "{}",
+        findings.headline.text
+    );
 }
 
 #[test]
@@ -258,11 +262,11 @@ fn a_program_may_wait_for_other_things_than_the_network() {
     };
     let fabrics = r#"["ethernet-1g", "ethernet-10g"]"#;
     let network = headline("fabric", fabrics, "ethernet-1g", r#"["job"]"#, "$fabric");
-    assert!(network.ends_with(" of the gain is network waiting"), "{network}");
+    assert!(network.ends_with(" of the difference is waiting for the network"), "{network}");
     let told = headline("fabric", fabrics, "ethernet-1g", r#"["job", "$fabric"]"#, "$fabric");
-    assert!(told.ends_with(" of the gain is waiting"), "it may do something else there: {told}");
+    assert!(told.ends_with(" of the difference is waiting"), "it may do something else there: {told}");
     let delay = headline("DELAY", r#"["long", "short"]"#, "long", r#"["job", "$DELAY"]"#, "ethernet-1g");
-    assert!(delay.ends_with(" of the gain is waiting"), "{delay}");
+    assert!(delay.ends_with(" of the difference is waiting"), "{delay}");
 }
 
 #[test]

@@ -195,3 +195,13 @@ fn every_figure_and_table_of_the_study_shows_something() {
     );
     assert_eq!(findings.tables[1].rows.len(), 1, "the kernel's is one row");
 }
+
+#[test]
+fn what_is_added_up_is_told_once_and_without_an_interval() {
+    let (_, findings) = found();
+    for name in ["infiniband-parts", "pcie-fabric-example", "ethernet-parts"] {
+        let claim = claim(&findings, name);
+        let found = claim.found.expect("is computed");
+        assert_eq!((found.interval, found.n), (None, 1), "{claim:?}");
+    }
+}

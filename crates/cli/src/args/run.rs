@@ -48,7 +48,8 @@ pub struct StudyArgs {
     pub nodes: Option<usize>,
     /// Your own program: what is varied, `fabric=ethernet-1g,ethernet-10g`, or an environment
     /// variable of the program, `env.THREADS=1,2`; an argument is varied by a shell that takes it
-    /// from such a variable. The first level is the base.
+    /// from such a variable. The first level is the base. It repeats: every combination of levels is run, the first
+    /// factor's are compared at each of the others', and the sentence is about the others' first levels.
     #[arg(long, value_name = "FACTOR=A,B")]
     pub vary: Vec<String>,
     /// Your own program: differences within this do not matter. What lies inside is *equivalent*, and ends the run

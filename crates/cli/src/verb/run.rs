@@ -26,7 +26,7 @@ use crosstalk_work::app;
 use crosstalk_work::tool::command;
 
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
-use crate::conclude::{Outputs, Resolved, conclude};
+use crate::conclude::{Outputs, Resolved, conclude, note_busy};
 use crate::out::{Out, wait_at_the_end};
 use crate::{catalogue, parts, progress, shell, signal};
 
@@ -227,7 +227,11 @@ pub fn perform(
     let how = begin.how;
     let registry = parts::registry();
     let mut progress = progress::watcher(out, how.quiet);
-    for text in begin.notes.into_iter().chain(busy()) {
+    let load = others();
+    if let Some(load) = &load {
+        note_busy(dir, load.used())?;
+    }
+    for text in begin.notes.into_iter().chain(load.map(|load| load.warning())) {
         progress.event(Event::Warning { text });
     }
     let lab = Lab {
@@ -258,16 +262,36 @@ pub fn perform(
 /// Over how long it is looked whether others compute.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// That others compute on this machine, and what to do; nothing where it is idle enough.
-pub fn busy() -> Option<String> {
+/// What others take of this machine: `60 % of its 2 processors`.
+struct Others(String);
+
+impl Others {
+    /// As the report says it later.
+    fn used(&self) -> String {
+        format!("other programs used {}", self.0)
+    }
+
+    /// What it means, and what to do.
+    fn warning(&self) -> String {
+        format!(
+            "this machine is busy: other programs use {}, so runs take longer and vary more (find them with `top`, and \
+             stop them or wait)",
+            self.0
+        )
+    }
+}
+
+/// That others compute on this machine; nothing where it is idle enough.
+fn others() -> Option<Others> {
     let busy =
         crosstalk_host::load::busy(GLANCE).filter(|busy| busy.share() > crosstalk_host::load::TOO_BUSY)?;
-    Some(format!(
-        "this machine is busy: other programs use {} of its {}, so runs take longer and vary more (find them with \
-         `top`, and stop them or wait)",
-        human(busy.share(), "%"),
-        counted(busy.processors, "processor")
-    ))
+    let (share, processors) = (human(busy.share(), "%"), counted(busy.processors, "processor"));
+    Some(Others(format!("{share} of its {processors}")))
+}
+
+/// That others compute on this machine, and what to do; nothing where it is idle enough.
+pub fn busy() -> Option<String> {
+    others().map(|others| others.warning())
 }
 
 /// How this machine's pace compares with the yardstick's: measured where an

@@ -3,12 +3,13 @@
 use crosstalk_study::row::Row;
 use std::collections::BTreeSet;
 
-/// Rows as CSV. Levels stand in columns `parameter_NAME`, percentiles in columns of their name; what a row lacks
+/// Rows as CSV. `median_low` and `median_high` are the ends of the median's interval, `hodges_lehmann` with its own is
+/// what the report shows. Levels stand in columns `parameter_NAME`, percentiles in columns of their name; what a row lacks
 /// is an empty field.
 pub fn csv(rows: &[Row]) -> String {
     let percentiles: BTreeSet<&str> = names(rows, |row| row.percentiles.keys());
     let parameters: BTreeSet<&str> = names(rows, |row| row.parameters.keys());
-    let fixed = "command,mean,stddev,median,min,max,median_low,median_high,n,metric,unit".split(',');
+    let fixed = "command,mean,stddev,median,min,max,median_low,median_high,hodges_lehmann,hodges_lehmann_low,hodges_lehmann_high,n,metric,unit".split(',');
     let head = fixed
         .map(String::from)
         .chain(percentiles.iter().map(|name| (*name).to_string()))
@@ -24,6 +25,9 @@ pub fn csv(rows: &[Row]) -> String {
             row.max.to_string(),
             optional(row.interval.map(|ends| ends.0)),
             optional(row.interval.map(|ends| ends.1)),
+            optional(row.hodges_lehmann.map(|found| found.value)),
+            optional(row.hodges_lehmann.and_then(|found| found.interval).map(|ends| ends.0)),
+            optional(row.hodges_lehmann.and_then(|found| found.interval).map(|ends| ends.1)),
             row.n.to_string(),
             row.metric.clone(),
             row.unit.clone(),
@@ -65,8 +69,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "command,mean,stddev,median,min,max,median_low,median_high,n,metric,unit,parameter_N"
+            "command,mean,stddev,median,min,max,median_low,median_high,hodges_lehmann,hodges_lehmann_low,\
+             hodges_lehmann_high,n,metric,unit,parameter_N"
         );
-        assert_eq!(lines[1], "\"sh -c \"\"a, b\"\"\",0.5,,0.5,0.5,0.5,,,1,run_time,s,1");
+        assert_eq!(lines[1], "\"sh -c \"\"a, b\"\"\",0.5,,0.5,0.5,0.5,,,0.5,,,1,run_time,s,1");
     }
 }

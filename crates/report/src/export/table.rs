@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::markdown::{grid, text};
 
-/// Rows as a Markdown table. Metrics, percentiles and levels have columns where rows have them.
+/// Rows as a Markdown table: with the report's Hodges–Lehmann estimates where every row has one, else with medians;
+/// the heading says which. Metrics, percentiles and levels have columns where rows have them.
 pub fn markdown(rows: &[Row]) -> String {
     let parameters: BTreeSet<&str> =
         rows.iter().flat_map(|r| r.parameters.keys()).map(String::as_str).collect();
@@ -15,7 +16,12 @@ pub fn markdown(rows: &[Row]) -> String {
     let mut head: Vec<String> = vec!["Command".into()];
     head.extend(parameters.iter().map(|name| text(name)));
     let names = head.len() + 1;
-    head.extend(["Metric", "Median", "95 % interval", "Min", "Max"].map(String::from));
+    let estimated = rows.iter().all(|row| row.hodges_lehmann.is_some());
+    let (name, interval) = match estimated {
+        true => ("Hodges–Lehmann", "95 % (signed rank)"),
+        false => ("Median", "95 % (order statistics)"),
+    };
+    head.extend(["Metric", name, interval, "Min", "Max"].map(text));
     head.extend(percentiles.iter().map(|name| text(name)));
     head.push("n".into());
     let right: Vec<bool> = (0..head.len()).map(|column| column >= names).collect();
@@ -23,17 +29,15 @@ pub fn markdown(rows: &[Row]) -> String {
         .iter()
         .map(|row| {
             let number = |value: f64| text(&human(value, &row.unit));
-            let interval = row.interval.map(|(low, high)| format!("{} to {}", number(low), number(high)));
+            let found = row.hodges_lehmann.filter(|_| estimated);
+            let (value, ends) =
+                found.map_or((row.median, row.interval), |found| (found.value, found.interval));
+            let interval = ends.map(|(low, high)| format!("{} to {}", number(low), number(high)));
             let mut cells = vec![text(&row.command)];
             let level = |name: &&str| row.parameters.get(*name).map(|level| text(level)).unwrap_or_default();
             cells.extend(parameters.iter().map(level));
             cells.push(text(&row.metric));
-            cells.extend([
-                number(row.median),
-                interval.unwrap_or_default(),
-                number(row.min),
-                number(row.max),
-            ]);
+            cells.extend([number(value), interval.unwrap_or_default(), number(row.min), number(row.max)]);
             let stated = |name: &&str| row.percentiles.get(*name).map(|v| number(*v)).unwrap_or_default();
             cells.extend(percentiles.iter().map(stated));
             cells.push(row.n.to_string());
@@ -53,7 +57,9 @@ mod tests {
         let parameters = [("fabric".to_string(), "none".to_string())].into();
         let told = markdown(&[Row { parameters, ..row }]);
         assert!(
-            told.contains("| Command | fabric | Metric | Median | 95 % interval | Min | Max | n |"),
+            told.contains(
+                "| Command | fabric | Metric | Hodges-Lehmann | 95 % (signed rank) | Min | Max | n |"
+            ),
             "{told}"
         );
         assert!(told.contains("| a\\|b | none | run_time | 500 ms | 500 ms to 500 ms |"), "{told}");

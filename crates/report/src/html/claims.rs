@@ -14,8 +14,13 @@ pub fn claims(findings: &Findings) -> String {
     if findings.claims.is_empty() {
         return String::new();
     }
-    let tally = summary::tally(findings).into_iter().map(|(verdict, n)| {
-        let words::Verdict { word, tone, .. } = words::claim(verdict);
+    let tally = summary::tally(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
+        // They are counted: `2 hold`.
+        let word = match word {
+            "holds" if n > 1 => "hold",
+            "does not hold" if n > 1 => "do not hold",
+            word => word,
+        };
         format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
     });
     let tally = tally.collect::<Vec<_>>().join(", ");
@@ -36,7 +41,7 @@ pub fn claims(findings: &Findings) -> String {
 }
 
 fn claim(claim: &ClaimFinding) -> String {
-    let verdict = words::claim(claim.verdict);
+    let verdict = words::claim(claim);
     format!(
         r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p>{attribution}<p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
         tone = verdict.tone.class(),
@@ -76,7 +81,7 @@ fn numbers(claim: &ClaimFinding) -> String {
         found: claim.found.as_ref(),
         published: claim.published,
         reference: (unit == "ratio").then_some(1.0),
-        tone: words::claim(claim.verdict).tone.class(),
+        tone: words::claim(claim).tone.class(),
     };
     let drawn = match claim.found {
         Some(_) => strip.svg(&domain(strip.values().into_iter(), unit)),
@@ -86,15 +91,13 @@ fn numbers(claim: &ClaimFinding) -> String {
 }
 
 fn legend(claims: &[ClaimFinding]) -> String {
-    let occurs = |verdict: &ClaimVerdict| claims.iter().any(|c| c.verdict == *verdict);
-    let entry = |verdict: ClaimVerdict| {
-        let words::Verdict { word, mark, meaning, tone } = words::claim(verdict);
+    let entry = |(words::Verdict { word, mark, meaning, tone }, _)| {
         format!(
             r#"<div><dt class="badge {}"><span aria-hidden="true">{mark}</span> {word}</dt><dd>{meaning}</dd></div>"#,
             tone.class()
         )
     };
-    let entries: String = words::CLAIM_VERDICTS.into_iter().filter(occurs).map(entry).collect();
+    let entries: String = words::occurring(claims).into_iter().map(entry).collect();
     format!(
         r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips the dot and its whiskers are what was found, the hollow diamond what was published, the upright line no effect.</p></details>"#
     )

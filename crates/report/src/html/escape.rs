@@ -28,31 +28,44 @@ impl fmt::Display for Text<'_> {
 const LONGEST: usize = 24;
 
 /// Text to be read: escaped like [`Text`], and `5 %`, `1.26 ×` and `1.22–1.30`
-/// are kept on one line. By markup: what a reader copies has plain spaces.
+/// are kept on one line, by markup: what a reader copies has plain spaces. What stands between backticks is to be typed.
 pub struct Prose<'a>(pub &'a str);
 
 impl fmt::Display for Prose<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words = self.0.split(' ').peekable();
-        while let Some(word) = words.next() {
-            let mut piece = word.to_string();
-            let binds = |next: &&str| {
-                word == "±" || word.ends_with(|c: char| c.is_ascii_digit()) && next.starts_with(['%', '×'])
-            };
-            if let Some(unit) = words.next_if(binds) {
-                piece = format!("{piece} {unit}");
-            }
-            if piece.contains([' ', '–']) && piece.chars().count() <= LONGEST {
-                write!(f, r#"<span class="whole">{}</span>"#, Text(&piece))?;
-            } else {
-                Text(&piece).fmt(f)?;
-            }
-            if words.peek().is_some() {
-                f.write_str(" ")?;
-            }
+        let parts: Vec<&str> = self.0.split('`').collect();
+        // One that is left over is somebody's.
+        if parts.len().is_multiple_of(2) {
+            return said(self.0, f);
         }
-        Ok(())
+        parts.iter().enumerate().try_for_each(|(place, part)| match place % 2 {
+            0 => said(part, f),
+            _ => write!(f, "<code>{}</code>", Text(part)),
+        })
     }
+}
+
+/// Text without anything to be typed.
+fn said(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let mut piece = word.to_string();
+        let binds = |next: &&str| {
+            word == "±" || word.ends_with(|c: char| c.is_ascii_digit()) && next.starts_with(['%', '×'])
+        };
+        if let Some(unit) = words.next_if(binds) {
+            piece = format!("{piece} {unit}");
+        }
+        if piece.contains([' ', '–']) && piece.chars().count() <= LONGEST {
+            write!(f, r#"<span class="whole">{}</span>"#, Text(&piece))?;
+        } else {
+            write!(f, "{}", Text(&piece))?;
+        }
+        if words.peek().is_some() {
+            f.write_str(" ")?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -65,6 +78,8 @@ mod tests {
             Prose("<b 5 %> of (1.22–1.30); x").to_string(),
             r#"&lt;b <span class="whole">5 %&gt;</span> of <span class="whole">(1.22–1.30);</span> x"#
         );
+        assert_eq!(Prose("see `a <b> 5 %`.").to_string(), "see <code>a &lt;b&gt; 5 %</code>.");
+        assert_eq!(Prose("a ` b").to_string(), "a ` b");
         assert_eq!(Prose("").to_string(), "");
         assert_eq!(Prose(" a  b ").to_string(), " a  b ");
     }

@@ -154,11 +154,14 @@ fn context(text: &str) -> String {
 /// What the sentence compares, as long as it is.
 fn bars(findings: &Findings) -> String {
     let bars = summary::bars(findings);
+    let palette = Palette::of(&findings.figures);
+    // As in the figures, where they have it.
+    let colour = |place: usize, name: &str| palette.level(name).unwrap_or_else(|| format!("s{}", place % 8));
     let bar = |(place, (name, share, value)): (usize, &(&str, f64, String))| {
         format!(
-            r#"<li><span>{}</span><span class="track"><i class="s{}" style="width:{:.1}%"></i></span><span>{}</span></li>"#,
+            r#"<li><span>{}</span><span class="track"><i class="{}" style="width:{:.1}%"></i></span><span>{}</span></li>"#,
             Text(name),
-            place % 8,
+            colour(place, name),
             share * 100.0,
             Prose(value)
         )

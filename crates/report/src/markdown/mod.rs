@@ -117,7 +117,7 @@ fn claims(all: &[ClaimFinding]) -> String {
         let found = c.found.as_ref().map_or(String::new(), |e| number::estimate(e, &c.unit));
         let published = summary::published(c).unwrap_or_default();
         vec![
-            format!("**{}**", words::claim(c.verdict).word),
+            format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
             text(&found),
             text(&published),
@@ -125,12 +125,9 @@ fn claims(all: &[ClaimFinding]) -> String {
         ]
     };
     let rows: Vec<_> = claims.iter().map(row).collect();
-    let occurs = |v: &_| claims.iter().any(|c| c.verdict == *v);
-    let legend: String = words::CLAIM_VERDICTS
+    let legend: String = words::occurring(claims.iter().copied())
         .into_iter()
-        .filter(occurs)
-        .map(words::claim)
-        .map(|v| format!("- **{}**: {}\n", v.word, text(v.meaning)))
+        .map(|(v, _)| format!("- **{}**: {}\n", v.word, text(v.meaning)))
         .collect();
     grid(&head, &[false, false, true, true, false], &rows) + &legend + "\n" + &not_run
 }

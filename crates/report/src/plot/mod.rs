@@ -19,7 +19,7 @@ mod waterfall;
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
-use crosstalk_study::number;
+use crosstalk_study::{called, number};
 
 use crate::label;
 pub use palette::Palette;
@@ -82,10 +82,13 @@ pub fn across(point: &Point, axis: &Axis) -> String {
     }
 }
 
-/// The same as a heading of its own: a bare number with what it counts, `slaves 6`.
+/// The same as a heading of its own: as sentences name the level, `slaves 6`, `MODE fast`.
 fn heading(place: &str, axis: &Axis) -> String {
-    let bare = place.parse::<f64>().is_ok();
-    if bare { format!("{} {place}", axis.label).trim_start().to_string() } else { place.to_string() }
+    if called(&axis.label.replace(' ', "_"), place) != place {
+        format!("{} {place}", axis.label).trim_start().to_string()
+    } else {
+        place.to_string()
+    }
 }
 
 /// The bar that a series belongs to.

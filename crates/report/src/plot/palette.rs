@@ -39,7 +39,7 @@ impl Palette {
                 FigureKind::Frontier => continue,
             };
             for series in &figure.series {
-                if !names.contains(&series.name) {
+                if place(names, &series.name).is_none() {
                     names.push(series.name.clone());
                 }
             }
@@ -60,6 +60,12 @@ impl Palette {
         self.ranges.get(&quantity(axis)).copied()
     }
 
+    /// The class of a level of the deciding sentence, `slaves 6`, where a figure has it as a series.
+    pub fn level(&self, label: &str) -> Option<String> {
+        let known = |name: &String| label == name || label.ends_with(&format!(" {name}"));
+        self.series.iter().find(|name| known(name)).map(|name| self.series(name))
+    }
+
     /// Which of the series' names it is; decides marker and colour.
     pub fn index(&self, name: &str) -> usize {
         position(&self.series, name)
@@ -77,7 +83,7 @@ impl Palette {
 
     /// Whether a series has this name.
     pub fn has(&self, name: &str) -> bool {
-        self.series.iter().any(|known| known == name)
+        place(&self.series, name).is_some()
     }
 
     /// The class of a part.
@@ -91,5 +97,32 @@ fn quantity(axis: &Axis) -> (String, String) {
 }
 
 fn position(names: &[String], name: &str) -> usize {
-    names.iter().position(|known| known == name).unwrap_or(0)
+    place(names, name).unwrap_or(0)
+}
+
+/// Where a name is among those known. A number is the same with and without what it counts: `slaves 6`, `6`.
+fn place(names: &[String], name: &str) -> Option<usize> {
+    let counts = |whole: &str, bare: &str| {
+        bare.parse::<f64>().is_ok() && whole.strip_suffix(bare).is_some_and(|factor| factor.ends_with(' '))
+    };
+    let same = |known: &String| known == name || counts(known, name) || counts(name, known);
+    names.iter().position(|known| known == name).or_else(|| names.iter().position(same))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_has_one_colour_whether_what_it_counts_is_said_or_not() {
+        let palette = Palette {
+            series: ["microblade", "6", "slaves 60"].map(String::from).to_vec(),
+            ..Palette::default()
+        };
+        assert_eq!(palette.series("slaves 6"), palette.series("6"));
+        assert_eq!(palette.series("60"), palette.series("slaves 60"));
+        assert_ne!(palette.series("60"), palette.series("6"));
+        assert_eq!(palette.level("slaves 6"), Some(palette.series("6")));
+        assert_eq!(palette.level("srio"), None);
+    }
 }

@@ -5,7 +5,7 @@ mod layout;
 mod shell;
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Comparison, Findings, Table, TableCell};
+use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
 use crosstalk_study::number;
 
 use crate::plot;
@@ -179,10 +179,10 @@ impl Page {
         if claims.is_empty() {
             return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
         }
-        let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c.verdict).tone).collect();
+        let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c).tone).collect();
         let row = |c: &&ClaimFinding| {
             vec![
-                verdict_words(&words::claim(c.verdict)),
+                verdict_words(&words::claim(c)),
                 c.found.as_ref().map_or("–".into(), |e| number::estimate(e, &c.unit)),
                 summary::published(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
@@ -199,8 +199,7 @@ impl Page {
             },
         ));
         lines.push(String::new());
-        let occurs = |v: &_| claims.iter().any(|c| c.verdict == *v);
-        for verdict in words::CLAIM_VERDICTS.into_iter().filter(occurs).map(words::claim) {
+        for (verdict, _) in words::occurring(claims.iter().copied()) {
             lines.extend(self.item(
                 &format!("{} ", verdict.mark),
                 &format!("{}: {}", verdict.word, verdict.meaning),
@@ -212,7 +211,7 @@ impl Page {
     }
 
     fn not_run(&self, n: usize) -> Vec<String> {
-        let Verdict { word, mark, meaning, .. } = words::claim(ClaimVerdict::NotRun);
+        let Verdict { word, mark, meaning, .. } = words::not_run();
         match n {
             0 => Vec::new(),
             1 => self.item(&format!("{mark} "), &format!("one {word}: {meaning}"), Ink::Faint),

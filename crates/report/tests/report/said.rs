@@ -206,3 +206,22 @@ fn doubts_that_nobody_looked_for_are_not_counted_as_none() {
     let page = words(Document::parse(&page(&findings)).expect("well-formed").root());
     assert!(page.contains("no fidelity monitor watched them") && !page.contains("faithful: every"), "{page}");
 }
+
+#[test]
+fn only_what_was_published_is_reproduced() {
+    let mut findings = fixture::example();
+    let of = |findings: &Findings| {
+        [html(findings), markdown(findings), terminal(findings, 160, false)].map(|text| {
+            let has = |words: &str| text.contains(words);
+            let holds = ["</span> holds</p>", "**holds**", "✓ holds"].into_iter().any(has);
+            (has("not reproduced"), has("does not hold"), holds)
+        })
+    };
+    assert_eq!(of(&findings), [(true, false, false); 3]);
+    for claim in &mut findings.claims {
+        claim.published = None;
+        claim.why = String::new();
+        claim.statement = "It is so".into();
+    }
+    assert_eq!(of(&findings), [(false, true, true); 3]);
+}

@@ -69,7 +69,16 @@ fn sentence(slower: &Levels, shares: &BTreeMap<String, f64>, network: bool) -> S
         None => format!("At {} it takes longer", name(slower)),
     };
     if let [(part, _)] = shown[..] {
-        return format!("{head}, all of it {}", words(part, network));
+        return format!("{head}: all of the difference is {}", words(part, network));
+    }
+    // More than the whole, where something else went the other way.
+    if let Some(&(most, _)) = shown.first().filter(|(_, n)| *n >= 100.0) {
+        let less = shown.iter().rev().filter(|(_, n)| *n < 0.0);
+        let less: Vec<String> =
+            less.map(|(part, n)| format!("{} % {}", plain(-n), words(part, network))).collect();
+        let less =
+            if less.is_empty() { String::new() } else { format!("; what took less: {}", less.join(", ")) };
+        return format!("{head}: all of the difference is {}{less}", words(most, network));
     }
     let each = shown.iter().enumerate().map(|(place, (part, n))| {
         let of = if place == 0 { " of the difference is" } else { "" };
@@ -85,8 +94,8 @@ fn name(levels: &Levels) -> String {
 
 /// The one level that is a name of its own.
 fn proper(levels: &Levels) -> Option<&Value> {
-    let mut all = levels.values();
-    let only = all.next().filter(|level| level::is_name(level))?;
+    let mut all = levels.iter();
+    let (_, only) = all.next().filter(|(factor, level)| level::stands_alone(factor, level))?;
     all.next().is_none().then_some(only)
 }
 
@@ -98,7 +107,7 @@ fn plain(number: f64) -> String {
 }
 
 /// A part in words; `network` tells whether waiting can only be for the network.
-fn words(part: &str, network: bool) -> String {
+pub fn words(part: &str, network: bool) -> String {
     if part == WAIT && network { "waiting for the network".into() } else { part::words(part) }
 }
 
@@ -122,6 +131,19 @@ mod tests {
 
     fn said(ratio: f64, of: &[(&str, f64)]) -> Option<Attribution> {
         super::of(&shares(of), ratio, [&system("microblade"), &system("kosmos-srio")], true)
+    }
+
+    #[test]
+    fn more_than_the_whole_is_all_of_it_and_what_went_the_other_way() {
+        let text = |of: &[(&str, f64)]| said(1.5, of).expect("is known").text;
+        assert_eq!(
+            text(&[("wait", 1.02), ("compute", -0.02)]),
+            "microblade takes longer: all of the difference is waiting for the network; what took less: 2 % computing"
+        );
+        assert_eq!(
+            text(&[("wait", 1.0)]),
+            "microblade takes longer: all of the difference is waiting for the network"
+        );
     }
 
     #[test]
@@ -158,7 +180,7 @@ mod tests {
     fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
         let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
         assert!(found.text.ends_with(
-            "130 % of the difference is waiting for the network, −10 % not accounted for, −20 % computing"
+            "all of the difference is waiting for the network; what took less: 20 % computing, 10 % not accounted for"
         ));
     }
 
@@ -174,7 +196,10 @@ mod tests {
         let none = super::of(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
         assert!(none.text.starts_with("At protect none it takes longer: 90 % "), "{none:?}");
         let alone = super::of(&shares(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
-        assert_eq!(alone.expect("is known").text, "a takes longer, all of it waiting for the network");
+        assert_eq!(
+            alone.expect("is known").text,
+            "a takes longer: all of the difference is waiting for the network"
+        );
     }
 
     #[test]

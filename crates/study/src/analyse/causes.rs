@@ -89,7 +89,8 @@ pub fn share(data: &Data, cell: Place, metric: &str) -> ByBlock {
     counted.filter_map(|(block, _)| Some((block, of_block(block)?))).collect()
 }
 
-/// The node that has the most to do over these cells, by the metrics that begin with `prefix`.
+/// The node that has the most to do over these cells, of those that all of them have, by the metrics that begin
+/// with `prefix`.
 pub fn busiest(data: &Data, cells: &[Place], prefix: &str) -> Option<String> {
     let mut busy: BTreeMap<&str, f64> = BTreeMap::new();
     for (attempt, reading, part, node) in cells.iter().flat_map(|cell| told(data, *cell, prefix)) {
@@ -98,6 +99,9 @@ pub fn busiest(data: &Data, cells: &[Place], prefix: &str) -> Option<String> {
             *busy.entry(node).or_default() += time.unwrap_or(0.0);
         }
     }
+    let of_each = cells.iter().map(|cell| nodes(data, *cell, prefix)).filter(|nodes| !nodes.is_empty());
+    let everywhere = of_each.reduce(|known, nodes| &known & &nodes)?;
+    busy.retain(|node, _| everywhere.contains(*node));
     let most = busy.into_iter().max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a)));
     most.map(|(node, _)| node.to_string())
 }

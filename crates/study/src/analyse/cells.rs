@@ -55,6 +55,8 @@ fn metrics(data: &Data, experiment: usize, cell: usize) -> BTreeMap<String, crat
         known.counted().flat_map(|(_, a)| a.readings.iter().map(|r| r.metric.as_str())).collect();
     names
         .into_iter()
-        .filter_map(|name| Some((name.to_string(), estimate::of(&data.values(experiment, cell, name))?)))
+        .filter_map(|name| {
+            Some((name.to_string(), estimate::of(data.values(experiment, cell, name).values())?))
+        })
         .collect()
 }

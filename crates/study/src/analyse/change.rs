@@ -88,7 +88,7 @@ pub fn largest(ratio: &Estimate) -> Option<f64> {
 }
 
 /// Whether an interval has no width, up to rounding.
-fn flat((low, high): (f64, f64)) -> bool {
+pub fn flat((low, high): (f64, f64)) -> bool {
     high - low <= 1e-9 * high.abs()
 }
 

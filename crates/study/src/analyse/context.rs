@@ -9,9 +9,10 @@ use super::comparison::Pair;
 use super::figures::words;
 use super::level;
 use super::words::counted;
-use crate::findings::{Comparison, ComparisonVerdict, HeadlineBar};
+use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
 use crate::number::{self, percent};
 use crate::plan::{Place, Scene};
+use crate::samples::Run;
 
 /// Whoever could only have found ten times as much could have found nothing.
 const USEFUL: f64 = 9.0;
@@ -88,6 +89,15 @@ fn nodes(pair: &Pair) -> String {
         }
         _ => of(&each, stands_in),
     }
+}
+
+/// The sentence with what others took of the machine meanwhile beside it: a verdict holds for the machine as it was.
+pub fn on_a_busy_host(headline: Headline, run: &Run) -> Headline {
+    let Some(busy) = &run.busy else { return headline };
+    let said =
+        format!("This machine was busy when the run began: {busy}; on an idle one it may be otherwise.");
+    let context = [headline.context.as_str(), &said].join(" ").trim_start().to_string();
+    Headline { context, ..headline }
 }
 
 /// A bar a side, the base first.

@@ -4,7 +4,7 @@
 //! repeats the block that was cut short, and what came before stays, unpaired.
 //! A try counts when it finished and was faithful.
 
-use crosstalk_core::record::{Better, Metric, Origin, Status};
+use crosstalk_core::record::{Better, Metric, Observation, Origin, Status};
 use crosstalk_core::value::{Levels, Value};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -161,6 +161,15 @@ impl<'a> Data<'a> {
             levels = order.into_iter().map(|(_, level)| level).collect();
         }
         levels
+    }
+
+    /// Whether what was observed of a metric was counted in histograms.
+    pub fn has_histograms(&self, experiment: usize, asked: &str) -> bool {
+        let name = Asked::new(asked).metric;
+        let counted = self.experiments[experiment].cells.iter().filter_map(|cell| cell.counted().next());
+        counted
+            .flat_map(|(_, attempt)| &attempt.readings)
+            .any(|reading| reading.metric == name && matches!(reading.observation, Observation::Histogram(_)))
     }
 
     /// Where a metric's values in these cells come from; several where they are mixed.

@@ -24,19 +24,24 @@ const SECONDS: &str = "s";
 /// The figure that `spec` asks for. Points that were not run are left out.
 pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Figure {
     let drawing = Drawing { view, spec, published };
+    let mut caption = spec.caption.clone();
     let (kind, series) = match spec.kind {
         DrawAs::Lines => (FigureKind::Lines, drawing.series()),
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
         DrawAs::Heat => (FigureKind::Heat, drawing.series()),
         DrawAs::Frontier => (FigureKind::Frontier, drawing.frontier()),
         DrawAs::Waterfall => (FigureKind::Waterfall, drawing.steps()),
-        DrawAs::Split => (FigureKind::Stacked, drawing.busiest()),
+        DrawAs::Split => {
+            let (series, node) = drawing.busiest();
+            caption.insert_str(0, &node);
+            (FigureKind::Stacked, series)
+        }
         DrawAs::Nodes => (FigureKind::Stacked, drawing.nodes()),
     };
     Figure {
         name: name.to_string(),
         title: spec.title.clone(),
-        caption: spec.caption.clone(),
+        caption,
         kind,
         x: drawing.x_axis(),
         y: drawing.y_axis(),
@@ -212,10 +217,13 @@ impl Drawing<'_> {
 /// where that is asked, and where it comes from.
 pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
     let (values, origin) = by_block(view, metric, at, base)?;
-    let found = estimate::of(&values)?;
+    let found = estimate::of(values.values())?;
     // What is computed is always the same: repetitions and an interval would say nothing.
     let same = found.interval.is_none_or(|(low, high)| low == high);
-    let n = if origin == Origin::Computed && same { 1 } else { found.n };
+    let exact = origin == Origin::Computed && same;
+    let n = if exact { 1 } else { found.n };
+    let counted = !exact && base.is_none() && view.data.has_histograms(view.index, metric);
+    let found = if counted { estimate::as_counted(found, &view.metric(metric).unit) } else { found };
     Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
 }
 

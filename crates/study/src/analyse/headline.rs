@@ -12,12 +12,12 @@ use super::data::Data;
 use super::family::Family;
 use super::select::View;
 use super::words::{at, counted};
-use super::{context, failures, level};
+use super::{attribution, context, failures, level};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
 use crate::number::{self, percent};
-use crate::part::{self, OTHER, WAIT};
+use crate::part::OTHER;
 
 /// The deciding sentence: about the comparison the study names, else its first, or where that
 /// one is open the largest effect that is decided.
@@ -134,7 +134,7 @@ fn about(
     let change = Change { metric: &pair.metric, asked: &pair.asked, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let cause = cause(network, &found.causes, found.verdict);
+            let cause = cause(network, &found.causes);
             (format!("{other}: {}{what}{cause}", change.than(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -168,17 +168,16 @@ fn base(study: &Study, pair: &Pair) -> String {
     }
 }
 
-/// `; 92 % of the gain is network waiting`: the cause that bears most of the change.
-fn cause(network: bool, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdict) -> String {
+/// `; 92 % of the difference is waiting for the network`: the cause that bears most of the change.
+fn cause(network: bool, causes: &BTreeMap<String, f64>) -> String {
     let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let gain = if verdict == ComparisonVerdict::Better { "gain" } else { "loss" };
     match most {
         // More than the whole, where something else took longer.
         Some((name, share)) if *share > 0.995 => {
-            format!("; all of the {gain} is {}", cause_words(network, name))
+            format!("; all of the difference is {}", cause_words(network, name))
         }
         Some((name, share)) if *share > 0.0 => {
-            format!("; {:.0} % of the {gain} is {}", share * 100.0, cause_words(network, name))
+            format!("; {:.0} % of the difference is {}", share * 100.0, cause_words(network, name))
         }
         _ => String::new(),
     }
@@ -186,9 +185,8 @@ fn cause(network: bool, causes: &BTreeMap<String, f64>, verdict: ComparisonVerdi
 
 fn cause_words(network: bool, cause: &str) -> String {
     match cause {
-        WAIT if network => "network waiting".into(),
         OTHER => "time that is not accounted for".into(),
-        named => part::words(named),
+        named => attribution::words(named, network),
     }
 }
 
@@ -232,7 +230,7 @@ fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
     }
     let view = View::new(data, &study.experiment, &experiment.planned.name)?;
     let metric = view.deciding_metric()?;
-    let found = super::estimate::of(&data.values(0, 0, metric))?;
+    let found = super::estimate::of(data.values(0, 0, metric).values())?;
     let told = number::estimate(&found, &data.metric(0, metric).unit);
     let sure = if found.interval.is_some() { " with 95 % confidence," } else { "" };
     let (metric, blocks) = (super::figures::words(metric), counted(found.n, "block"));

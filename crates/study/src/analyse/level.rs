@@ -41,9 +41,21 @@ pub fn is_name(level: &Value) -> bool {
     matches!(level, Value::Text(text) if text != "none") && number(level).is_none()
 }
 
-/// A level in a sentence: `microblade`, but `slaves 6` and `protect none`.
+/// Whether a factor is an environment variable by its name, `MODE`: its levels are words of the user's program, and
+/// say little without it.
+fn is_variable(factor: &str) -> bool {
+    let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    factor.chars().all(capital) && factor.contains(|c: char| c.is_ascii_uppercase())
+}
+
+/// Whether a level of that factor stands by itself.
+pub fn stands_alone(factor: &str, level: &Value) -> bool {
+    is_name(level) && !is_variable(factor)
+}
+
+/// A level in a sentence: `microblade`, but `slaves 6`, `protect none` and `MODE fast`.
 pub fn called(factor: &str, level: &Value) -> String {
-    if is_name(level) {
+    if stands_alone(factor, level) {
         level.to_string()
     } else {
         describe(&Levels::from([(factor.to_string(), level.clone())]))
@@ -80,6 +92,7 @@ mod tests {
         assert_eq!(called("slaves", &6.into()), "slaves 6");
         assert_eq!(called("size", &"4 KiB".into()), "size 4 KiB");
         assert_eq!(called("protect", &"none".into()), "protect none");
+        assert_eq!(called("MODE", &"fast".into()), "MODE fast");
     }
 
     #[test]

@@ -18,10 +18,10 @@ mod change;
 mod claim;
 mod comparison;
 mod context;
-mod data;
+pub(crate) mod data;
 mod datum;
 mod detectable;
-mod estimate;
+pub(crate) mod estimate;
 mod failures;
 mod family;
 mod figures;
@@ -40,7 +40,7 @@ mod statement;
 mod summary;
 mod tables;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 use crosstalk_core::value::{Levels, Value};
 
@@ -52,14 +52,13 @@ use crate::samples::{Attempt, Run};
 
 pub(crate) use causes::TIME;
 pub use data::GIVE_UP_AFTER;
-pub(crate) use data::counts;
+pub(crate) use data::{Data, counts};
 pub(crate) use family::ALPHA;
 pub(crate) use noise::BEYOND;
 pub(crate) use summary::{Asked, summary};
 pub use words::counted;
 pub(crate) use words::list;
 
-use data::Data;
 use family::judge;
 use lookup::Lookup;
 use select::View;
@@ -83,7 +82,8 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
             (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
         })
         .collect();
-    let headline = headline::headline(study, catalogues, &family, &comparisons, &data);
+    let headline =
+        context::on_a_busy_host(headline::headline(study, catalogues, &family, &comparisons, &data), run);
     let floors = detectable::floors(&family, &comparisons, seen);
     let scaled = scaled::notes(&family, &comparisons, &claimed, seen, catalogues);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
@@ -106,6 +106,11 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         sources,
         provenance: run.provenance.clone(),
     }
+}
+
+/// A level in a sentence: `microblade`, but `slaves 6`, `protect none`, and `MODE fast` of an environment variable.
+pub fn called(factor: &str, level: &str) -> String {
+    level::called(factor, &Value::from_word(level))
 }
 
 /// Whether a run may stop, and why.

@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Decision;
 use super::claim::Put;
-use super::data::{Data, faithful};
+use super::data::{Data, counts, faithful};
 use super::family::Family;
 use super::machine;
 use super::words::{self, counted, list};
 use crate::file::Study;
 use crate::findings::{NoiseFloor, RunSummary};
+use crate::plan::budget;
 use crate::samples::Attempt;
 
 /// How the run went. `noise` is what it could tell.
@@ -63,7 +64,15 @@ fn ended(data: &Data, family: &Family) -> String {
 
 /// Everything a reader must know, most important first.
 pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
-    let mut all = Vec::from_iter(hopeless(family));
+    let mut all = Vec::from_iter(data.run.busy.as_ref().map(|busy| {
+        format!(
+            "this machine was busy when the run began: {busy}, so runs took longer and varied more; end them (`top` \
+             names them) and run again"
+        )
+    }));
+    // The plan says it already, where it knew what is asked.
+    let said = budget::warning(data.plan).is_some_and(|text| data.plan.warnings.contains(&text));
+    all.extend(hopeless(family).filter(|_| !said));
     all.extend(machine::changes(data.run, external(data)));
     all.extend(cell_troubles(data));
     all.extend(repeats(data));
@@ -103,7 +112,7 @@ fn hopeless(family: &Family) -> Option<String> {
     let needed = family.blocks_needed(family.questions);
     (family.questions > 0 && first_deciding_look(&family.looks, family.questions).is_none()).then(|| {
         format!(
-            "{} planned cannot decide {}: at least {needed} can; raise `looks`, or ask less",
+            "{} planned cannot decide {}: at least {needed} can (try: --runs {needed})",
             counted(family.looks.budget(), "block"),
             counted(family.questions, "question"),
         )
@@ -133,7 +142,9 @@ fn repeats(data: &Data) -> Option<String> {
         let repeated = |attempt: &&&Attempt| {
             let failed = attempt.status == Status::Failed;
             let doubted = attempt.status == Status::Finished && !faithful(attempt);
-            (failed || doubted) && cell.last.get(&attempt.block).is_some_and(|l| l.turn > attempt.turn)
+            // Where none counts, nothing was selected.
+            let counted = |last: &&Attempt| last.turn > attempt.turn && counts(last);
+            (failed || doubted) && cell.last.get(&attempt.block).is_some_and(counted)
         };
         cell.attempts.iter().filter(repeated).count()
     });

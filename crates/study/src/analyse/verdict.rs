@@ -1,5 +1,6 @@
 //! What follows for a claim, and why, in words.
 
+use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::{Answer, Conclusion};
 use crosstalk_stats::peak;
@@ -12,7 +13,7 @@ use super::noise::WITHIN;
 use super::select::View;
 use super::statement::Reading;
 use super::words::{at, counted, list};
-use super::{attribution, causes, estimate, network, scaled, shape};
+use super::{attribution, causes, change, estimate, network, scaled, shape};
 use crate::catalogue::Catalogues;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
@@ -37,7 +38,7 @@ pub fn finding(
     let stated = &judged.stated;
     let (verdict, why, found) = match (&judged.answer, &stated.put, view) {
         (Some((conclusion, reading)), Put::One(one), _) => {
-            about_one(judged, family, conclusion, reading, one)
+            about_one(judged, family, conclusion, reading, one, view)
         }
         (Some((conclusion, reading)), Put::Steps(_), Some(view)) => {
             about_steps(judged, family, conclusion, reading, view)
@@ -131,6 +132,7 @@ fn about_one(
     conclusion: &Conclusion,
     reading: &Reading,
     one: &One,
+    view: Option<&View>,
 ) -> Verdict {
     let stated = &judged.stated;
     let missing = one.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
@@ -139,13 +141,30 @@ fn about_one(
         let found = estimate::of_plain(&values).map(|e| one.reading.point(e.value, e.n));
         return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
-    let found = reading.found(&interval);
+    let found = no_sharper(reading.found(&interval), stated, one, view);
     let (verdict, means) = meaning(stated, reading, &conclusion.answer, one.datum.modelled);
     let mut why = format!("found {}{}{means}", number::estimate(&found, &stated.unit), stated.per);
     if verdict == ClaimVerdict::Inconclusive {
         why += &format!(" after {}{missing}", counted(found.n, "block"));
     }
     (verdict, why, estimate::sound(found))
+}
+
+/// What was found, no sharper than it is known: what formulas and models give is the same in each block and has no
+/// interval; what histograms counted, is known to a bucket.
+fn no_sharper(found: Estimate, stated: &Stated, one: &One, view: Option<&View>) -> Estimate {
+    let exact = |origin: &Origin| matches!(origin, Origin::Computed | Origin::Predicted);
+    let flat = found.interval.is_some_and(change::flat);
+    if flat && !one.datum.origins.is_empty() && one.datum.origins.iter().all(exact) {
+        return Estimate { interval: None, n: 1, ..found };
+    }
+    let metric = stated.claim.threshold.as_ref().map(|threshold| threshold.metric.as_str());
+    match (metric, view) {
+        (Some(metric), Some(view)) if view.data.has_histograms(view.index, metric) => {
+            estimate::as_counted(found, &stated.unit)
+        }
+        _ => found,
+    }
 }
 
 /// What an answer says about direction and size.

@@ -116,8 +116,9 @@ impl Chain {
             number = Some(told);
         }
         let end: &[u8] = if carries == Carried::Nothing { b"" } else { b"}" };
-        let line = serde_json::from_slice(&[members, end].concat())
-            .map_err(|e| Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(e))))?;
+        let line = serde_json::from_slice(&[members, end].concat()).map_err(|e| {
+            Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(in_words(&e.to_string()))))
+        })?;
         match &line {
             Line::Run { schema, .. } if schema == JOURNAL_SCHEMA && number.is_none() => {
                 self.carried = Carried::Check;

@@ -23,6 +23,11 @@ impl Plan {
                 "{runs} can decide nothing: one comparison needs {}; values and intervals are reported",
                 blocks_needed(level(ALPHA, 1, 0))
             ),
+            _ if self.questions == 0 && self.cells().any(|cell| cell.lacks.is_some()) => {
+                format!(
+                    "{runs}; nothing is left to compare: this host cannot run the other side (see the notes)"
+                )
+            }
             _ if self.questions == 0 => format!("{runs}; nothing is compared"),
             most if most >= 1000 => format!("{runs} can decide every question, {} here", self.questions),
             most => format!(
@@ -40,7 +45,7 @@ impl Plan {
 }
 
 /// What is said of a budget in which nothing could be decided however clear the data, or only if no block is lost.
-pub(super) fn warning(plan: &Plan) -> Option<String> {
+pub(crate) fn warning(plan: &Plan) -> Option<String> {
     let looks = Looks::new(&plan.looks, ALPHA)?;
     if plan.questions == 0 {
         return None;
@@ -49,7 +54,7 @@ pub(super) fn warning(plan: &Plan) -> Option<String> {
     let enough = plan.enough();
     if first_deciding_look(&looks, plan.questions).is_none() {
         return Some(format!(
-            "{budget} can decide nothing, even if all agree: to decide {questions} at one analysis takes {} (try: --looks {enough})",
+            "{budget} can decide nothing, even if all agree: to decide {questions} at one analysis takes {} (try: --runs {enough})",
             enough - SPARE,
         ));
     }
@@ -58,7 +63,7 @@ pub(super) fn warning(plan: &Plan) -> Option<String> {
     (needed + SPARE > looks.budget()).then(|| {
         format!(
             "{budget} leave too few spare ones: to decide {questions} takes {needed}, and a block is lost where an attempt fails or \
-             is not faithful in all its tries (try: --looks {enough})"
+             is not faithful in all its tries (try: --runs {enough})"
         )
     })
 }

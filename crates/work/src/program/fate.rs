@@ -19,8 +19,8 @@ pub fn judge(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -
 
 /// The fault for a program that does not end.
 pub fn hung(program: &str, seconds: f64, said: &str) -> Fault {
-    Fault::attempt(format!("`{program}` did not end within {seconds:.1} s and was killed{}", quoted(said)))
-        .remedy("give it more time with --deadline, such as --deadline '5 min', or see what it waits for")
+    Fault::attempt(format!("not finished after {seconds:.1} s: `{program}` was killed{}", quoted(said)))
+        .remedy("give it more time with --deadline, such as --deadline '5 min', or look for what hangs")
 }
 
 fn quoted(said: &str) -> String {

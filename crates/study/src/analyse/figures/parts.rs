@@ -1,4 +1,4 @@
-//! Stacked figures: the parts of the time, at the node that has the most to do
+//! Stacked figures: the parts of the time, at the node that has the most to do over all bars
 //! or at every node.
 
 use crosstalk_core::record::Origin;
@@ -20,17 +20,30 @@ struct Split {
 }
 
 impl Drawing<'_> {
-    /// In each bar the parts of the time at its busiest node, as in [`causes`].
-    pub(super) fn busiest(&self) -> Vec<Series> {
-        let split = |at: &Levels| {
-            let place = self.cell(at)?;
-            self.split(at, place, &causes::busiest(self.view.data, &[place], &self.prefix())?)
-        };
+    /// In each bar the parts of the time at one node, and which: that which is busiest over all of them, as in
+    /// [`causes`].
+    pub(super) fn busiest(&self) -> (Vec<Series>, String) {
         let levels = self.view.levels_of(self.spec.by(), &self.spec.at);
-        levels
+        let places: Vec<Place> =
+            levels.iter().flat_map(|level| self.across(Some(level), |at| self.cell(at))).collect();
+        let Some(node) = causes::busiest(self.view.data, &places, &self.prefix()) else {
+            return (Vec::new(), String::new());
+        };
+        let split = |at: &Levels| self.split(at, self.cell(at)?, &node);
+        let stacks = levels
             .iter()
             .flat_map(|level| self.stack(&self.level(level), self.across(Some(level), split)))
-            .collect()
+            .collect();
+        let alone = places.iter().all(|cell| causes::nodes(self.view.data, *cell, &self.prefix()).len() <= 1);
+        let name = match self.called(&node).as_str() {
+            "master" => "the master".to_string(),
+            other => other.to_string(),
+        };
+        let where_taken = match alone {
+            true => format!("At {name}. "),
+            false => format!("Every bar is of {name}, which has the most to do over all of them. "),
+        };
+        (stacks, where_taken)
     }
 
     /// A bar a node, with the parts of its time, at every place across.
@@ -81,7 +94,8 @@ impl Drawing<'_> {
         };
         let from = format!("{prefix}{}", names.first()?);
         let origin = data.origins(place.0, &[place.1], &from).last().copied()?;
-        let parts = names.iter().filter_map(|name| Some(((*name).clone(), estimate::of(&values(name))?)));
+        let parts =
+            names.iter().filter_map(|name| Some(((*name).clone(), estimate::of(values(name).values())?)));
         Some(Split { at: at.clone(), parts: parts.collect(), origin })
     }
 
