@@ -10,11 +10,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::external::{
-    Guarding, Running, Spinner, alone, await_promised, await_that, holds_within, search, ticks,
+    Guarding, Running, Spinner, alone, await_promised, await_that, holds_within, lacks_quiet,
+    processors_in_use, search, ticks,
 };
 use common::foreign::{Foreign, is_frozen};
 use common::{PATIENCE, command, crosstalk, kill, lacks_groups, stderr, stdout};
-use crosstalk_host::load;
 
 fn lacks_trees() -> bool {
     let lacks = lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists();
@@ -152,10 +152,7 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
         return;
     }
     // Where others use the processors that own work leaves here, there is nowhere to go.
-    let others =
-        || load::busy(Duration::from_millis(500)).map_or(0.0, |busy| busy.share()) * all.len() as f64;
-    if !holds_within(Duration::from_secs(20), || others() < 0.5) {
-        eprintln!("skipped: others use {:.1} processors of this machine", others());
+    if lacks_quiet() {
         return;
     }
     let crowd = crowd();
@@ -173,7 +170,7 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
     await_promised("its processors are back", || service.processors() == all);
     drop(crowd);
     if !goes {
-        let others = others();
+        let others = processors_in_use();
         assert!(others >= 0.5, "external work does not go elsewhere: others use {others} processors");
         eprintln!("skipped: others use {others:.1} processors of this machine");
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::external::{Running, alone, await_that, dirs, external};
+use common::external::{Running, alone, await_that, dirs, external, lacks_quiet};
 use common::{command, finish, lacks_groups, stderr, stdout};
 
 #[test]
@@ -91,6 +91,9 @@ fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
         return;
     }
     let _alone = alone();
+    if lacks_quiet() {
+        return;
+    }
     let above = Above::make(memory);
     fs::write(above.0.join("memory.limit_in_bytes"), "512M").expect("may be set");
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");

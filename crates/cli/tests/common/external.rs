@@ -1,10 +1,13 @@
 //! External work of a test's own, own work beside it, and what is set of its groups.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use crosstalk_host::load;
 
 use super::{PATIENCE, command, finish, kill};
 
@@ -183,6 +186,48 @@ pub fn holds_within(patience: Duration, mut holds: impl FnMut() -> bool) -> bool
         }
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// What can be set of the group, as it is.
+pub fn settings(name: &str) -> BTreeMap<PathBuf, String> {
+    const SET: [&str; 15] = [
+        "cpu.idle",
+        "cpu.shares",
+        "cpu.weight",
+        "cpu.max",
+        "cpu.cfs_quota_us",
+        "cpuset.cpus",
+        "memory.limit_in_bytes",
+        "memory.max",
+        "memory.high",
+        "cgroup.freeze",
+        "freezer.state",
+        "io.weight",
+        "io.bfq.weight",
+        "blkio.bfq.weight",
+        "blkio.weight",
+    ];
+    let all = dirs(name).into_iter().flat_map(|dir| SET.map(|file| dir.join(file)));
+    all.filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?))).collect()
+}
+
+/// Notes of a guard that speaks JSON which say this.
+pub fn notes(said: &str, says: &str) -> usize {
+    said.lines().filter(|line| line.contains("\"event\":\"note\"") && line.contains(says)).count()
+}
+
+/// How many processors are in use.
+pub fn processors_in_use() -> f64 {
+    load::busy(Duration::from_millis(500)).map_or(0.0, |busy| busy.share() * busy.processors as f64)
+}
+
+/// Whether others keep this machine busy for so long that a guard would pause background work, which is then said.
+pub fn lacks_quiet() -> bool {
+    let lacks = !holds_within(Duration::from_secs(10), || processors_in_use() < 0.5);
+    if lacks {
+        eprintln!("skipped: others keep this machine busy");
+    }
+    lacks
 }
 
 /// The processes in the group.
