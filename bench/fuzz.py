@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Hands spoilt texts to every reader of what others write (`fuzz/`), so many seconds in all.
-Needs a nightly compiler and cargo-fuzz. What is found stays in fuzz/artifacts/TARGET; new
-texts that reach new code stay in fuzz/target/corpus/TARGET, with --keep in fuzz/corpus/TARGET.
+"""Hands spoilt texts to every reader of what others write (`fuzz/`), to as many readers at a time
+as there are processors. Needs a nightly compiler and cargo-fuzz. What is found stays in
+fuzz/artifacts/TARGET; new texts that reach new code stay in fuzz/target/corpus/TARGET, with
+--keep in fuzz/corpus/TARGET.
 """
 
 import argparse
+import os
 import re
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 from lib.figures import Figures
 from lib.wire import ROOT
@@ -23,13 +26,12 @@ SLOW = {70: "timeout", 71: "out of memory"}
 def main():
     targets = [target["name"] for target in tomllib.loads((FUZZ / "Cargo.toml").read_text())["bin"]]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, help=f"for each target [default: 600 / {len(targets)}]")
+    parser.add_argument("--seconds", type=int, default=600, help="for each target [default: 600]")
     parser.add_argument("--target", action="append", choices=targets, help="only this one; may be repeated")
     parser.add_argument("--keep", action="store_true", help="add to the corpus what reaches new code")
     options = parser.parse_args()
     wanted = options.target or targets
-    seconds = options.seconds or 600 // len(wanted)
-    figures = Figures("fuzz", part=wanted != targets, seconds=seconds)
+    figures = Figures("fuzz", part=wanted != targets, seconds=options.seconds)
     if why := lacking():
         print(f"skipped: {why}")
         for metric in ("panics", "timeouts"):
@@ -37,7 +39,10 @@ def main():
         figures.finish()
     panics, timeouts, texts = {}, {}, {}
     for target in wanted:
-        code, texts[target] = fuzz(target, seconds, options.keep)
+        cargo("build", target)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        ended = pool.map(lambda target: fuzz(target, options.seconds, options.keep), wanted)
+    for target, (code, texts[target]) in zip(wanted, ended):
         panics[target] = int(code != 0 and code not in SLOW)
         timeouts[target] = int(code in SLOW)
         print(f"{target}: {texts[target]} texts, {SLOW.get(code, 'panic') if code else 'nothing found'}", flush=True)
@@ -63,7 +68,6 @@ def fuzz(target, seconds, keep):
     """Runs a target: the code that it ends with, and how many texts it has read."""
     found, corpus = FUZZ / "target" / "corpus" / target, FUZZ / "corpus" / target
     found.mkdir(parents=True, exist_ok=True)
-    cargo("build", target)
     code, said = cargo(
         "run", target, str(found), str(corpus), "--", f"-max_total_time={seconds}", f"-max_len={LONGEST}",
         f"-timeout={PATIENCE}", "-rss_limit_mb=2048", "-print_final_stats=1",
