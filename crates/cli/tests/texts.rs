@@ -217,5 +217,6 @@ fn a_journal_s_line_that_is_nested_too_deeply_is_told_with_its_number() {
     let output = crosstalk(dir.path(), &["report", "out"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let findings = std::fs::read_to_string(dir.path().join("out/findings.json")).expect("reads");
-    assert!(findings.contains("journal.ndjson:1;"), "{}", stderr(&output));
+    assert!(findings.contains("journal.ndjson:1 ("), "{findings}");
+    assert!(findings.contains("nested too deeply"), "{findings}");
 }

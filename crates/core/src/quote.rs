@@ -20,8 +20,8 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
 /// the length.
 pub fn message(said: impl Display) -> String {
     let said = said.to_string();
-    // As `toml` has it of lists and tables, and of dotted keys.
-    if said.starts_with("cannot recurse further") || said == "recursion limit" {
+    // As `toml` has it of lists and tables, and of dotted keys, and as `serde_json` does.
+    if said.starts_with("cannot recurse further") || said.starts_with("recursion limit") {
         return "lists or tables are nested too deeply".into();
     }
     cut(said.as_bytes(), MESSAGE)

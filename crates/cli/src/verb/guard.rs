@@ -41,8 +41,8 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ledger = Ledger::open(&Launcher::current())?;
     let mut machine = Machine::new(Targets::new(targets(args), rules), &ledger)?;
     let mut teller = Teller::new(args, out, contract.slowdown, publisher);
-    // To set up takes its time, which counts; but not of the two seconds of --once.
-    let began = if args.once { machine.now() } else { Duration::ZERO };
+    // To set up takes its time, which does not count.
+    let began = machine.now();
     let over =
         |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= began + limit);
     let sums = watch(&mut machine, contract, &over, &mut |report| {
