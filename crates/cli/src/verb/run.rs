@@ -201,10 +201,15 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .vary
         .iter()
         .map(|text| {
-            setting(text).map_err(|_| unreadable_vary(text)).map(|(factor, levels)| match levels {
-                Value::List(levels) => (factor, levels),
-                one => (factor, vec![one]),
-            })
+            setting(text)
+                .map_err(|_| unreadable_vary(text))
+                .map(|(factor, levels)| match levels {
+                    Value::List(levels) => (factor, levels),
+                    one => (factor, vec![one]),
+                })
+                .map(|(factor, levels)| {
+                    typed(text).map_or((factor.clone(), levels), |levels| (factor, levels))
+                })
         })
         .collect::<Result<Vec<_>, _>>()?;
     let study = crosstalk_study::command_study(nodes, &vary, &args.command)?;
@@ -212,6 +217,18 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         Some(margin) => crosstalk_study::command::within(study, margin).map_err(|fault| fault.at("--margin")),
         None => Ok(study),
     }
+}
+
+/// The levels of an environment variable as they were typed, where numbers would not say the same: `3.10`, `007`.
+fn typed(text: &str) -> Option<Vec<Value>> {
+    let (factor, levels) = text.split_once('=')?;
+    let levels = levels.trim();
+    if !factor.trim().starts_with("env.") || levels.starts_with(['[', '"', '\'']) {
+        return None;
+    }
+    let words: Vec<&str> = levels.split(',').map(str::trim).collect();
+    let same = words.iter().all(|word| Value::from_word(word).to_string() == *word);
+    (!same).then(|| words.into_iter().map(Value::from).collect())
 }
 
 fn unreadable_vary(text: &str) -> Fault {
