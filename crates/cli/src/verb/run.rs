@@ -270,7 +270,7 @@ pub fn perform(
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = shell::resume_line(dir);
+    let resume = shell::resume_line(dir, &how.export);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => Err(Fault::interrupted().remedy(resume)),
         Ok(_) => finish(dir, resolved, &how.outputs(), &how.interrupted, out),
