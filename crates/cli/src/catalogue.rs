@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
+use crosstalk_core::quote::shell_word;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_work::app::not_text;
@@ -103,6 +105,10 @@ pub fn is_file(name: &str) -> bool {
 pub fn study(name: &str) -> Result<Study, Fault> {
     if is_file(name) {
         let path = Path::new(name);
+        let runs = |about: fs::Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
+        if !name.ends_with(".toml") && path.metadata().is_ok_and(runs) {
+            return Err(Fault::usage("expected a study, found a program").at(name).remedy(own_program(name)));
+        }
         let mut study = crosstalk_study::parse(&read(path)?, name)?;
         if study.name.is_empty() {
             study.name = path.file_stem().and_then(|n| n.to_str()).unwrap_or("study").to_string();
@@ -113,7 +119,15 @@ pub fn study(name: &str) -> Result<Study, Fault> {
         Some(text) => crosstalk_study::parse(text, &format!("studies/{name}.toml")),
         None => {
             let names: Vec<_> = crosstalk_study::bundled_studies().iter().map(|s| s.0).collect();
-            Err(unknown("study", name, names))
+            let fault = unknown("study", name, names);
+            let remedy =
+                fault.remedy.iter().cloned().chain([own_program(name)]).collect::<Vec<_>>().join("; ");
+            Err(fault.remedy(remedy))
         }
     }
+}
+
+/// Where a program of the user's is written.
+pub fn own_program(name: &str) -> String {
+    format!("your own program goes after `--`: crosstalk run -- {}", shell_word(name))
 }

@@ -154,7 +154,7 @@ pub fn conclude(
         out.say("");
     }
     out.say(&format!("report: {}", page.display()));
-    let resume = (!done.finished).then(|| shell::resume_line(dir));
+    let resume = (!done.finished).then(|| shell::resume_line(dir, outputs.export));
     if let Some(resume) = &resume {
         out.say(&format!("this run was cut short; {resume}"));
     }

@@ -1,8 +1,10 @@
 //! Rows written to the files that were asked for.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use crosstalk_host::regular;
 use crosstalk_study::row::Row;
 use serde_json::{Value, json};
 
@@ -28,7 +30,7 @@ impl ExportArgs {
                     refuse("a study or a part of a run is never overwritten: name another file")
                 }
                 Some(parent) if !parent.is_dir() => refuse("there is no such directory"),
-                _ => Ok(()),
+                _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
             }
         })
     }
@@ -44,12 +46,12 @@ impl ExportArgs {
                 "--export-markdown" => crosstalk_report::export::markdown(rows),
                 _ => json(rows)?,
             };
-            std::fs::write(path, text)
-                .map_err(|e| Fault::environment(format!("cannot write {}: {e}", path.display())).at(flag))
+            regular::write(path, &text).map_err(|e| unwritable(flag, path, &e))
         })
     }
 
-    fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    /// The files that are asked for, each with its flag.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let all = [
             ("--export-csv", &self.export_csv),
             ("--export-json", &self.export_json),
@@ -57,6 +59,18 @@ impl ExportArgs {
         ];
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
     }
+}
+
+/// The fault for a file that cannot be written: of the command line where it is no file.
+pub fn unwritable(flag: &str, path: &Path, e: &std::io::Error) -> Fault {
+    let message = format!("cannot write {}: {e}", path.display());
+    match e.kind() {
+        ErrorKind::InvalidInput => {
+            Fault::usage(message).remedy("name a file, or let a program read the pipe first")
+        }
+        _ => Fault::environment(message),
+    }
+    .at(flag)
 }
 
 /// Whether it is a study, or what a run's directory keeps: an export there would lose what was written or measured.

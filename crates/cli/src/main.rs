@@ -30,14 +30,31 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let asked_for_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
     let (out, prose) = (out::Out::new(asked_for_json), error.render());
     if error.use_stderr() {
-        out.tell_refusal(&prose.to_string(), error.exit_code());
-        out::note(prose.to_string().trim_end());
+        let prose = prose.to_string() + &own_program(error).unwrap_or_default();
+        out.tell_refusal(&prose, error.exit_code());
+        out::note(prose.trim_end());
         return ExitCode::from(2);
     }
     // Help is for people, whatever else was asked for.
     let out = out::Out::new(false);
     out.paint(&if out.colour() { prose.ansi().to_string() } else { prose.to_string() });
     out::lost().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
+}
+
+/// The hint for a program's argument that stands where those of `run` do: the `--` was forgotten.
+fn own_program(error: &clap::Error) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let verb = words.iter().find(|word| !word.starts_with('-'))?;
+    let left_over = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => {
+            error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-')
+        }
+        _ => false,
+    };
+    (left_over && verb == "run" && !words.contains(&"--".into()))
+        .then(|| "\nYour own program goes after `--`: crosstalk run -- ./my-job its arguments\n".into())
 }
 
 /// Says what went wrong. The exit code.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use crosstalk_core::quote::shell_word;
 use crosstalk_lab::rundir::RunDir;
 
-use crate::args::{RunArgs, TestbedKind};
+use crate::args::{ExportArgs, RunArgs, TestbedKind};
 use crate::catalogue;
 
 /// The command line that repeats a run. A study that was read from a file or changed is named by what the run
@@ -76,9 +76,13 @@ fn again(words: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// How to go on with a run that was cut short.
-pub fn resume_line(dir: &RunDir) -> String {
-    format!("go on with: crosstalk resume {}", of_path(dir))
+/// How to go on with a run that was cut short, with the files that were asked for.
+pub fn resume_line(dir: &RunDir, export: &ExportArgs) -> String {
+    let files: String = export
+        .files()
+        .map(|(flag, path)| format!(" {flag} {}", shell_word(&path.display().to_string())))
+        .collect();
+    format!("go on with: crosstalk resume {}{files}", of_path(dir))
 }
 
 /// A run's directory as a word.

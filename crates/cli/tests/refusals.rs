@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 
@@ -138,6 +138,106 @@ fn arguments_that_mean_nothing_are_refused() {
     );
     let fast = crosstalk(dir.path(), &["probe", "bandwidth", "-b", "1e30"]);
     refused(&fast, 2, &["at most 10 Tbit/s", "leave it out"]);
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let made = std::process::Command::new("mkfifo").arg(dir.path().join("ff")).status().expect("mkfifo runs");
+    assert!(made.success());
+    let quick = |flags: &str| {
+        let args = ["run", "--runs", "1", "--quiet", "--testbed", "local", "--out", "out"];
+        crosstalk(dir.path(), &[&args[..], &flags.split(' ').collect::<Vec<_>>(), &["--", "true"]].concat())
+    };
+    for flags in ["--export-csv ff", "--export-json ff", "--export-markdown ff", "--save ff --force"] {
+        let flag = flags.split(' ').next().expect("a flag");
+        refused(
+            &quick(flags),
+            2,
+            &[flag, "cannot write ff: expected a file, found a pipe that nobody reads"],
+        );
+    }
+    assert!(!dir.path().join("out").exists(), "nothing has run");
+    // One that is read is written to, by whatever name, and so is what takes everything.
+    let mut reader = fs::OpenOptions::new();
+    let mut reader = reader
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open(dir.path().join("ff"))
+        .expect("opens");
+    for file in ["ff", "/dev/null", ">(cat > got)"] {
+        let words = format!("run --runs 1 --quiet --testbed local --export-csv {file} -- true");
+        let output = shell(dir.path(), "true", &words);
+        assert_eq!(output.status.code(), Some(0), "{file}: {}", stderr(&output));
+    }
+    let mut read = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut read).expect("reads to the end");
+    assert!(read.contains("run_time"), "{read}");
+    let got = || fs::read_to_string(dir.path().join("got")).unwrap_or_default();
+    assert!(common::external::holds_within(common::PATIENCE, || got().contains("run_time")), "{}", got());
+}
+
+#[test]
+fn a_value_beyond_all_is_told_its_bound_in_few_digits() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let vary = ["--nodes", "2", "--vary", "fabric=ethernet-1g,ethernet-10g", "--out", "out", "--", "true"];
+    for (args, with) in [
+        (
+            [&["run", "--scale", "1e300"], &vary[..]].concat(),
+            &["at least 8 bit/s", "1.00e300", "--scale"][..],
+        ),
+        (vec!["probe", "latency", "--fabric", "srio", "--scale", "1e300"], &["--scale", "at least 8 bit/s"]),
+        (vec!["probe", "bandwidth", "-b", "1e300"], &["at most 10 Tbit/s", "found 1.00e288 Tbit/s"]),
+        (vec!["probe", "latency", "-t", "1e300"], &["at most a day", "found 1.00e300 s"]),
+        (vec!["probe", "latency", "-l", "1e30"], &["a size below 8 EiB, found `1e30`"]),
+        (vec!["probe", "latency", "-l", "1e30 B"], &["a size below 8 EiB, found `1e30 B`"]),
+        (
+            vec!["run", "--deadline", "1e300", "--runs", "1", "--", "true"],
+            &["--deadline", "at most 365 days"],
+        ),
+        (vec!["run", "--deadline", "0", "--runs", "1", "--", "true"], &["--deadline", "above zero"]),
+    ] {
+        let output = crosstalk(dir.path(), &args);
+        refused(&output, 2, with);
+        assert!(!stderr(&output).contains("00000"), "{}", stderr(&output));
+    }
+    assert!(fs::read_dir(dir.path()).expect("reads").next().is_none(), "nothing was begun");
+}
+
+/// A peer that takes one connection, says this, and keeps it.
+fn stranger(says: &'static [u8]) -> (std::net::SocketAddr, std::thread::JoinHandle<std::net::TcpStream>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
+    let at = listener.local_addr().expect("has one");
+    let taken = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("is called");
+        std::io::Write::write_all(&mut stream, says).expect("says");
+        stream
+    });
+    (at, taken)
+}
+
+#[test]
+fn who_is_no_other_end_of_a_probe_is_named_with_what_should_listen_there() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for (says, found) in [
+        (&[0xff; 8][..], "began a message and did not end it in time"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "not a message of this protocol"),
+    ] {
+        let (at, taken) = stranger(says);
+        let output = crosstalk(dir.path(), &["probe", "bandwidth", "--to", &at.to_string(), "-t", "0.1"]);
+        refused(
+            &output,
+            4,
+            &[&format!("{at}: "), found, &format!("`crosstalk probe bandwidth --listen {at}`")],
+        );
+        drop(taken.join().expect("was called"));
+    }
+    let nobody =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+    for kind in ["latency", "load", "bandwidth"] {
+        let output = crosstalk(dir.path(), &["probe", kind, "--to", &nobody.to_string()]);
+        refused(&output, 4, &[&format!("start the other end: `crosstalk probe {kind} --listen {nobody}`")]);
+    }
 }
 
 /// A study of one ranking of `graph`, which is in `dir`.

@@ -189,3 +189,47 @@ fn nodes_are_said_with_what_they_are() {
     assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
     assert!(text.contains(" nodes (1 master and 1 or 2 slaves)"), "{text}");
 }
+
+#[test]
+fn a_program_without_the_two_dashes_is_told_where_it_goes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    write(dir.path(), "job.py", "#!/usr/bin/env python3\nprint(1)\n");
+    let job = dir.path().join("job.py");
+    std::fs::set_permissions(&job, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("sets");
+    for (args, said) in [
+        (&["run", "./job.py"][..], "your own program goes after `--`: crosstalk run -- ./job.py"),
+        (&["run", "sleep"], "your own program goes after `--`: crosstalk run -- sleep"),
+        (&["run", "sleep", "0.1"], "Your own program goes after `--`: crosstalk run -- "),
+    ] {
+        let output = crosstalk(dir.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(said), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_environment_variable_has_the_value_that_was_typed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = ["run", "--testbed", "local", "--runs", "1", "--vary", "env.V=3.10,007,1e3", "--out", "out"];
+    let output = crosstalk(dir.path(), &[&args[..], &["--", "sh", "-c", "echo $V >> seen"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let seen = std::fs::read_to_string(dir.path().join("seen")).expect("was written");
+    let seen: std::collections::BTreeSet<&str> = seen.lines().collect();
+    assert_eq!(seen, ["007", "1e3", "3.10"].into());
+    let report = stdout(&crosstalk(dir.path(), &["report", "out"]));
+    assert!(report.contains("3.10") && report.contains("007"), "{report}");
+}
+
+#[test]
+fn going_on_writes_the_files_that_were_asked_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = ["run", "--testbed", "local", "--runs", "2", "--out", "out", "--", "true"];
+    assert_eq!(crosstalk(dir.path(), &args).status.code(), Some(0));
+    // As it is where the run was killed just before its end.
+    let journal = dir.path().join("out/journal.ndjson");
+    let text = std::fs::read_to_string(&journal).expect("reads");
+    let last = text.trim_end().rfind('\n').expect("several lines");
+    std::fs::write(&journal, &text[..=last]).expect("writes");
+    let report = stdout(&crosstalk(dir.path(), &["report", "out", "--export-csv", "a b.csv"]));
+    assert!(report.contains("go on with: crosstalk resume out --export-csv 'a b.csv'"), "{report}");
+}

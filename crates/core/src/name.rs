@@ -13,13 +13,16 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// A usage fault for an unknown `kind` of thing called `name`: the nearest
-/// valid name where there is one, else all of them.
+/// valid name where there is one, else all of them; no remedy where there is none.
 pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Fault {
     let fault = Fault::usage(format!("unknown {kind} `{}`", quoted(name)));
     match nearest(name, candidates.clone()) {
         Some(near) => fault.remedy(format!("did you mean `{near}`?")),
         None => {
             let all: Vec<_> = candidates.into_iter().collect();
+            if all.is_empty() {
+                return fault;
+            }
             fault.remedy(format!("one of: {}", all.join(", ")))
         }
     }

@@ -150,8 +150,9 @@ macro_rules! quantity {
             type Err = Fault;
             fn from_str(text: &str) -> Result<Self, Fault> {
                 let convert: fn(f64) -> Option<$inner> = $convert;
-                convert(parse(text, $what, $units, $example)?).map($name).ok_or_else(|| {
-                    Fault::usage(format!("expected {}, found `{}`", $what, quoted(text)))
+                let number = parse(text, $what, $units, $example)?;
+                convert(number).map($name).ok_or_else(|| {
+                    Fault::usage(format!("expected {}, found `{}`", bounded($what, number, $units), quoted(text)))
                         .remedy(concat!("write for example \"", $example, "\""))
                 })
             }
@@ -163,9 +164,9 @@ macro_rules! quantity {
                 match Written::deserialize(d)
                     .map_err(|_| D::Error::custom(concat!("expected ", $what, ", for example \"", $example, "\"")))?
                 {
-                    Written::Number(n) => convert(n)
-                        .map($name)
-                        .ok_or_else(|| D::Error::custom(format!("expected {}, found `{n}`", $what))),
+                    Written::Number(n) => convert(n).map($name).ok_or_else(|| {
+                        D::Error::custom(format!("expected {}, found `{}`", bounded($what, n, $units), digits(n)))
+                    }),
                     Written::Text(t) => t.parse().map_err(D::Error::custom),
                 }
             }
@@ -184,8 +185,14 @@ macro_rules! quantity {
     };
 }
 
+/// What was expected, with its upper bound where that was passed.
+fn bounded(what: &str, number: f64, units: &[Unit]) -> String {
+    let is_size = units[0].0 == SIZE[0].0;
+    if is_size && number >= LARGEST { format!("{what} below 8 EiB") } else { what.into() }
+}
+
 /// More bytes than a file or a memory can have (`loff_t`): 8 EiB.
-const LARGEST: f64 = 9_223_372_036_854_775_808.0;
+pub(crate) const LARGEST: f64 = 9_223_372_036_854_775_808.0;
 
 fn not_negative(v: f64) -> Option<f64> {
     (v.is_finite() && v >= 0.0).then_some(v)
@@ -219,6 +226,8 @@ pub fn digits(v: f64) -> String {
     let magnitude = v.abs();
     if !v.is_finite() {
         format!("{v}")
+    } else if magnitude >= 1e15 {
+        format!("{v:.2e}")
     } else if magnitude >= 99.95 || magnitude == 0.0 {
         format!("{v:.0}")
     } else if magnitude >= 9.995 {
@@ -266,7 +275,10 @@ mod tests {
         assert_eq!("2.5 Gbit/s".parse(), Ok(BitRate(2.5e9)));
         assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
         assert_eq!("1 MB".parse(), Ok(Bytes(1_000_000)));
-        assert!("1e30 GiB".parse::<Bytes>().expect_err("nowhere").message.contains("expected a size"));
+        assert_eq!(
+            "1e30 GiB".parse::<Bytes>().expect_err("nowhere").message,
+            "expected a size below 8 EiB, found `1e30 GiB`"
+        );
         assert_eq!("30 µs".parse::<Seconds>().map(|s| (s.0 * 1e9).round()), Ok(30_000.0));
         assert_eq!("1e-3 s".parse(), Ok(Seconds(1e-3)));
         assert_eq!("2.4 GHz".parse(), Ok(Hertz(2.4e9)));
@@ -337,6 +349,7 @@ mod tests {
         assert_eq!(human(0.0, "s"), "0 s");
         assert_eq!(human(0.05, "%"), "5.00 %");
         assert_eq!(human(0.9999, "s"), "1.00 s");
+        assert_eq!(human(1e300, "bit/s"), "1.00e288 Tbit/s");
     }
 
     proptest! {

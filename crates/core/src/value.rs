@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::parameter::Parameters;
-use crate::units::{Bytes, Seconds};
+use crate::units::{Bytes, LARGEST, Seconds};
 use crate::{Fault, quoted};
 
 /// One value as a person writes it in a study file.
@@ -196,6 +196,10 @@ impl Params {
         let size = match self.get(name) {
             None => default,
             Some(Value::Int(v)) if *v > 0 => Bytes(*v as u64),
+            Some(Value::Float(v)) if *v >= LARGEST => {
+                return Err(wrong(name, "a size below 8 EiB", &Value::Float(*v)));
+            }
+            Some(Value::Float(v)) if *v > 0.0 && v.fract() == 0.0 => Bytes(*v as u64),
             Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.at(format!("parameter `{name}`")))?,
             Some(other) => return Err(wrong(name, "a size above zero, such as \"64 B\"", other)),
         };
@@ -224,7 +228,11 @@ pub fn parameter(name: &str, message: String) -> Fault {
 }
 
 fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
-    parameter(name, format!("expected {expected}, found `{}`", quoted(found.to_string())))
+    let found = match found {
+        Value::Float(v) if v.abs() >= 1e15 => format!("{v:e}"),
+        other => quoted(other.to_string()),
+    };
+    parameter(name, format!("expected {expected}, found `{found}`"))
 }
 
 #[cfg(test)]
@@ -249,6 +257,14 @@ mod tests {
             let fault = params.size("size", Bytes(1)).expect_err("refused");
             assert!(fault.to_string().contains("above zero"), "{fault}");
         }
+    }
+
+    #[test]
+    fn a_size_beyond_all_memories_is_told_the_bound() {
+        let size = |value: f64| Params::default().with("size", value).size("size", Bytes(1));
+        assert_eq!(size(1e3), Ok(Bytes(1000)));
+        let fault = size(1e30).expect_err("refused");
+        assert_eq!(fault.message, "expected a size below 8 EiB, found `1e30`");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Files that people name: a pipe without a writer would be waited for, and a device may never end.
+//! Files that people name, to read and to write: a pipe without a writer would be waited for, and a device may never end.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Opens a regular file to read; everything else is refused, and none is waited for.
@@ -24,6 +24,54 @@ pub fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a pipe, a device or a folder"))
+}
+
+/// Opens what is to be written, as the options say: a regular file, a device of characters such as `/dev/null`, or
+/// a pipe that somebody reads. One that nobody reads is refused, not waited for.
+///
+/// # Errors
+/// Those of open(2), and where it is something else.
+pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.write(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(|e| {
+        match e.raw_os_error() {
+            Some(libc::ENXIO) => {
+                io::Error::new(ErrorKind::InvalidInput, "expected a file, found a pipe that nobody reads")
+            }
+            _ => e,
+        }
+    })?;
+    let kind = file.metadata()?.file_type();
+    if !(kind.is_file() || kind.is_char_device() || kind.is_fifo()) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a device or a folder"));
+    }
+    // Who reads slowly is waited for.
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// Refuses what is there and cannot be written to; what is in it stays. The reader of a pipe is held until this
+/// program ends: it would take the end of this attempt for the end of all.
+///
+/// # Errors
+/// As [`open_to_write`].
+pub fn may_write(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let file = open_to_write(OpenOptions::new().append(true), path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        std::mem::forget(file);
+    }
+    Ok(())
+}
+
+/// Writes a text over what is in a file, which is made where there is none.
+///
+/// # Errors
+/// As [`open_to_write`], and those of write(2).
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    open_to_write(OpenOptions::new().create(true).truncate(true), path)?.write_all(text.as_bytes())
 }
 
 /// The text of a regular file of at most `most` bytes.

@@ -11,7 +11,7 @@ use crosstalk_core::fabric::Fabric;
 use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
 use crosstalk_core::name::unknown;
 use crosstalk_core::system::{Network, System};
-use crosstalk_core::units::Seconds;
+use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
@@ -51,8 +51,8 @@ impl Catalogues {
         // From 8 bit/s up the kernel can shape a link; `NaN` is not comparable.
         if fabric.rate.0.is_nan() || fabric.rate.0 < 8.0 {
             return Err(Fault::usage(format!(
-                "expected a rate of at least 8 bit/s, found {} bit/s",
-                fabric.rate.0
+                "expected a rate of at least 8 bit/s, found {}",
+                human(fabric.rate.0, "bit/s")
             ))
             .at(Written::of(text, place).at("rate")));
         }

@@ -13,6 +13,7 @@ mod scene;
 pub(crate) use cells::MOST as MOST_CELLS;
 pub use options::PlanOptions;
 pub use order::WallTime;
+pub use place::scaled;
 
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;

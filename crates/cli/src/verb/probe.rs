@@ -11,9 +11,9 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, Unmet};
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
-use crosstalk_core::units::{BitRate, Seconds};
+use crosstalk_core::units::{Seconds, digits};
 use crosstalk_core::value::{Params, Value};
-use crosstalk_study::plan::{Place, Scene, Work};
+use crosstalk_study::plan::{Place, Scene, Work, scaled};
 use crosstalk_study::row::Row;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use crosstalk_work::probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
@@ -264,7 +264,8 @@ fn place(wire: &WireArgs) -> Result<Place, Fault> {
     let scale = scale(wire)?;
     let link = match wire.fabric.as_str() {
         "none" => Link::Unshaped,
-        name => Link::Rate(BitRate(catalogue::catalogues(&[])?.find_fabric(name)?.rate.0 / scale)),
+        name => scaled(catalogue::catalogues(&[])?.find_fabric(name)?.rate, scale)
+            .map_err(|fault| fault.at("--scale"))?,
     };
     Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })
 }
@@ -298,7 +299,8 @@ fn scale(wire: &WireArgs) -> Result<f64, Fault> {
             .remedy("name a --fabric as well")),
         Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
         Some(scale) => {
-            Err(Fault::usage(format!("expected a number of at least 1, found {scale}")).at("--scale"))
+            Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
+                .at("--scale"))
         }
     }
 }

@@ -26,9 +26,10 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         return finish(&dir, resolved, &outputs, &interrupted, out);
     }
     let known = testbed(&dir)?;
+    let go_on = shell::resume_line(&dir, &args.how.export);
     let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };
     let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(shell::resume_line(&dir)),
+        FaultKind::Interrupted => fault.remedy(go_on),
         _ => fault,
     })?;
     if known.is_none() {

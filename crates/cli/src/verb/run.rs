@@ -14,6 +14,7 @@ use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::value::{Value, describe};
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::regular;
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::progress::Event;
@@ -27,6 +28,7 @@ use crosstalk_work::tool::command;
 
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Outputs, Resolved, conclude, note_busy};
+use crate::exports::unwritable;
 use crate::out::{Out, wait_at_the_end};
 use crate::{catalogue, parts, progress, shell, signal};
 
@@ -69,6 +71,7 @@ fn is_there(file: &Path) -> Fault {
 fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
     match file.parent() {
         _ if file.exists() && !force => Err(is_there(file)),
+        _ if file.exists() => regular::may_write(file).map_err(|e| unwritable("--save", file, &e)),
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
             Err(Fault::usage(format!("{}: there is no such directory", file.display())).at("--save"))
         }
@@ -79,12 +82,13 @@ fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
 /// Writes the study to a file of the user's; over one that is there only where that is asked for.
 fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(!force).create(force).truncate(force);
+    options.create_new(!force).create(force).truncate(force);
     let text = crosstalk_study::to_toml(&resolved.study);
-    let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written =
+        regular::open_to_write(&mut options, file).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => is_there(file),
-        _ => Fault::usage(format!("cannot write {}: {e}", file.display())).at("--save"),
+        _ => unwritable("--save", file, &e),
     })
 }
 
@@ -197,10 +201,15 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .vary
         .iter()
         .map(|text| {
-            setting(text).map_err(|_| unreadable_vary(text)).map(|(factor, levels)| match levels {
-                Value::List(levels) => (factor, levels),
-                one => (factor, vec![one]),
-            })
+            setting(text)
+                .map_err(|_| unreadable_vary(text))
+                .map(|(factor, levels)| match levels {
+                    Value::List(levels) => (factor, levels),
+                    one => (factor, vec![one]),
+                })
+                .map(|(factor, levels)| {
+                    typed(text).map_or((factor.clone(), levels), |levels| (factor, levels))
+                })
         })
         .collect::<Result<Vec<_>, _>>()?;
     let study = crosstalk_study::command_study(nodes, &vary, &args.command)?;
@@ -208,6 +217,18 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         Some(margin) => crosstalk_study::command::within(study, margin).map_err(|fault| fault.at("--margin")),
         None => Ok(study),
     }
+}
+
+/// The levels of an environment variable as they were typed, where numbers would not say the same: `3.10`, `007`.
+fn typed(text: &str) -> Option<Vec<Value>> {
+    let (factor, levels) = text.split_once('=')?;
+    let levels = levels.trim();
+    if !factor.trim().starts_with("env.") || levels.starts_with(['[', '"', '\'']) {
+        return None;
+    }
+    let words: Vec<&str> = levels.split(',').map(str::trim).collect();
+    let same = words.iter().all(|word| Value::from_word(word).to_string() == *word);
+    (!same).then(|| words.into_iter().map(Value::from).collect())
 }
 
 fn unreadable_vary(text: &str) -> Fault {
@@ -249,7 +270,7 @@ pub fn perform(
     };
     let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
-    let resume = shell::resume_line(dir);
+    let resume = shell::resume_line(dir, &how.export);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => Err(Fault::interrupted().remedy(resume)),
         Ok(_) => finish(dir, resolved, &how.outputs(), &how.interrupted, out),
@@ -342,12 +363,19 @@ fn something_finished(dir: &RunDir) -> Result<(), Fault> {
     Err(Fault::attempt(format!("nothing was measured: no attempt finished{why}")))
 }
 
+/// The longest deadline of an attempt.
+const LONGEST: Duration = Duration::from_secs(365 * 86_400);
+
 /// The longest an attempt may take, where the user said so.
 fn deadline(how: &HowArgs) -> Result<Option<Duration>, Fault> {
     let Some(text) = &how.deadline else { return Ok(None) };
     let seconds: Seconds = text.parse().map_err(|f: Fault| f.at("--deadline"))?;
     match Duration::try_from_secs_f64(seconds.0) {
-        Ok(deadline) if !deadline.is_zero() => Ok(Some(deadline)),
-        _ => Err(Fault::usage("expected a time above zero").at("--deadline")),
+        Ok(deadline) if !deadline.is_zero() && deadline <= LONGEST => Ok(Some(deadline)),
+        _ => Err(Fault::usage(
+            "expected a time above zero and of at most 365 days, found ".to_string() + &human(seconds.0, "s"),
+        )
+        .at("--deadline")
+        .remedy("write for example --deadline '10 min', or leave it out")),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, IsTerminal};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use crosstalk_core::trace::Trace;
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::regular;
 use crosstalk_report::trace::{page, text};
 use crosstalk_work::trace::{Asked, Progress, Service, Traced, check, find, perfetto, trace};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -115,12 +115,7 @@ fn result(trace: &Trace) -> Value {
 /// Whether a file may be written; what is in it stays until there is something else to write.
 fn writable(file: &Path) -> Result<(), Fault> {
     match fs::metadata(file) {
-        Ok(there) if there.file_type().is_fifo() => {
-            Err(Fault::usage("a pipe cannot be tried before it is written to")
-                .at(file.display().to_string())
-                .remedy("name a file, or take what --json prints"))
-        }
-        Ok(_) => OpenOptions::new().append(true).open(file).map(drop).map_err(|e| unwritable(file, &e)),
+        Ok(_) => regular::may_write(file).map_err(|e| unwritable(file, &e)),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             // A link to nothing yet stays one.
             if let Ok(target) = fs::read_link(file) {
@@ -134,11 +129,17 @@ fn writable(file: &Path) -> Result<(), Fault> {
 }
 
 fn write(file: &Path, content: &str) -> Result<(), Fault> {
-    fs::write(file, content).map_err(|e| unwritable(file, &e))
+    regular::write(file, content).map_err(|e| unwritable(file, &e))
 }
 
 fn unwritable(file: &Path, e: &std::io::Error) -> Fault {
-    Fault::environment(format!("cannot write it: {e}")).at(file.display().to_string())
+    let message = format!("cannot write it: {e}");
+    let fault = if e.kind() == ErrorKind::InvalidInput {
+        Fault::usage(message).remedy("name a file, or take what --json prints")
+    } else {
+        Fault::environment(message)
+    };
+    fault.at(file.display().to_string())
 }
 
 #[cfg(test)]

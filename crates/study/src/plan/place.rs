@@ -9,7 +9,7 @@ use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
 use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::{BitRate, Bytes, Seconds};
+use crosstalk_core::units::{BitRate, Bytes, Seconds, digits, human};
 use crosstalk_core::value::Value;
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
@@ -96,7 +96,8 @@ impl Site<'_> {
                 .remedy("leave out `system` or `fabric`")),
             (Some((system, at)), None) => {
                 let fabric = self.of_system(catalogues, &system.to_string()).map_err(|fault| fault.at(at))?;
-                Ok(real(&fabric.0, Link::Rate(BitRate(fabric.1.0 / scale))))
+                let link = scaled(fabric.1, scale).map_err(|fault| fault.at((self.at)("scale")))?;
+                Ok(real(&fabric.0, link))
             }
             (None, fabric) => {
                 for name in ["boards", "rate"] {
@@ -110,7 +111,8 @@ impl Site<'_> {
                     Some((name, at)) if *name != NO_FABRIC.into() => {
                         let name = name.to_string();
                         let found = catalogues.find_fabric(&name).map_err(|fault| fault.at(at))?;
-                        Ok(real(&name, Link::Rate(BitRate(found.rate.0 / scale))))
+                        let link = scaled(found.rate, scale).map_err(|fault| fault.at((self.at)("scale")))?;
+                        Ok(real(&name, link))
                     }
                     _ => Ok(real(NO_FABRIC, Link::Unshaped)),
                 }
@@ -174,6 +176,23 @@ impl Site<'_> {
         }
         Err(Fault::usage(format!("expected more than zero, found `{}`", quoted(value.to_string()))).at(at))
     }
+}
+
+/// The lowest rate that the kernel can hold a link to, in bits a second: a byte a second.
+const LOWEST: f64 = 8.0;
+
+/// A link at a fabric's rate over `scale`.
+///
+/// # Errors
+/// A usage fault where the kernel cannot hold it to so little.
+pub fn scaled(rate: BitRate, scale: f64) -> Result<Link, Fault> {
+    let scaled = BitRate(rate.0 / scale);
+    if scaled.0 >= LOWEST {
+        return Ok(Link::Rate(scaled));
+    }
+    let (rate, found) = (human(rate.0, "bit/s"), digits(scale));
+    Err(Fault::usage(format!("expected links of at least 8 bit/s, found {rate} over a scale of {found}"))
+        .remedy("take a smaller scale, such as --scale 50"))
 }
 
 /// What every rate is divided by.

@@ -311,7 +311,11 @@ fn unknown(name: &Path, hierarchy: &Hierarchy) -> Fault {
     known.sort();
     known.dedup();
     let names = known.iter().map(String::as_str);
-    crosstalk_core::name::unknown("control group", &name.display().to_string(), names)
+    let fault = crosstalk_core::name::unknown("control group", &name.display().to_string(), names);
+    match fault.remedy {
+        None => fault.remedy("there is none; start one with `crosstalk exec --external -- COMMAND`"),
+        Some(_) => fault,
+    }
 }
 
 /// The names of the groups right below a directory.

@@ -3,6 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::units::human;
 use crosstalk_host::ledger::{Entry, Ledger, Scratch};
 use crosstalk_host::limits::Demand;
 use crosstalk_host::packet::Packets;
@@ -176,8 +177,8 @@ impl Cluster for VirtualCluster {
             Link::Rate(rate) if rate.0.is_finite() && rate.0 >= 8.0 => Some(rate.0),
             Link::Rate(rate) => {
                 return Err(Fault::usage(format!(
-                    "expected a rate of at least 8 bit/s, found {} bit/s",
-                    rate.0
+                    "expected a rate of at least 8 bit/s, found {}",
+                    human(rate.0, "bit/s")
                 )));
             }
         };

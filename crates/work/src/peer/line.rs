@@ -69,10 +69,18 @@ impl Line {
     /// Waits for a line; `None` when the other end has closed.
     pub fn hear<T: DeserializeOwned>(&mut self, until: &Until) -> Result<Option<T>, Fault> {
         if self.reader.buffer().is_empty() {
-            readable(&self.writer, until, "the other end")?;
+            readable(&self.writer, until, "the other end").map_err(|fault| match fault.kind {
+                FaultKind::Interrupted => fault,
+                _ => fault.at(self.peer.to_string()),
+            })?;
         }
-        self.reader.get_mut().deadline = Instant::now() + PATIENCE.min(until.left());
-        receive(&mut self.reader).map_err(|f| self.attempt(f))
+        let deadline = Instant::now() + PATIENCE.min(until.left());
+        self.reader.get_mut().deadline = deadline;
+        receive(&mut self.reader).map_err(|fault| match Instant::now() < deadline {
+            true => self.attempt(fault),
+            false => Fault::attempt("the other end began a message and did not end it in time")
+                .at(self.peer.to_string()),
+        })
     }
 
     /// Whether the other end has closed, or has something to say.
@@ -138,7 +146,8 @@ mod tests {
                 }
             });
             let begin = Instant::now();
-            assert!(here.hear::<u8>(&Until::new(Seconds(0.3), &flag)).is_err());
+            let fault = here.hear::<u8>(&Until::new(Seconds(0.3), &flag)).expect_err("never ends");
+            assert!(fault.message.contains("did not end it"), "{fault}");
             assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
             over.store(true, Ordering::Relaxed);
         });
@@ -149,6 +158,7 @@ mod tests {
         let flag = AtomicBool::new(false);
         let (mut here, there) = pair(&Until::new(Seconds(5.0), &flag));
         assert!(!there.stirs());
-        assert!(here.hear::<u8>(&Until::new(Seconds(0.1), &flag)).is_err());
+        let fault = here.hear::<u8>(&Until::new(Seconds(0.1), &flag)).expect_err("says nothing");
+        assert_eq!(fault.place, Some(here.peer().to_string()));
     }
 }

@@ -59,7 +59,7 @@ impl<'a> Until<'a> {
         }
         if self.is_over() {
             return Err(Fault::attempt(format!("the time was up while waiting for {what}"))
-                .remedy("allow a longer deadline, or see why the other end does not answer"));
+                .remedy("see whether what is waited for hangs; in a study, --deadline allows more time"));
         }
         Ok(())
     }

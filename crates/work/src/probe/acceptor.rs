@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn who_shows_the_token_is_let_in_and_what_follows_it_is_left_to_be_read() {
         at_the_door(|target, acceptor, lines, until| {
-            let (there, _) = open(target, until).expect("is greeted");
+            let (there, _) = open(target, "latency", until).expect("is greeted");
             let here = lines.recv().expect("is handed over");
             let arrivals = acceptor.expect(7);
             drop(data(target, 8, until).expect("connects"));
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn who_hangs_up_instead_is_not_waited_for() {
         at_the_door(|target, acceptor, lines, until| {
-            let (there, _) = open(target, until).expect("is greeted");
+            let (there, _) = open(target, "latency", until).expect("is greeted");
             let here = lines.recv().expect("is handed over");
             let arrivals = acceptor.expect(7);
             drop(there);
@@ -328,14 +328,14 @@ mod tests {
     fn a_second_caller_learns_when_to_try_again_and_silent_ones_hold_nobody_up() {
         at_the_door(|target, acceptor, lines, until| {
             let _silent: Vec<_> = (0..80).map(|_| connect(target, until).expect("connects")).collect();
-            let (first, _) = open(target, until).expect("is greeted");
+            let (first, _) = open(target, "latency", until).expect("is greeted");
             let _here = lines.recv().expect("is handed over");
             acceptor.busy_for(Duration::from_secs(30));
-            let fault = open(target, until).err().expect("is busy");
+            let fault = open(target, "latency", until).err().expect("is busy");
             assert!(fault.message.contains("another") && fault.remedy.is_some_and(|r| r.contains("30 s")));
             drop(first);
             acceptor.free();
-            open(target, until).expect("is greeted");
+            open(target, "latency", until).expect("is greeted");
         });
     }
 }

@@ -6,7 +6,7 @@ use crosstalk_comm::uring;
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameter;
-use crosstalk_core::units::{Bytes, Seconds};
+use crosstalk_core::units::{Bytes, Seconds, human};
 use crosstalk_core::value::{Params, Value};
 
 /// The largest UDP payload over IPv4: 65,535 bytes less the IP header of 20
@@ -176,7 +176,8 @@ pub fn positive(name: &str, seconds: Seconds) -> Result<Seconds, Fault> {
     if seconds.0 > 0.0 && seconds.0 <= 86_400.0 {
         return Ok(seconds);
     }
-    Err(Fault::usage(format!("expected a duration above zero and of at most a day, found {} s", seconds.0))
+    let found = human(seconds.0, "s");
+    Err(Fault::usage(format!("expected a duration above zero and of at most a day, found {found}"))
         .at(format!("parameter `{name}`"))
         .remedy(format!("write for example {name} = \"1 s\"")))
 }

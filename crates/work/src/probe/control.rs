@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, FaultKind};
 
 use super::greeting::{await_greeting, greet};
 use super::meeting::Spot;
@@ -83,17 +83,27 @@ pub struct Host {
     pub cpus: Vec<usize>,
 }
 
-/// Greets a serving end. Returns the conversation, and what that end says of itself.
-pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Host), Fault> {
+/// Greets a serving end on behalf of the probe `kind`. Returns the conversation, and what that end says of itself.
+///
+/// # Errors
+/// Where nobody listens at `target`, or something that is no other end of a probe; interrupted.
+pub fn open(target: SocketAddr, kind: &str, until: &Until) -> Result<(Line, Host), Fault> {
     let stream = connect(target, until).map_err(|f| {
         f.remedy(format!(
-            "start the other end: `crosstalk probe latency --listen {target}`, \
+            "start the other end: `crosstalk probe {kind} --listen {target}`, \
              and check the route and the firewall between the hosts"
         ))
     })?;
     let mut line = Line::new(stream)?;
     line.say(&Ask::Hello { version: VERSION })?;
-    match answer(&mut line, until)? {
+    let heard = line.hear(until).and_then(|heard| heard.ok_or_else(|| gone(target)));
+    let heard = heard.map_err(|fault| match fault.kind {
+        FaultKind::Interrupted => fault,
+        _ => fault.remedy(format!(
+            "see what listens there (`ss -ltnp`): it is to be `crosstalk probe {kind} --listen {target}`"
+        )),
+    })?;
+    match granted(&line, heard)? {
         Answer::Hello { version: VERSION, clock, cpus } => Ok((line, Host { clock, cpus })),
         Answer::Hello { version, .. } => Err(Fault::environment(format!(
             "the other end speaks version {version} of the probes' protocol, this one {VERSION}"
@@ -114,11 +124,17 @@ pub fn open(target: SocketAddr, until: &Until) -> Result<(Line, Host), Fault> {
 /// Waits for an answer that is not a refusal.
 pub fn answer(line: &mut Line, until: &Until) -> Result<Answer, Fault> {
     match line.hear(until)? {
-        Some(Answer::Refused { reason }) => {
+        Some(answer) => granted(line, answer),
+        None => Err(gone(line.peer())),
+    }
+}
+
+fn granted(line: &Line, answer: Answer) -> Result<Answer, Fault> {
+    match answer {
+        Answer::Refused { reason } => {
             Err(Fault::attempt(format!("the other end refused: {reason}")).at(line.peer().to_string()))
         }
-        Some(answer) => Ok(answer),
-        None => Err(gone(line.peer())),
+        answer => Ok(answer),
     }
 }
 

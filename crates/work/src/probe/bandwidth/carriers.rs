@@ -53,7 +53,7 @@ pub fn measure_live(
     report: Report,
 ) -> Result<Vec<Outcome>, Fault> {
     let _pinned = pin(spec.pin[0])?;
-    let (mut line, _) = open(target, until)?;
+    let (mut line, _) = open(target, "bandwidth", until)?;
     let one = |size: &Bytes| {
         let mut report = |interval| report(spec, *size, interval);
         let (sent, counted) = session(&mut line, target, &spec.session(*size), until, &mut report)?;

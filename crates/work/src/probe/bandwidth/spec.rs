@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
-use crosstalk_core::units::{BitRate, Bytes, Seconds};
+use crosstalk_core::units::{BitRate, Bytes, Seconds, human};
 use crosstalk_core::value::{Params, Value, parameter};
 
 use crate::probe::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive, sizes};
@@ -118,14 +118,17 @@ fn rate(params: &Params) -> Result<Option<BitRate>, Fault> {
         Some(_) => BitRate(params.float("rate", 0.0)?),
     };
     if rate.0 > MOST_RATE {
-        return Err(Fault::usage(format!("expected a rate of at most 10 Tbit/s, found {} bit/s", rate.0))
-            .at("parameter `rate`")
-            .remedy("leave it out: then a stream goes as fast as it can"));
+        return Err(Fault::usage(format!(
+            "expected a rate of at most 10 Tbit/s, found {}",
+            human(rate.0, "bit/s")
+        ))
+        .at("parameter `rate`")
+        .remedy("leave it out: then a stream goes as fast as it can"));
     }
     if rate.0 > 0.0 {
         return Ok(Some(rate));
     }
-    Err(Fault::usage(format!("expected a rate above zero, found {} bit/s", rate.0))
+    Err(Fault::usage(format!("expected a rate above zero, found {}", human(rate.0, "bit/s")))
         .at("parameter `rate`")
         .remedy("write for example rate = \"100 Mbit/s\""))
 }

@@ -60,7 +60,7 @@ pub struct Followed {
 pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
     let _pinned = pin(spec.pin[0])?;
     let overhead = clock::overhead();
-    let (mut line, host) = open(target, until)?;
+    let (mut line, host) = open(target, "latency", until)?;
     let shared = clock::is_shared(&host.clock);
     processors::each_polls(spec.mode, spec.pin, &host)?;
     if spec.stages && !shared {

@@ -86,7 +86,7 @@ fn metrics() -> Vec<Metric> {
 pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin[0])?;
     let overhead = clock::overhead();
-    let (mut line, host) = open(target, until)?;
+    let (mut line, host) = open(target, "load", until)?;
     processors::each_polls(spec.mode, spec.pin, &host)?;
     let ready = ready(&mut line, &Ask::Echo(spec.session()), until)?;
     let mut readings = if spec.transport == Transport::Udp {
