@@ -1,13 +1,14 @@
 //! Finds studies and catalogues: bundled with the program, or files of the user's.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::quote::shell_word;
+use crosstalk_host::regular;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_work::app::not_text;
@@ -21,7 +22,9 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
     let mut all = Catalogues::bundled();
     for dir in dirs {
         if !dir.is_dir() {
-            return Err(Fault::usage("no such directory").at(dir.display().to_string()));
+            return Err(Fault::usage("no such directory")
+                .at(dir.display().to_string())
+                .remedy("name one that is there"));
         }
         if !FOLDERS.iter().any(|folder| dir.join(folder).is_dir()) {
             return Err(Fault::usage("there is no catalogue in it")
@@ -29,19 +32,19 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
                 .remedy(format!("give a directory with at least one of {}", FOLDERS.join(", "))));
         }
         for (path, name) in files(&dir.join("fabrics"), "toml")? {
-            all.fabric(&name, &read(&path)?, &path.display().to_string())?;
+            all.fabric(&name, &kept(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("systems"), "toml")? {
-            all.system(&name, &read(&path)?, &path.display().to_string())?;
+            all.system(&name, &kept(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("components"), "toml")? {
-            all.components(&read(&path)?, &path.display().to_string())?;
+            all.components(&kept(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("interconnects"), "toml")? {
-            all.interconnect(&name, &read(&path)?, &path.display().to_string())?;
+            all.interconnect(&name, &kept(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("published"), "csv")? {
-            all.published_csv(&read(&path)?, &path.display().to_string())?;
+            all.published_csv(&kept(&path)?, &path.display().to_string())?;
         }
     }
     Ok(all)
@@ -64,17 +67,24 @@ fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
     Ok(found)
 }
 
-/// What people write by hand is smaller, in bytes; a device may never end.
-const LONGEST: u64 = 16 << 20;
-
-/// Reads a text file. Some editors begin it with a mark of its encoding (BOM), or end lines by a carriage return
-/// alone: neither is part of what was written.
+/// Reads a text file, or what a pipe gives. Some editors begin it with a mark of its encoding (BOM), or end lines by
+/// a carriage return alone: neither is part of what was written.
+///
+/// # Errors
+/// A usage fault that says what to give instead.
 pub fn read(path: &Path) -> Result<String, Fault> {
+    text(regular::open_any(path), path)
+}
+
+/// The same of a file in a folder, where nothing else is expected.
+fn kept(path: &Path) -> Result<String, Fault> {
+    text(regular::open(path), path)
+}
+
+fn text(file: io::Result<File>, path: &Path) -> Result<String, Fault> {
     let place = || path.display().to_string();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
-        .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place()))?;
+    let bytes =
+        regular::small(file, path).map_err(|fault| fault.remedy("name a text file that can be read"))?;
     if let Some(found) = not_text(&bytes) {
         return Err(Fault::usage(format!("expected UTF-8 text, found {found}"))
             .at(place())
@@ -82,11 +92,6 @@ pub fn read(path: &Path) -> Result<String, Fault> {
     }
     let mut text = String::from_utf8(bytes)
         .map_err(|e| Fault::usage(format!("expected UTF-8 text: {e}")).at(place()))?;
-    if text.len() as u64 > LONGEST {
-        return Err(
-            Fault::usage(format!("expected a text file of at most {} MiB", LONGEST >> 20)).at(place())
-        );
-    }
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }

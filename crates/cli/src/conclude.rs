@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use crosstalk_core::expected::in_words;
-use crosstalk_core::{Fault, FaultKind};
-use crosstalk_lab::rundir::RunDir;
+use clap::ValueEnum;
+use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
+use crosstalk_lab::rundir::{OPTIONS, RunDir};
 use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
@@ -18,7 +19,7 @@ use crosstalk_study::samples::Run;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::args::ExportArgs;
+use crate::args::{ExportArgs, TestbedKind};
 use crate::out::Out;
 use crate::{catalogue, parts, shell, signal};
 
@@ -36,6 +37,9 @@ struct Kept {
     /// What other programs took of this machine when it began or went on, where that was much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     busy: Option<String>,
+    /// Which run the journal is of, which the lab notes; absent in earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
 }
 
 /// A study with everything it refers to, and its plan.
@@ -63,8 +67,8 @@ impl Resolved {
             names.push(name);
         }
         let seal = seal(dir, names.iter().map(String::as_str))?;
-        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()), busy: None };
-        dir.write("options.json", &json!(kept).to_string())
+        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()), busy: None, run: None };
+        dir.write(OPTIONS, &json!(kept).to_string())
     }
 
     /// Reads it back to go on measuring: refuses a study that was changed since.
@@ -89,26 +93,35 @@ impl Resolved {
 }
 
 /// The testbed that a run was begun on; `None` in runs that did not note it yet.
-pub fn testbed(dir: &RunDir) -> Result<Option<String>, Fault> {
-    Ok(kept(dir)?.testbed)
+///
+/// # Errors
+/// A usage fault where it is none that there is.
+pub fn testbed(dir: &RunDir) -> Result<Option<TestbedKind>, Fault> {
+    let Some(name) = kept(dir)?.testbed else { return Ok(None) };
+    match TestbedKind::from_str(&name, false) {
+        Ok(kind) if kind != TestbedKind::Auto => Ok(Some(kind)),
+        _ => Err(unknown("testbed", &name, ["virtual", "local"]).at(dir
+            .path()
+            .join(OPTIONS)
+            .display()
+            .to_string())),
+    }
 }
 
 /// Notes the testbed of a run that did not yet.
 pub fn note_testbed(dir: &RunDir, testbed: &str) -> Result<(), Fault> {
     let kept = Kept { testbed: Some(testbed.into()), ..kept(dir)? };
-    dir.write("options.json", &json!(kept).to_string())
+    dir.write(OPTIONS, &json!(kept).to_string())
 }
 
 /// Notes what other programs take of this machine: the report says it beside the verdict.
 pub fn note_busy(dir: &RunDir, busy: String) -> Result<(), Fault> {
     let kept = Kept { busy: Some(busy), ..kept(dir)? };
-    dir.write("options.json", &json!(kept).to_string())
+    dir.write(OPTIONS, &json!(kept).to_string())
 }
 
 fn kept(dir: &RunDir) -> Result<Kept, Fault> {
-    let place = || dir.path().join("options.json").display().to_string();
-    serde_json::from_str(&dir.text("options.json")?)
-        .map_err(|e| Fault::usage(format!("not a run's options: {}", in_words(&e.to_string()))).at(place()))
+    dir.json(OPTIONS)
 }
 
 /// What a run or an analysis gives beside its report.
@@ -124,7 +137,7 @@ pub struct Outputs<'a> {
 /// Analyses what was measured, writes the reports, says the deciding sentence.
 ///
 /// # Errors
-/// Beside those of files: interrupted, with nothing written; the remedy analyses again.
+/// Beside those of files: interrupted, with nothing written.
 pub fn conclude(
     dir: &RunDir,
     resolved: Resolved,
@@ -133,14 +146,7 @@ pub fn conclude(
     out: &Out,
 ) -> Result<(ExitCode, Findings), Fault> {
     let theirs = RunDir::open(dir.path())?;
-    let done =
-        signal::unless_during(interrupted, move || Pages::of(&theirs, &resolved)).map_err(|fault| {
-            if fault.kind != FaultKind::Interrupted {
-                return fault;
-            }
-            fault
-                .remedy(format!("all is measured; analyse it with: crosstalk report {}", shell::of_path(dir)))
-        })?;
+    let done = signal::unless_during(interrupted, move || Pages::of(&theirs, &resolved))?;
     let findings = done.findings;
     dir.write("findings.json", &done.json)?;
     dir.write("report.html", &done.html)?;

@@ -16,6 +16,7 @@ use crosstalk_study::measured::{Measured, Range};
 use serde::Deserialize;
 
 use crate::args::PathArgs;
+use crate::catalogue;
 
 /// What stands in components' places.
 pub struct Places {
@@ -169,8 +170,7 @@ fn read(path: &Path) -> Result<Measured, Fault> {
     if path.is_dir() {
         return Ok(Measured::run(&place, &RunDir::open(path)?.read()?));
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Fault::usage(format!("cannot read it: {e}")).at(place.clone()))?;
+    let text = catalogue::read(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let result: Probed = serde_json::from_str(last).map_err(|e| {
         Fault::usage(format!("neither a run's directory nor a probe's result: {}", in_words(&e.to_string())))

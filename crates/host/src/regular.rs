@@ -5,6 +5,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
+use crosstalk_core::Fault;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// What people write by hand, and what a run keeps beside its journal, is smaller, in bytes.
+const SMALL: u64 = 16 << 20;
+
 /// Opens a regular file to read; everything else is refused, and none is waited for.
 ///
 /// # Errors
@@ -45,8 +51,8 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
         return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a device or a folder"));
     }
     // Who reads slowly is waited for.
-    let flags = rustix::fs::fcntl_getfl(&file)?;
-    rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
     Ok(file)
 }
 
@@ -88,6 +94,58 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
         ));
     }
     Ok(text)
+}
+
+/// Opens what a person named to read, a pipe too: where nobody writes to it, it is at its end at once.
+///
+/// # Errors
+/// Those of open(2).
+pub fn open_any(path: &Path) -> io::Result<File> {
+    waiting(OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
+}
+
+/// Opens what a person named to write anew, a pipe or a terminal too.
+///
+/// # Errors
+/// Those of open(2), and at once where it is a pipe that nobody reads.
+pub fn writer(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK);
+    let opened = options.open(path);
+    waiting(opened.map_err(|e| match e.raw_os_error() {
+        Some(libc::ENXIO) => io::Error::new(ErrorKind::InvalidInput, "nobody reads from this pipe"),
+        _ => e,
+    })?)
+}
+
+/// It was opened without waiting; from here on it waits for its other end.
+fn waiting(file: File) -> io::Result<File> {
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// What is in a small file that was opened so: of at most 16 MiB.
+///
+/// # Errors
+/// A usage fault at the path, where it is missing, is longer, or may not be read; an environment fault where
+/// reading fails otherwise.
+pub fn small(file: io::Result<File>, path: &Path) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    let fault = match file.and_then(|file| file.take(SMALL + 1).read_to_end(&mut bytes)) {
+        Ok(length) if length as u64 <= SMALL => return Ok(bytes),
+        Ok(_) => Fault::usage(format!("expected a text file of at most {} MiB", SMALL >> 20)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Fault::usage("cannot read it: it is missing"),
+        Err(e)
+            if e.raw_os_error().is_none_or(|code| {
+                [libc::EACCES, libc::EPERM, libc::ENOTDIR, libc::EISDIR, libc::ELOOP, libc::ENXIO]
+                    .contains(&code)
+            }) =>
+        {
+            Fault::usage(format!("cannot read it: {e}"))
+        }
+        Err(e) => Fault::environment(format!("cannot read it: {e}")),
+    };
+    Err(fault.at(path.display().to_string()))
 }
 
 #[cfg(test)]

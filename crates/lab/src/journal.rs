@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::{Chain, lines, read_journal};
+use crosstalk_study::journal::{Chain, lines, of_run, read_journal};
 use crosstalk_study::samples::Run;
 
 /// A journal open for writing at its end.
@@ -45,6 +45,11 @@ impl Journal {
         Ok(Journal { out: Box::new(file), place: path.display().to_string(), chain })
     }
 
+    /// Which run it is of, once a line has told.
+    pub fn run(&self) -> Option<u32> {
+        self.chain.run()
+    }
+
     /// A journal that writes elsewhere, for tests.
     pub fn to(out: Box<dyn Write + Send>) -> Self {
         Journal { out, place: "journal".into(), chain: Chain::default() }
@@ -74,6 +79,15 @@ pub fn read(path: &Path) -> Result<Run, Fault> {
         return Ok(Run::default());
     }
     read_journal(lines(reader)).map_err(|f| f.at(path.display().to_string()))
+}
+
+/// Which run a journal is of, where its lines tell.
+///
+/// # Errors
+/// An environment fault where it cannot be opened.
+pub fn run(path: &Path) -> Result<Option<u32>, Fault> {
+    let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
+    Ok(of_run(BufReader::new(file)))
 }
 
 fn parent(path: &Path) -> PathBuf {

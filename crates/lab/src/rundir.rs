@@ -1,6 +1,6 @@
 //! A run's directory: everything it knows, in files that outlive the program.
 //!
-//! `study.toml` (resolved), `options.json` (quick or whole), `catalogue/` (the
+//! `study.toml` (resolved), `options.json` (quick or whole, on which testbed, which run), `catalogue/` (the
 //! fabrics and systems it used), `journal.ndjson`, `provenance.json`, `findings.json`,
 //! `report.html`, `report.md`, `artifacts/` (what workloads left to look into, made
 //! by the first that does).
@@ -8,23 +8,22 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::quote::steers;
-use crosstalk_study::samples::Run;
+use crosstalk_host::regular;
 use serde::{Deserialize, Serialize};
 
-use crate::journal;
+mod read;
 
 /// The version of `provenance.json`.
 pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
 /// How a run was asked for. No other program's files are beside it.
-const OPTIONS: &str = "options.json";
+pub const OPTIONS: &str = "options.json";
 /// What is in a run's directory.
 const OWN: [&str; 9] = [
     "study.toml",
@@ -58,6 +57,8 @@ pub struct Conditions {
 /// A run's directory.
 pub struct RunDir {
     path: PathBuf,
+    /// Whether a run has left it, which can be written nowhere else.
+    kept: bool,
     /// Held while a run writes here (flock(2), on the directory itself): the
     /// kernel lets go of it however the program ends.
     _hold: Option<File>,
@@ -68,7 +69,7 @@ impl RunDir {
     pub fn create(path: &Path) -> Result<Self, Fault> {
         is_text(path)?;
         fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
-        let dir = RunDir { path: path.to_path_buf(), _hold: None }.hold()?;
+        let dir = RunDir { path: path.to_path_buf(), kept: false, _hold: None }.hold()?;
         if path.join("journal.ndjson").exists() {
             return Err(Fault::usage("this directory holds a run already")
                 .at(path.display().to_string())
@@ -110,7 +111,7 @@ impl RunDir {
                 .at(path.display().to_string())
                 .remedy("name the directory that `crosstalk run` printed"));
         }
-        Ok(RunDir { path: path.to_path_buf(), _hold: None })
+        Ok(RunDir { path: path.to_path_buf(), kept: true, _hold: None })
     }
 
     /// Takes it for one program alone, which may then write its journal: two at
@@ -136,7 +137,7 @@ impl RunDir {
             let path = root.join(format!("{name}-{number:03}"));
             fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
             match fs::create_dir(&path) {
-                Ok(()) => return RunDir { path, _hold: None }.hold(),
+                Ok(()) => return RunDir { path, kept: false, _hold: None }.hold(),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(cannot("create", &path, &e)),
             }
@@ -166,39 +167,27 @@ impl RunDir {
             fs::create_dir_all(parent).map_err(|e| cannot("create", parent, &e))?;
         }
         let part = path.with_extension(PART);
-        fs::write(&part, text).and_then(|()| fs::rename(&part, &path)).map_err(|e| {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        let written =
+            regular::open_as(&mut options, &part).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.and_then(|()| fs::rename(&part, &path)).map_err(|e| {
             // Half a file helps nobody, least of all on a full disk.
             let _ = fs::remove_file(&part);
-            cannot("write", &path, &e)
+            cannot(if self.kept { "replace" } else { "write" }, &path, &e)
         })
     }
 
-    /// Reads one of its files.
-    pub fn text(&self, name: &str) -> Result<String, Fault> {
-        let path = self.path.join(name);
-        fs::read_to_string(&path).map_err(|e| cannot("read", &path, &e))
-    }
-
-    /// The run so far, with what is known of its nodes.
-    pub fn read(&self) -> Result<Run, Fault> {
-        let mut run = journal::read(&self.journal())?;
-        if self.path.join("provenance.json").exists() {
-            let conditions = self.conditions()?;
-            run.provenance = conditions.before;
-            run.provenance_after = conditions.after;
-            run.absences = conditions.absences;
+    /// Takes away how the run was asked for, where nothing was measured yet.
+    pub fn discard(&self) {
+        for name in [OPTIONS, "study.toml"] {
+            let _ = fs::remove_file(self.path.join(name));
         }
-        Ok(run)
+        let _ = fs::remove_dir_all(self.path.join("catalogue"));
     }
 
     fn conditions(&self) -> Result<Conditions, Fault> {
-        serde_json::from_str(&self.text("provenance.json")?).map_err(|e| {
-            Fault::usage(format!("not a provenance file: {}", in_words(&e.to_string()))).at(self
-                .path
-                .join("provenance.json")
-                .display()
-                .to_string())
-        })
+        self.json("provenance.json")
     }
 
     /// Notes what the nodes are. When resuming, refuses if they are others:
@@ -294,6 +283,9 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
                 .remedy("name a directory that is new or empty with --out")
         }
         ErrorKind::StorageFull => fault.remedy("free some room on that disk; nothing written so far is lost"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem if what == "replace" => {
+            fault.remedy("copy the run's directory to where you may write, and name the copy")
+        }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             fault.remedy("name a directory that you may write to with --out")
         }
@@ -325,7 +317,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().join("run");
         let first = RunDir::create(&path).expect("made");
-        for second in [RunDir::create(&path), RunDir { path: path.clone(), _hold: None }.hold()] {
+        for second in [RunDir::create(&path), RunDir { path: path.clone(), kept: true, _hold: None }.hold()] {
             let fault = second.err().expect("refused");
             assert!(fault.message.contains("another crosstalk is running here"), "{fault}");
         }

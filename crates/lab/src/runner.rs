@@ -58,6 +58,7 @@ impl<'a> Runner<'a> {
             quick: plan.quick,
             at: self.lab.clock.now(),
         })?;
+        self.journal.run().map_or(Ok(()), |run| self.lab.dir.note_run(run))?;
         let mut declared: Vec<&str> = before.metrics.iter().map(|m| m.name.as_str()).collect();
         for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
             if !declared.contains(&metric.name.as_str()) {

@@ -2,7 +2,6 @@
 //! it began: samples of two studies must not end up in one journal.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use crosstalk_core::Fault;
 
@@ -14,9 +13,9 @@ pub type Seal = BTreeMap<String, String>;
 /// The seal of these files of a run's directory, as they are now.
 ///
 /// # Errors
-/// An environment fault when one cannot be read.
+/// When one cannot be read.
 pub fn seal<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Result<Seal, Fault> {
-    names.into_iter().map(|name| Ok((name.to_string(), digest(dir.text(name)?.as_bytes())))).collect()
+    names.into_iter().map(|name| Ok((name.to_string(), digest(&dir.bytes(name)?)))).collect()
 }
 
 /// Refuses when a sealed file is another now, or gone.
@@ -26,7 +25,7 @@ pub fn seal<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Resul
 pub fn unbroken(dir: &RunDir, seal: &Seal) -> Result<(), Fault> {
     for (name, sealed) in seal {
         let path = dir.path().join(name);
-        if fs::read(&path).map(|bytes| digest(&bytes)).ok().as_ref() != Some(sealed) {
+        if digest(&dir.bytes(name)?) != *sealed {
             return Err(Fault::usage(
                 "it is not what it was when the run began: samples of two studies must not be mixed",
             )
@@ -48,6 +47,7 @@ fn digest(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_digest_is_fnv_1a() {

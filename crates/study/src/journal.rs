@@ -11,7 +11,7 @@ use crosstalk_core::{Fault, FaultKind};
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
-pub use chain::Chain;
+pub use chain::{Chain, of_run};
 
 use crate::analyse::counted;
 use crate::samples::{Attempt, Run};

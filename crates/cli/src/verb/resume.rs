@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::ValueEnum;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
@@ -27,7 +26,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     let known = testbed(&dir)?;
     let go_on = shell::resume_line(&dir, &args.how.export);
-    let how = HowArgs { testbed: same(args.how.testbed, known.as_deref())?, ..args.how };
+    let how = HowArgs { testbed: same(args.how.testbed, known)?, ..args.how };
     let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
         FaultKind::Interrupted => fault.remedy(go_on),
         _ => fault,
@@ -45,10 +44,8 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
 }
 
 /// The testbed that a run was begun on: samples of different ones must not be mixed.
-fn same(asked: TestbedKind, known: Option<&str>) -> Result<TestbedKind, Fault> {
-    let Some(known) = known.and_then(|name| TestbedKind::from_str(name, false).ok()) else {
-        return Ok(asked);
-    };
+fn same(asked: TestbedKind, known: Option<TestbedKind>) -> Result<TestbedKind, Fault> {
+    let Some(known) = known else { return Ok(asked) };
     if [TestbedKind::Auto, known].contains(&asked) {
         return Ok(known);
     }

@@ -54,6 +54,11 @@ impl Chain {
         Ok(chain)
     }
 
+    /// The run, once a line has told.
+    pub fn run(&self) -> Option<u32> {
+        self.run
+    }
+
     /// The next line as it is written, with its end.
     ///
     /// # Errors
@@ -127,6 +132,15 @@ impl Chain {
             _ => Ok((line, number)),
         }
     }
+}
+
+/// Which run a journal is of, by its first line that tells and is what was written; none in versions that do not.
+pub fn of_run(reader: impl BufRead) -> Option<u32> {
+    let mut chain = Chain::default();
+    reader.split(b'\n').map_while(Result::ok).find_map(|bytes| {
+        let _ = chain.read(bytes);
+        chain.run
+    })
 }
 
 /// What a line's last member says.
