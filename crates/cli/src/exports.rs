@@ -1,8 +1,11 @@
 //! Rows written to the files that were asked for.
 
+use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crosstalk_core::Fault;
+use crosstalk_host::regular;
 use crosstalk_study::row::Row;
 use serde_json::{Value, json};
 
@@ -28,7 +31,7 @@ impl ExportArgs {
                     refuse("a study or a part of a run is never overwritten: name another file")
                 }
                 Some(parent) if !parent.is_dir() => refuse("there is no such directory"),
-                _ => Ok(()),
+                _ => takes(path).or_else(|why| refuse(&why)),
             }
         })
     }
@@ -44,7 +47,8 @@ impl ExportArgs {
                 "--export-markdown" => crosstalk_report::export::markdown(rows),
                 _ => json(rows)?,
             };
-            std::fs::write(path, text)
+            regular::writer(path)
+                .and_then(|mut file| file.write_all(text.as_bytes()))
                 .map_err(|e| Fault::environment(format!("cannot write {}: {e}", path.display())).at(flag))
         })
     }
@@ -56,6 +60,18 @@ impl ExportArgs {
             ("--export-markdown", &self.export_markdown),
         ];
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
+    }
+}
+
+/// Whether there may be written to what is there already: not over a disk, nor to a pipe that nobody reads. One
+/// that is read is held open to the end: closed, its reader would take that for the end.
+pub fn takes(path: &Path) -> Result<(), String> {
+    match path.metadata().map(|found| found.file_type()) {
+        Ok(found) if found.is_block_device() => Err("this is a disk: expected a file".into()),
+        Ok(found) if found.is_fifo() => {
+            regular::writer(path).map(std::mem::forget).map_err(|e| format!("{e}: expected a file"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `crosstalk run`.
 
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::value::{Value, describe};
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_host::regular;
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::progress::Event;
@@ -28,7 +29,7 @@ use crosstalk_work::tool::command;
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Outputs, Resolved, conclude, note_busy};
 use crate::out::{Out, wait_at_the_end};
-use crate::{catalogue, parts, progress, shell, signal};
+use crate::{catalogue, exports, parts, progress, shell, signal};
 
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
@@ -72,16 +73,16 @@ fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
             Err(Fault::usage(format!("{}: there is no such directory", file.display())).at("--save"))
         }
-        _ => Ok(()),
+        _ => exports::takes(file)
+            .map_err(|why| Fault::usage(format!("{}: {why}", file.display())).at("--save")),
     }
 }
 
 /// Writes the study to a file of the user's; over one that is there only where that is asked for.
 fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(!force).create(force).truncate(force);
+    let open = if force { regular::writer } else { |file: &Path| File::create_new(file) };
     let text = crosstalk_study::to_toml(&resolved.study);
-    let written = options.open(file).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = open(file).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => is_there(file),
         _ => Fault::usage(format!("cannot write {}: {e}", file.display())).at("--save"),
