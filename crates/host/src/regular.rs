@@ -50,10 +50,7 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
     if !(kind.is_file() || kind.is_char_device() || kind.is_fifo()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a device or a folder"));
     }
-    // Who reads slowly is waited for.
-    let flags = fcntl_getfl(&file)?;
-    fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
-    Ok(file)
+    waiting(file)
 }
 
 /// Refuses what is there and cannot be written to; what is in it stays. The reader of a pipe is held until this
@@ -102,20 +99,6 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 /// Those of open(2).
 pub fn open_any(path: &Path) -> io::Result<File> {
     waiting(OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
-}
-
-/// Opens what a person named to write anew, a pipe or a terminal too.
-///
-/// # Errors
-/// Those of open(2), and at once where it is a pipe that nobody reads.
-pub fn writer(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK);
-    let opened = options.open(path);
-    waiting(opened.map_err(|e| match e.raw_os_error() {
-        Some(libc::ENXIO) => io::Error::new(ErrorKind::InvalidInput, "nobody reads from this pipe"),
-        _ => e,
-    })?)
 }
 
 /// It was opened without waiting; from here on it waits for its other end.

@@ -11,7 +11,9 @@ use crate::out::Out;
 
 pub fn main(args: &ManArgs, out: &Out) -> Result<ExitCode, Fault> {
     let cannot = |e: std::io::Error| {
-        Fault::usage(format!("cannot write pages: {e}")).at(args.dir.display().to_string())
+        Fault::environment(format!("cannot write pages: {e}"))
+            .at(args.dir.display().to_string())
+            .remedy("name a directory that you may write to")
     };
     std::fs::create_dir_all(&args.dir).map_err(cannot)?;
     clap_mangen::generate_to(shown(), &args.dir).map_err(cannot)?;

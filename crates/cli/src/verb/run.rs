@@ -55,7 +55,8 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     if let Some(file) = &args.save {
         save(file, &resolved, args.force)?;
     }
-    resolved.save(&dir, how.testbed())?;
+    // Half of it is no run: neither `run` nor `resume` would take it.
+    resolved.save(&dir, how.testbed()).inspect_err(|_| dir.discard())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(remarks).collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
     perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
@@ -330,7 +331,13 @@ pub fn finish(
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let compares = resolved.study.experiment.values().any(|experiment| experiment.compare.is_some());
-    let (code, findings) = conclude(dir, resolved, outputs, interrupted, out)?;
+    let (code, findings) = conclude(dir, resolved, outputs, interrupted, out).map_err(|fault| match fault
+        .kind
+    {
+        FaultKind::Interrupted => fault
+            .remedy(format!("all is measured; analyse it with: crosstalk report {}", shell::of_path(dir))),
+        _ => fault,
+    })?;
     something_finished(dir)?;
     if compares {
         something_compared(&findings)?
