@@ -105,6 +105,7 @@ impl Progress for Bar {
                 }
             }
             Event::Look { blocks, why, .. } => self.above(&after(blocks, &why)),
+            Event::Note { text } => self.above(&format!("note: {text}")),
             Event::Warning { text } => self.above(&format!("warning: {text}")),
         }
     }
@@ -151,6 +152,7 @@ impl Progress for Plain {
                 }
             }
             Event::Look { blocks, why, .. } => note(&after(blocks, &why)),
+            Event::Note { text } => note(&format!("note: {text}")),
             Event::Warning { text } => note(&format!("warning: {text}")),
             Event::Preparing { .. } | Event::Attempt { .. } => {}
         }

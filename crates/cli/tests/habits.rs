@@ -115,10 +115,14 @@ fn what_a_number_of_runs_can_decide_is_said_first() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = run(dir.path(), &["--runs", "2", "--vary", "env.N=1,2"], "true");
     let said = stderr(&output);
-    assert!(said.contains("2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
+    assert!(said.contains("note: 2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
+    let told = stdout(&output);
+    assert!(told.contains("too few runs (2; 6 or more decide)"), "{told}");
+    assert!(!told.contains("faster") && !told.contains("slower"), "nothing decides a direction: {told}");
     let plan = crosstalk(dir.path(), &["plan", "--runs", "9", "--vary", "env.N=1,2,3", "--", "true"]);
     assert!(
-        stdout(&plan).contains("9 runs of each cell can decide up to 12 questions; there are 2 here"),
+        stdout(&plan)
+            .contains("9 runs of each cell are enough to decide 2 questions, if the differences are clear"),
         "{plan:?}"
     );
     for (args, said) in [

@@ -250,6 +250,7 @@ fn a_busy_machine_is_told_beside_the_verdict_now_and_later() {
         let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (context, limits) = said.split_once("Before you believe it").expect("has limits");
         assert!(context.contains("This machine was busy when the run began: other programs used "), "{text}");
+        assert!(context.contains("(this machine was busy)"), "in the sentence itself: {text}");
         assert!(limits.contains("this machine was busy when the run began"), "{text}");
     }
 }

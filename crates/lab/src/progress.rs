@@ -30,7 +30,9 @@ pub enum Event {
     },
     /// The stopping rule was asked.
     Look { look: usize, blocks: usize, stop: bool, why: String },
-    /// Something the user should know.
+    /// Something the user may want to know; nothing is wrong.
+    Note { text: String },
+    /// Something that is wrong, or may be.
     Warning { text: String },
 }
 

@@ -30,8 +30,9 @@ const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims t
     that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
 
 /// What shares of a difference are, and where they were taken.
-const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that they add up \
-    to 100 %, less what took less. Waiting is for other nodes too, where it is not said to be for the network";
+const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that all add up \
+    to 100 %, less what took less. Only parts whose own difference is not zero with 95 % confidence, each by itself, \
+    are named. Waiting is for other nodes too, where it is not said to be for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -117,12 +118,12 @@ fn floor(noise: &NoiseFloor) -> String {
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
             "equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
-            number::percent(floor),
+            number::excess(floor),
             label::behind(noise.blocks, false),
         ),
         (None, true) => format!(
             "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW}",
-            number::percent(noise.margin)
+            number::excess(noise.margin)
         ),
         (None, false) => format!("too few blocks to tell (measured on: {cells})"),
     }
@@ -131,7 +132,7 @@ fn floor(noise: &NoiseFloor) -> String {
 /// What the comparisons of a metric could have found; the metric stands before it.
 fn detectable(noise: &NoiseFloor) -> Option<String> {
     let (least, most) =
-        noise.detectable.map(|(least, most)| (number::percent(least), number::percent(most)))?;
+        noise.detectable.map(|(least, most)| (number::excess(least), number::excess(most)))?;
     let effects = if least == most {
         format!("effects of {least} and more")
     } else {
@@ -142,7 +143,7 @@ fn detectable(noise: &NoiseFloor) -> Option<String> {
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
 pub fn least(c: &Comparison) -> Option<String> {
-    c.detectable.map(|effect| format!("from {}", number::percent(effect)))
+    c.detectable.map(|effect| format!("from {}", number::excess(effect)))
 }
 
 /// How the run went.
@@ -186,6 +187,12 @@ pub fn sentence(c: &Comparison) -> String {
             format!("{}: {}", compared(c), c.change)
         }
     }
+}
+
+/// What was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; nothing where nothing was.
+pub fn found(claim: &ClaimFinding) -> Option<String> {
+    let said = number::estimate(claim.found.as_ref()?, &claim.unit);
+    Some(format!("{} {said}", claim.quantity).trim_start().to_string())
 }
 
 /// What was published, and whether the data refute its size.

@@ -96,7 +96,7 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             "does not hold",
             '✗',
             Tone::Bad,
-            "the effect goes the other way, or there is none; no figure is published",
+            "the whole interval lies outside what is claimed, or any effect is too small to matter; no figure is published",
         ),
         ClaimVerdict::Reproduced => (
             "reproduced",
@@ -111,9 +111,12 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             "the interval lies on the published side; its size differs, is not decided, or was made by a model \
              whose parameters carry no ranges yet",
         ),
-        ClaimVerdict::NotReproduced => {
-            ("not reproduced", '✗', Tone::Bad, "the effect goes the other way, or there is none")
-        }
+        ClaimVerdict::NotReproduced => (
+            "not reproduced",
+            '✗',
+            Tone::Bad,
+            "the whole interval lies outside what was published, or any effect is too small to matter",
+        ),
         ClaimVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
         ClaimVerdict::NotComparable => (
             "not comparable",

@@ -169,6 +169,7 @@ pub struct Comparison {
     /// What follows.
     pub verdict: ComparisonVerdict,
     /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)";
+    /// where nothing can be "too few runs (5; 6 or more decide)";
     /// where links were scaled down and latency, which was not, could decide, "no verdict: latency is not scaled".
     /// What is equivalent and was made by a model is of this machine's noise alone, and says so.
     pub change: String,
@@ -217,7 +218,15 @@ pub struct Attribution {
     pub extra: f64,
     /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → points; below zero is what went the other way.
     pub points: BTreeMap<String, f64>,
-    /// "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing".
+    /// What the sentence says, percent of the difference, of the parts that are told apart: those whose own change
+    /// is not zero, with 95 % confidence.
+    #[serde(default)]
+    pub percents: BTreeMap<String, f64>,
+    /// "92 % of the difference is waiting for the network": the largest of them; empty where none took longer.
+    #[serde(default)]
+    pub most: String,
+    /// "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing"; where parts are
+    /// not told apart, "…; the rest is not told apart".
     pub text: String,
 }
 
@@ -264,6 +273,9 @@ pub struct ClaimFinding {
     pub size_agrees: Option<bool>,
     /// The unit of `found` and `published`.
     pub unit: String,
+    /// What `found` is, where neither the unit nor the statement says: "exponent", "least step".
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quantity: String,
     /// Where the extra time goes, of a ratio of two cells' times; `None` where that or the difference is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,

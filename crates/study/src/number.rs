@@ -76,6 +76,11 @@ pub fn percent(ratio: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
+/// A difference given as a ratio − 1, as a bound, so never rounded down: `1.5 %`, from twice on `2.50 ×`.
+pub fn excess(over: f64) -> String {
+    if over < 1.0 { percent(((over * 1e3) - 1e-6).ceil() / 1e3) } else { number(1.0 + over, "ratio") }
+}
+
 fn sharp(value: f64, unit: &str, interval: Option<(f64, f64)>) -> String {
     let width = interval.map_or(f64::NAN, |(low, high)| high - low);
     if unit == "ratio" && (1e-4..0.02).contains(&width) && value.abs() < 9.995 {

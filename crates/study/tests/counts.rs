@@ -99,6 +99,8 @@ fn what_others_took_of_the_machine_stands_beside_the_verdict() {
     assert_eq!(said(&made.findings(&run)), (false, false));
     run.busy = Some("other programs used 60 % of its 2 processors".into());
     assert_eq!(said(&made.findings(&run)), (true, true));
+    let text = made.findings(&run).headline.text;
+    assert!(text.contains(" × faster than ") && text.ends_with(" (this machine was busy)"), "{text}");
 }
 
 #[test]

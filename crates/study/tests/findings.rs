@@ -5,6 +5,7 @@ use crate::mock;
 
 use crate::synthetic::graph::{GRAPH, graph, graph_and};
 use crate::synthetic::{claim, is, made, number, with_options};
+use crosstalk_core::record::Observation;
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, PlanOptions};
@@ -92,6 +93,54 @@ fn nothing_is_attributed_to_a_difference_that_is_none() {
         attempt.readings.extend(noise.readings.into_iter().filter(|r| r.metric == "completion_time"));
     }
     assert_eq!(decided(&run), 0, "noise has no causes");
+}
+
+#[test]
+fn a_part_that_is_no_more_than_noise_has_no_share() {
+    let (made, mut run) = graph_and(CLAIMS, 12);
+    // In turn half a second more and less of waiting beside the same whole: a part as noisy as no time is.
+    for attempt in run.attempts.iter_mut().filter(|attempt| is(&attempt.levels, "system", "microblade")) {
+        let off = if attempt.block % 2 == 0 { 3.0 } else { -3.0 };
+        for reading in attempt.readings.iter_mut().filter(|reading| reading.metric == "time_wait") {
+            let Observation::Value(waited) = &mut reading.observation else { panic!("is a value") };
+            *waited += off;
+        }
+    }
+    let findings = made.findings(&run);
+    let comparison = &findings.comparisons[0];
+    assert_eq!(comparison.verdict, ComparisonVerdict::Better, "the whole is as clear as it was");
+    let known = comparison.attribution.as_ref().expect("is known");
+    assert!(!known.text.contains("waiting") && !known.percents.contains_key("wait"), "{known:?}");
+    assert!(!findings.headline.text.contains("waiting"), "{}", findings.headline.text);
+}
+
+#[test]
+fn a_factor_of_pairs_beside_the_times_of_each_side_says_so() {
+    let (made, mut run) = graph(12);
+    let says =
+        |run: &Run| made.findings(run).headline.context.contains("the factor is of the runs pair by pair");
+    // Blocks twice as slow as others, and the base alone slower in them by far: the pairs' median is that of neither
+    // side's.
+    assert!(!says(&made.run(12, 1e-6, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") {
+        1.2
+    } else {
+        2.0
+    })));
+    for attempt in &mut run.attempts {
+        let slow = match (attempt.block % 3, is(&attempt.levels, "system", "kosmos-srio")) {
+            (0, _) => 1.0,
+            (1, true) => 1.0,
+            (1, false) => 8.0,
+            (_, true) => 9.0,
+            (_, false) => 9.0,
+        };
+        for reading in &mut attempt.readings {
+            if let Observation::Value(time) = &mut reading.observation {
+                *time *= slow;
+            }
+        }
+    }
+    assert!(says(&run), "{:?}", made.findings(&run).headline);
 }
 
 #[test]

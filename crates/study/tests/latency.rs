@@ -1,12 +1,13 @@
 //! The bundled study of latency: its claims give the verdicts that follow from what is made true
 //! here, by cells and by labels of readings.
 
+use crate::mock;
 use crate::synthetic::{Made, claim, is, made};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
-use crosstalk_study::bundled_study;
 use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
 use crosstalk_study::samples::{Attempt, Run};
+use crosstalk_study::{bundled_study, decide};
 
 use ClaimVerdict::{Calibration, NotComparable, NotReproduced, Reproduced};
 
@@ -158,6 +159,17 @@ fn claims_are_decided_by_cells_and_by_labels() {
     }
     assert!(findings.headline.text.starts_with("polling: 7."), "{}", findings.headline.text);
     assert!(claim(&findings, "waking-is-most").why.contains("greatest at stage wake-up"));
+}
+
+#[test]
+fn as_many_questions_are_planned_as_are_decided() {
+    let made = made(bundled_study("latency").expect("is bundled"));
+    let mut run = run(&made);
+    run.attempts.retain(|attempt| attempt.block == 0);
+    let end = decide(&made.study, &mock::catalogues(), &made.plan, &run, 0);
+    // Some are about labels, whose levels nobody knows before something is read.
+    let planned = format!(" of {} questions ", made.plan.questions);
+    assert!(made.plan.questions > 18 && end.why.contains(&planned), "{planned}: {end:?}");
 }
 
 #[test]

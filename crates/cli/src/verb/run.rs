@@ -253,8 +253,9 @@ pub fn perform(
     if let Some(load) = &load {
         note_busy(dir, load.used())?;
     }
-    for text in begin.notes.into_iter().chain(load.map(|load| load.warning())) {
-        progress.event(Event::Warning { text });
+    begin.notes.into_iter().for_each(|text| progress.event(Event::Note { text }));
+    if let Some(load) = load {
+        progress.event(Event::Warning { text: load.warning() });
     }
     let lab = Lab {
         registry: &registry,

@@ -64,8 +64,9 @@ fn numbers(claim: &ClaimFinding) -> String {
     };
     let mut list = String::new();
     if let Some(found) = &claim.found {
-        list +=
-            &entry("found", number::value(found, unit), number::interval(found, unit).unwrap_or_default());
+        let ends = number::interval(found, unit).unwrap_or_default();
+        let said = [claim.quantity.as_str(), &ends].join(" ");
+        list += &entry("found", number::value(found, unit), said.trim().into());
     }
     if let Some(published) = claim.published {
         let refuted = if claim.size_agrees == Some(false) { "size refuted" } else { "" };

@@ -114,7 +114,7 @@ fn claims(all: &[ClaimFinding]) -> String {
     }
     let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
     let row = |c: &&ClaimFinding| {
-        let found = c.found.as_ref().map_or(String::new(), |e| number::estimate(e, &c.unit));
+        let found = summary::found(c).unwrap_or_default();
         let published = summary::published(c).unwrap_or_default();
         vec![
             format!("**{}**", words::claim(c).word),

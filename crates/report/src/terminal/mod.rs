@@ -183,7 +183,7 @@ impl Page {
         let row = |c: &&ClaimFinding| {
             vec![
                 verdict_words(&words::claim(c)),
-                c.found.as_ref().map_or("–".into(), |e| number::estimate(e, &c.unit)),
+                summary::found(c).unwrap_or_else(|| "–".into()),
                 summary::published(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
             ]

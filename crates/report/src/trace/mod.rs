@@ -7,7 +7,7 @@ mod text;
 pub use page::page;
 pub use text::text;
 
-use crosstalk_core::trace::{Account, Cost, Scope, Stage, Trace};
+use crosstalk_core::trace::{Account, Cost, Percentile, Scope, Stage, Trace};
 use crosstalk_core::units::{digits, human};
 
 /// Who was traced, for how long, and how much of it was followed.
@@ -34,6 +34,25 @@ pub fn scope(scope: Scope) -> &'static str {
         Scope::Client => "from the client's sending to its having read the answer",
         Scope::Server => "from the server's taking it in to the answer's first packet leaving",
     }
+}
+
+/// An account of a smaller part of the requests is counted in a remark, not shown, where there is another.
+const FEW: f64 = 0.01;
+
+/// The accounts that are shown: those of enough requests to have a median; a lone one is shown however few it has.
+fn shown(trace: &Trace) -> impl Iterator<Item = &Account> {
+    let many = |account: &&Account| {
+        !account.percentiles.is_empty() && account.requests as f64 >= FEW * trace.followed as f64
+    };
+    trace.accounts.iter().filter(move |account| trace.accounts.len() == 1 || many(account))
+}
+
+/// Percentiles, as far as there are enough requests, and the mean.
+fn times(account: &Account) -> Vec<String> {
+    let percentile =
+        |p: &Percentile| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s"));
+    let mean = format!("mean {}", human(account.mean, "s"));
+    account.percentiles.iter().map(percentile).chain([mean]).collect()
 }
 
 /// The stages that take most, as a sentence.
@@ -84,7 +103,7 @@ fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_core::trace::{Percentile, Place, Served, Side, TRACE_SCHEMA, Tally};
+    use crosstalk_core::trace::{Place, Served, Side, TRACE_SCHEMA, Tally};
 
     /// A trace as it might be.
     pub fn traced() -> Trace {
@@ -140,6 +159,30 @@ mod tests {
         assert_eq!(said, "<redis> (42), TCP port 6379, for 10.0 s: 123,457 requests, > 99.99 % followed");
         let nobody = Trace { service: vec![], ports: vec![1, 2], ..traced() };
         assert!(headline(&nobody).starts_with("TCP ports 1, 2, for"));
+    }
+
+    #[test]
+    fn a_few_requests_beside_many_have_no_section() {
+        let few = |requests: u64, percentiles: &[Percentile]| {
+            let mut trace = traced();
+            let lone = Account {
+                scope: Scope::Server,
+                requests,
+                percentiles: percentiles.into(),
+                ..trace.accounts[0].clone()
+            };
+            trace.accounts.push(lone);
+            trace
+        };
+        let median = [Percentile { quantile: 0.5, seconds: 2e-3 }];
+        let says = |trace: &Trace| [page(trace), text(trace)].map(|said| said.contains(scope(Scope::Server)));
+        assert_eq!(says(&few(1, &[])), [false; 2]);
+        assert_eq!(says(&few(50_000, &median)), [true; 2]);
+        // A lone request is all there is to show, without a median of one.
+        let lone = Trace { accounts: few(1, &[]).accounts.split_off(1), ..traced() };
+        assert_eq!(says(&lone), [true; 2]);
+        let page = page(&lone);
+        assert!(!page.contains("around the median") && page.contains("leaving: mean 50.0"), "{page}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crosstalk_core::trace::{Account, Place, Tally, Trace};
 use crosstalk_core::units::human;
 
 use super::picture::{Band, draw};
-use super::{cost, grouped, headline, scope, share, top};
+use super::{cost, grouped, headline, scope, share, shown, times, top};
 use crate::html::escape::{Prose, Text};
 use crate::html::head;
 
@@ -18,7 +18,7 @@ pub fn page(trace: &Trace) -> String {
         .ended
         .as_deref()
         .map_or(String::new(), |why| format!(r#"<p class="badge open">ended early: {}</p>"#, Text(why)));
-    let accounts: String = trace.accounts.iter().enumerate().map(|(i, a)| account(a, i)).collect();
+    let accounts: String = shown(trace).enumerate().map(|(i, a)| account(a, i)).collect();
     let remarks: String = trace.remarks.iter().map(|r| format!("<li>{}</li>", Prose(r))).collect();
     let sections = [
         section("places", "Which CPU, which queue", &places(trace)),
@@ -59,22 +59,19 @@ fn section(id: &str, title: &str, body: &str) -> String {
 
 fn account(account: &Account, number: usize) -> String {
     let picture = |band: Band| {
+        if account.percentiles.is_empty() {
+            return String::new();
+        }
         let svg = draw(account, band, &format!("w{number}-{}", band.words().replace(' ', "-")));
         if svg.is_empty() {
             return svg;
         }
         format!("<figure><h3>A request {}</h3>{svg}</figure>", band.words())
     };
-    let percentiles: Vec<String> = account
-        .percentiles
-        .iter()
-        .map(|p| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s")))
-        .collect();
-    let times = format!("{} · mean {}", percentiles.join(" · "), human(account.mean, "s"));
     let body = format!(
         "<p>{}: {}. Most of it: {}.</p>{}{}{}",
         scope(account.scope),
-        Prose(&times),
+        Prose(&times(account).join(" · ")),
         Prose(&top(account)),
         picture(Band::P50),
         picture(Band::P99),

@@ -3,23 +3,17 @@
 use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
 use crosstalk_core::units::human;
 
-use super::{cost, grouped, headline, scope, share, top};
+use super::{cost, grouped, headline, scope, share, shown, times, top};
 
 /// The longest bars, in characters.
 const BAR: usize = 14;
-/// An account of fewer of the requests is named, not shown, where there is another.
-const FEW: f64 = 0.01;
-
 /// Everything, in the order in which people ask.
 pub fn text(trace: &Trace) -> String {
     let mut parts = vec![headline(trace)];
     if let Some(why) = &trace.ended {
         parts.push(format!("ended early: {why}"));
     }
-    let shown = |account: &&Account| {
-        trace.accounts.len() == 1 || account.requests as f64 >= FEW * trace.followed as f64
-    };
-    parts.extend(trace.accounts.iter().filter(shown).map(account));
+    parts.extend(shown(trace).map(account));
     if trace.followed > 0 {
         parts.push(format!(
             "{}\n{}",
@@ -35,17 +29,11 @@ pub fn text(trace: &Trace) -> String {
 }
 
 fn account(account: &Account) -> String {
-    let percentiles = account
-        .percentiles
-        .iter()
-        .map(|p| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s")));
-    let mean = format!("mean {}", human(account.mean, "s"));
-    let times: Vec<String> = percentiles.chain([mean]).collect();
     format!(
         "{} requests, {}\n  {}\n\n{}\n\nmost of it: {}",
         grouped(account.requests),
         scope(account.scope),
-        times.join("   "),
+        times(account).join("   "),
         waterfall(account),
         top(account)
     )

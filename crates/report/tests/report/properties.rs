@@ -133,6 +133,7 @@ fn claim() -> impl Strategy<Value = ClaimFinding> {
                 margin,
                 size_agrees: margin.map(|margin| margin > 0.0),
                 unit,
+                quantity: String::new(),
                 attribution,
             }
         })
@@ -140,7 +141,15 @@ fn claim() -> impl Strategy<Value = ClaimFinding> {
 
 fn attribution() -> impl Strategy<Value = Option<Attribution>> {
     let known = (text(), text(), number(), btree_map(text(), number(), 0..3)).prop_map(
-        |(slower, text, extra, points)| Attribution { faster: slower.clone(), slower, extra, points, text },
+        |(slower, text, extra, points)| Attribution {
+            faster: slower.clone(),
+            slower,
+            extra,
+            percents: points.clone(),
+            points,
+            most: text.clone(),
+            text,
+        },
     );
     proptest::option::of(known)
 }

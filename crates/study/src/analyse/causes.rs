@@ -9,6 +9,9 @@
 //! both summed over the middle half of the blocks (by the change of the whole),
 //! so that a block that went astray has no say; what the parts leave over is
 //! `other`. So shares add up to one.
+//!
+//! A part is told apart where the interval of its own change (95 %, over all blocks) does not hold zero: the
+//! share of one that is not, is noise, and no sentence says it.
 
 use crate::part::{OTHER, WAIT};
 use crosstalk_core::record::{Better, Metric, Reading};
@@ -16,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::claim::Contrast;
 use super::data::{ByBlock, Data};
+use super::estimate;
 use super::select::View;
 use super::summary::at_node;
 use crate::samples::Attempt;
@@ -26,18 +30,27 @@ pub const TIME: &str = "time_";
 /// A cell: experiment by its place, and cell.
 pub type Place = (usize, usize);
 
-/// Cause → share of the change of a metric in seconds from the cell below to
+/// Which part of a change each cause bears.
+#[derive(Debug, Default)]
+pub struct Shares {
+    /// Cause → share of the change; they add up to one. Empty where the parts are not known.
+    pub of: BTreeMap<String, f64>,
+    /// The causes whose own change is not zero.
+    pub apart: BTreeSet<String>,
+}
+
+/// The shares in the change of a metric in seconds from the cell below to
 /// the one above, over `blocks`. Empty where the parts are not known, and
 /// where either side is several cells.
-pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> BTreeMap<String, f64> {
-    let Some((other, base)) = contrast.cells() else { return BTreeMap::new() };
+pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> Shares {
+    let Some((other, base)) = contrast.cells() else { return Shares::default() };
     let (data, metric) = (view.data, contrast.metric.as_str());
     let pair = [(view.index, base), (view.index, other)];
     // A part has no parts of its own.
     if view.metric(metric).unit != "s" || metric.starts_with(TIME) {
-        return BTreeMap::new();
+        return Shares::default();
     }
-    let Some(node) = busiest(data, &pair, TIME) else { return BTreeMap::new() };
+    let Some(node) = busiest(data, &pair, TIME) else { return Shares::default() };
     let whole = [data.values(view.index, base, metric), data.values(view.index, other, metric)];
     let mut changes: Vec<(f64, BTreeMap<String, f64>)> = blocks
         .iter()
@@ -53,7 +66,21 @@ pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> BTreeMap<St
         .collect();
     changes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let cut = changes.len() / 4;
-    divide(&changes[cut..changes.len() - cut])
+    Shares { of: divide(&changes[cut..changes.len() - cut]), apart: apart(&changes) }
+}
+
+/// The parts whose change, and what they leave over, is told apart from zero.
+fn apart(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeSet<String> {
+    let mut each: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (change, parts) in changes {
+        parts.iter().for_each(|(name, change)| each.entry(name).or_default().push(*change));
+        each.entry(OTHER).or_default().push(change - parts.values().sum::<f64>());
+    }
+    let sure = |changes: &[f64]| {
+        let interval = estimate::of_plain(changes).and_then(|found| found.interval);
+        interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
+    };
+    each.into_iter().filter(|(_, changes)| sure(changes)).map(|(name, _)| name.to_string()).collect()
 }
 
 fn divide(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {

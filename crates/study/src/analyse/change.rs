@@ -7,7 +7,7 @@ use crosstalk_core::record::{Better, Metric};
 
 use super::{estimate, figures};
 use crate::findings::{ComparisonVerdict, Estimate};
-use crate::number;
+use crate::number::{self, excess};
 
 /// What differs, with its way of being better.
 pub struct Change<'a> {
@@ -20,12 +20,14 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Where a direction was found `1.26 × faster than BASE (1.22–1.30)`, else what the data exclude.
+    /// Where a direction was found `1.26 × faster than BASE (1.22–1.30)`, else what the data exclude:
+    /// no point without an interval, which would read as a direction.
     pub fn words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
         let changed = matches!(verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse) || directed;
         match self.bounded() {
-            Some(bounded) if !changed => bounded,
-            _ => self.than(base),
+            _ if changed => self.than(base),
+            Some(bounded) => bounded,
+            None => "no bound".into(),
         }
     }
 
@@ -92,15 +94,6 @@ pub fn flat((low, high): (f64, f64)) -> bool {
     high - low <= 1e-9 * high.abs()
 }
 
-/// A bound, so never rounded down: `1.5 %`, from twice on `2.50 ×`.
-pub fn excess(over: f64) -> String {
-    if over < 1.0 {
-        number::percent(((over * 1e3) - 1e-6).ceil() / 1e3)
-    } else {
-        number::number(1.0 + over, "ratio")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +126,7 @@ mod tests {
         assert_eq!(said(1.001, 1.0201), "no difference larger than 2.1 % (0.1 % to 2.1 % slower)");
         assert_eq!(said(0.4, 0.9), "no difference larger than 2.50 × (11.2 % to 2.50 × faster)");
         let lone = Estimate { interval: None, ..ratio(1.05, 1.0, 1.0) };
-        assert_eq!(words(&time, lone, ComparisonVerdict::Inconclusive), "1.05 × slower than base");
+        assert_eq!(words(&time, lone, ComparisonVerdict::Inconclusive), "no bound");
     }
 
     #[test]

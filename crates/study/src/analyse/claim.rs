@@ -153,9 +153,10 @@ pub fn state<'a, 'b>(
 
 /// The unit of its number; that of a metric is known where its experiment is part of the run.
 fn unit(claim: &Claim, view: Option<&View>) -> String {
-    match (&claim.ratio, &claim.threshold, view) {
-        (Some(_), ..) => "ratio".into(),
-        (_, Some(threshold), Some(view)) => view.metric(&threshold.metric).unit,
+    let factor = claim.ratio.is_some() || claim.order.is_some() || claim.peak.is_some();
+    match (&claim.threshold, view) {
+        _ if factor => "ratio".into(),
+        (Some(threshold), Some(view)) => view.metric(&threshold.metric).unit,
         _ => String::new(),
     }
 }

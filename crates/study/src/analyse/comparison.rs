@@ -5,14 +5,15 @@ use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::family::Answer;
 use crosstalk_stats::verdict::{Margin, Side};
-use std::collections::BTreeMap;
 
+use super::causes::Shares;
 use super::change::{self, Change};
 use super::claim::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::family::Family;
 use super::scaled::Scaled;
 use super::select::View;
+use super::words::counted;
 use super::{attribution, causes, detectable, estimate, figures, level, network, noise, scaled};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
@@ -89,13 +90,16 @@ impl Pair<'_> {
         let changed = matches!(side, Some(Side::Above | Side::Below));
         let verdict = verdict(side, self.metric.better);
         let contrast = self.contrast();
-        let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { BTreeMap::new() };
+        let causes = if changed { causes::shares(&self.view, &contrast, blocks) } else { Shares::default() };
         let network = self.network_alone(catalogues);
         let sides = [&self.only(&self.other), &self.only(&self.base)];
         let change = Change { metric: &self.metric, asked: &self.asked, ratio };
         let base = level::called(&self.factor, &self.base);
-        let mut change =
-            if doubted { scaled::NO_VERDICT.to_string() } else { change.words(verdict, changed, &base) };
+        let mut change = match (doubted, answer.interval) {
+            (true, _) => scaled::NO_VERDICT.to_string(),
+            (false, None) => too_few(ratio.n, family),
+            (false, Some(_)) => change.words(verdict, changed, &base),
+        };
         if verdict == ComparisonVerdict::Equivalent && self.datum.modelled {
             change += NOISE_ALONE;
         }
@@ -120,7 +124,7 @@ impl Pair<'_> {
             values: self.values(),
             detectable: detectable::of(self, family, blocks),
             attribution: attribution::of(&causes, ratio.value, sides, network),
-            causes,
+            causes: causes.of,
             origin: self.datum.origins.last().copied().unwrap_or(Origin::Measured),
         })
     }
@@ -191,6 +195,14 @@ impl Pair<'_> {
 
     fn only(&self, level: &Value) -> Levels {
         Levels::from([(self.factor.clone(), level.clone())])
+    }
+}
+
+/// Why nothing is said of a difference that was seen in `blocks`.
+fn too_few(blocks: usize, family: &Family) -> String {
+    match family.blocks_needed(family.questions) {
+        needed if blocks < needed => format!("too few runs ({blocks}; {needed} or more decide)"),
+        _ => format!("not analysed yet, after {}", counted(blocks, "run")),
     }
 }
 

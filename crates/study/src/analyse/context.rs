@@ -4,18 +4,20 @@
 use crosstalk_core::record::Origin;
 use std::collections::BTreeSet;
 
-use super::change::excess;
 use super::comparison::Pair;
 use super::figures::words;
 use super::level;
 use super::words::counted;
 use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
-use crate::number::{self, percent};
+use crate::number::{self, excess};
 use crate::plan::{Place, Scene};
 use crate::samples::Run;
 
 /// Whoever could only have found ten times as much could have found nothing.
 const USEFUL: f64 = 9.0;
+
+/// A factor that differs by less from that of the times beside it, reads the same.
+const SAME: f64 = 0.01;
 
 /// `, at 1/50 of the links' rates`, `, emulated on this host's cores`: without which the sentence would say too much.
 pub fn conditions(pair: &Pair, found: &Comparison) -> String {
@@ -57,7 +59,7 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         (ComparisonVerdict::Equivalent, _) => {
             format!(
                 "; either may be used: they differ by at most {}",
-                percent(found.margin.max(found.largest.unwrap_or(0.0)))
+                excess(found.margin.max(found.largest.unwrap_or(0.0)))
             )
         }
         (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL => {
@@ -65,7 +67,19 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         }
         _ => String::new(),
     };
-    format!("{runs}{values}{means}.")
+    format!("{runs}{values}{paired}{means}.", paired = paired(found))
+}
+
+/// What is said where the two times beside the factor suggest another: it is of pairs, they are of either side alone.
+fn paired(found: &Comparison) -> &'static str {
+    let directed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
+    let (Some(other), Some(base)) = (found.values.other, found.values.base) else { return "" };
+    let off = (other.value / base.value / found.ratio.value).ln().abs();
+    if directed && off > SAME.ln_1p() {
+        ", each by itself; the factor is of the runs pair by pair"
+    } else {
+        ""
+    }
 }
 
 /// `2 nodes`, `2 or 3 virtual nodes (1 master and 1 or 2 slaves)`.
@@ -91,13 +105,14 @@ fn nodes(pair: &Pair) -> String {
     }
 }
 
-/// The sentence with what others took of the machine meanwhile beside it: a verdict holds for the machine as it was.
+/// The sentence with it that the machine was busy, and after it with what: a verdict holds for the machine as it was.
 pub fn on_a_busy_host(headline: Headline, run: &Run) -> Headline {
     let Some(busy) = &run.busy else { return headline };
     let said =
         format!("This machine was busy when the run began: {busy}; on an idle one it may be otherwise.");
     let context = [headline.context.as_str(), &said].join(" ").trim_start().to_string();
-    Headline { context, ..headline }
+    let text = format!("{} (this machine was busy)", headline.text);
+    Headline { text, context, ..headline }
 }
 
 /// A bar a side, the base first.

@@ -4,7 +4,6 @@ use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use super::change::Change;
 use super::comparison::Pair;
@@ -12,12 +11,11 @@ use super::data::Data;
 use super::family::Family;
 use super::select::View;
 use super::words::{at, counted};
-use super::{attribution, context, failures, level};
+use super::{context, failures, level};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
 use crate::number::{self, percent};
-use crate::part::OTHER;
 
 /// The deciding sentence: about the comparison the study names, else its first, or where that
 /// one is open the largest effect that is decided.
@@ -47,7 +45,7 @@ pub fn headline(
                 let base = base(study, pair);
                 (format!("{other} against {base}: no verdict{}: {doubt}", subject(study, pair)), false)
             }
-            None => about(study, pair, conclusion, found, family, pair.network_alone(catalogues)),
+            None => about(study, pair, conclusion, found, family),
         },
         Some(((pair, _), None)) => (nothing(study, pair, data), false),
         None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
@@ -126,7 +124,6 @@ fn about(
     conclusion: &Conclusion,
     found: &Comparison,
     family: &Family,
-    network: bool,
 ) -> (String, bool) {
     let what = format!("{}{}", subject(study, pair), context::conditions(pair, found));
     let other = level::called(&pair.factor, &pair.other);
@@ -134,7 +131,8 @@ fn about(
     let change = Change { metric: &pair.metric, asked: &pair.asked, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let cause = cause(network, &found.causes);
+            let most = found.attribution.as_ref().map(|of| of.most.as_str()).filter(|most| !most.is_empty());
+            let cause = most.map(|most| format!("; {most}")).unwrap_or_default();
             (format!("{other}: {}{what}{cause}", change.than(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -165,28 +163,6 @@ fn base(study: &Study, pair: &Pair) -> String {
     match study.headline.as_ref().filter(|h| !h.base.is_empty() && stands(h, pair)) {
         Some(headline) => headline.base.clone(),
         None => level::called(&pair.factor, &pair.base),
-    }
-}
-
-/// `; 92 % of the difference is waiting for the network`: the cause that bears most of the change.
-fn cause(network: bool, causes: &BTreeMap<String, f64>) -> String {
-    let most = causes.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    match most {
-        // More than the whole, where something else took longer.
-        Some((name, share)) if *share > 0.995 => {
-            format!("; all of the difference is {}", cause_words(network, name))
-        }
-        Some((name, share)) if *share > 0.0 => {
-            format!("; {:.0} % of the difference is {}", share * 100.0, cause_words(network, name))
-        }
-        _ => String::new(),
-    }
-}
-
-fn cause_words(network: bool, cause: &str) -> String {
-    match cause {
-        OTHER => "time that is not accounted for".into(),
-        named => attribution::words(named, network),
     }
 }
 

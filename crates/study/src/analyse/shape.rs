@@ -45,6 +45,10 @@ pub fn exponent(levels: &[Value], along: &str) -> String {
 /// block: the exponent with which it grows, 0 where it does not.
 pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
     let levels = view.levels_of(&trend.along, at);
+    if levels.is_empty() && label::label(&trend.along).is_some() {
+        // They are known once something is read; the question is one before as well.
+        return Datum { values: ByBlock::new(), ..level_of(view, &trend.metric, at, true) };
+    }
     if levels.len() < 2 {
         return Datum::not_planned(at);
     }
@@ -115,7 +119,13 @@ pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
         let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
         Datum { values: lead, ..other }
     });
-    steps_of(view, &peak.metric, leads.collect())
+    let mut leads: Vec<Datum> = leads.collect();
+    // A label's levels are known once something is read; the question is one before as well.
+    if leads.is_empty() && label::label(&peak.along).is_some() && claimed.iter().all(|d| d.values.is_empty())
+    {
+        leads = claimed;
+    }
+    steps_of(view, &peak.metric, leads)
 }
 
 /// Whether the metric is ever above zero there: what never is leads nothing, and has no ratio.

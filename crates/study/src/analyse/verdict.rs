@@ -15,6 +15,7 @@ use super::statement::Reading;
 use super::words::{at, counted, list};
 use super::{attribution, causes, change, estimate, network, scaled, shape};
 use crate::catalogue::Catalogues;
+use crate::file::Claim;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
 use crate::number::{self, percent};
@@ -66,6 +67,7 @@ pub fn finding(
         margin: stated.margin,
         size_agrees: size.filter(|_| !doubted),
         unit: stated.unit.clone(),
+        quantity: quantity(stated.claim).into(),
         attribution,
     }
 }
@@ -97,6 +99,17 @@ fn attributed(
     let shares = causes::shares(view, &contrast, blocks);
     let network = network::alone(view, cells, catalogues);
     attribution::of(&shares, found.value, [&ratio.of, &ratio.to], network)
+}
+
+/// What the number of a claim is, where it is not the ratio or the value that the claim states.
+fn quantity(claim: &Claim) -> &'static str {
+    match claim {
+        Claim { trend: Some(_), .. } => "exponent",
+        Claim { order: Some(_), .. } => "least step",
+        Claim { peak: Some(_), .. } => "lead over the next",
+        Claim { correlation: Some(_), .. } => "rank correlation",
+        _ => "",
+    }
 }
 
 /// The claim in words, with what was published.
@@ -137,9 +150,11 @@ fn about_one(
     let stated = &judged.stated;
     let missing = one.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
     let Some(interval) = conclusion.answer.interval else {
-        let values: Vec<f64> = one.datum.values.values().copied().collect();
-        let found = estimate::of_plain(&values).map(|e| one.reading.point(e.value, e.n));
-        return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
+        return (
+            ClaimVerdict::Inconclusive,
+            too_few(one.datum.values.len(), judged, family) + &missing,
+            None,
+        );
     };
     let found = no_sharper(reading.found(&interval), stated, one, view);
     let (verdict, means) = meaning(stated, reading, &conclusion.answer, one.datum.modelled);

@@ -29,11 +29,14 @@ impl Plan {
                 )
             }
             _ if self.questions == 0 => format!("{runs}; nothing is compared"),
-            most if most >= 1000 => format!("{runs} can decide every question, {} here", self.questions),
-            most => format!(
-                "{runs} can decide up to {}; there are {} here",
+            most if most < self.questions => format!(
+                "{runs} can decide at most {} together, and {} are asked",
                 counted(most, "question"),
                 self.questions
+            ),
+            _ => format!(
+                "{runs} are enough to decide {}, if the differences are clear",
+                counted(self.questions, "question")
             ),
         }
     }

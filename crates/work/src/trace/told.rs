@@ -85,10 +85,11 @@ fn counted(counts: &Counts, seen: &Seen) -> Vec<Tally> {
 
 fn remarks(seen: &Seen, sees_sends: bool) -> Vec<String> {
     let mut remarks = Vec::new();
-    if seen.server_only.count() > 0 {
+    let part = seen.server_only.count();
+    if part > 0 {
+        let s = if part == 1 { "" } else { "s" };
         remarks.push(format!(
-            "of {} requests only the server's part was seen: their clients are on another machine or in another network namespace, or had sent before tracing began",
-            seen.server_only.count()
+            "of {part} request{s} only the server's part was seen: sent before tracing began, or by clients on another machine or in another network namespace"
         ));
     }
     if !sees_sends {
