@@ -33,6 +33,11 @@ BESIDE = {
     "crosstalk guard boinc --slowdown 1%": "mkdir -p boinc && boinc --dir boinc --no_gpus",
 }
 
+#: What of that is waited for: the server listens.
+AWAITED = {
+    "crosstalk trace --port 6379": "until (exec 3<>/dev/tcp/127.0.0.1/6379) 2>&-; do sleep 0.1; done",
+}
+
 #: What takes a cluster of the reader's own.
 NOT_HERE = {"crosstalk run analytics --engine spark://HOST:PORT"}
 
@@ -86,6 +91,8 @@ def walk(clone, command, limit):
         words = words.replace(name, STAND_INS[name])
     beside = BESIDE.get(command)
     meanwhile = newcomer_begins(clone, beside) if beside else None
+    if command in AWAITED:
+        newcomer(clone, AWAITED[command], limit)
     interrupted = command in INTERRUPTED
     code, text = newcomer(clone, words, INTERRUPTED.get(command, limit), interrupted)
     if meanwhile:
