@@ -3,13 +3,11 @@
 mod common;
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Instant;
 
-use common::{PATIENCE, command, crosstalk, finish, interrupt, stderr, stdout};
+use common::{command, crosstalk, stderr, stdout};
 
 /// A finished run in `dir/NAME`.
 fn run(dir: &Path, name: &str, seed: &str) {
@@ -124,30 +122,6 @@ fn what_a_user_names_to_read_is_bounded_and_may_be_a_pipe() {
     );
     let output = shell(dir.path(), "exec \"$0\" plan /dev/stdin < <(\"$0\" show kosmos)");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-}
-
-#[test]
-fn who_interrupts_a_report_is_not_told_that_all_is_measured() {
-    let dir = tempfile::tempdir().expect("a directory");
-    run(dir.path(), "a", "1");
-    let journal = dir.path().join("a/journal.ndjson");
-    // So many empty lines take long to read.
-    let mut file = fs::File::options().append(true).open(&journal).expect("opens");
-    file.write_all(&vec![b'\n'; 200 << 20]).expect("writes");
-    let child = command(dir.path(), &["report", "a"]).spawn().expect("starts");
-    let until = Instant::now() + PATIENCE;
-    let reads = || {
-        let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
-        open.filter_map(|fd| fs::read_link(fd.path()).ok()).any(|file| file.ends_with("a/journal.ndjson"))
-    };
-    while !reads() {
-        assert!(Instant::now() < until, "the journal is not read");
-        std::thread::yield_now();
-    }
-    interrupt(child.id());
-    let output = finish(child);
-    refused(&output, 130, &["interrupted"]);
-    assert!(!stderr(&output).contains("all is measured"), "{}", stderr(&output));
 }
 
 #[test]

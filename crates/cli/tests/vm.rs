@@ -59,7 +59,7 @@ fn told(lines: &[String]) -> Value {
 
 fn one_way_is_told(lines: &[String]) {
     let told = told(lines);
-    let list = told["readings"].as_array().expect("readings");
+    let list = told["readings"].as_array().unwrap_or_else(|| panic!("no readings in {told}"));
     let of = |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is told");
     assert!(of("one_way")["n"].as_u64().expect("a number") > 20, "{told}");
     assert!(of("lost")["reading"]["value"].as_f64().expect("a share") < 0.2, "{told}");

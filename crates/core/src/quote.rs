@@ -16,6 +16,11 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
     cut(text.as_ref(), LONGEST)
 }
 
+/// A number as a message may quote it: as it is, with an exponent from 10¹⁵ on.
+pub fn number(found: f64) -> String {
+    if found.abs() >= 1e15 { format!("{found:e}") } else { found.to_string() }
+}
+
 /// What a parser says of a file, which may quote much of it: cut and escaped alike, at four times
 /// the length.
 pub fn message(said: impl Display) -> String {

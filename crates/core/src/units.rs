@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::str::FromStr;
 
+use crate::quote::number;
 use crate::{Fault, quoted};
 
 /// A duration in seconds.
@@ -150,9 +151,9 @@ macro_rules! quantity {
             type Err = Fault;
             fn from_str(text: &str) -> Result<Self, Fault> {
                 let convert: fn(f64) -> Option<$inner> = $convert;
-                let number = parse(text, $what, $units, $example)?;
-                convert(number).map($name).ok_or_else(|| {
-                    Fault::usage(format!("expected {}, found `{}`", bounded($what, number, $units), quoted(text)))
+                let amount = parse(text, $what, $units, $example)?;
+                convert(amount).map($name).ok_or_else(|| {
+                    Fault::usage(format!("expected {}, found `{}`", bounded($what, amount, $units), quoted(text)))
                         .remedy(concat!("write for example \"", $example, "\""))
                 })
             }
@@ -165,7 +166,7 @@ macro_rules! quantity {
                     .map_err(|_| D::Error::custom(concat!("expected ", $what, ", for example \"", $example, "\"")))?
                 {
                     Written::Number(n) => convert(n).map($name).ok_or_else(|| {
-                        D::Error::custom(format!("expected {}, found `{}`", bounded($what, n, $units), digits(n)))
+                        D::Error::custom(format!("expected {}, found `{}`", bounded($what, n, $units), number(n)))
                     }),
                     Written::Text(t) => t.parse().map_err(D::Error::custom),
                 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::parameter::Parameters;
+use crate::quote::number;
 use crate::units::{Bytes, LARGEST, Seconds};
 use crate::{Fault, quoted};
 
@@ -229,7 +230,7 @@ pub fn parameter(name: &str, message: String) -> Fault {
 
 fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
     let found = match found {
-        Value::Float(v) if v.abs() >= 1e15 => format!("{v:e}"),
+        Value::Float(v) if v.abs() >= 1e15 => number(*v),
         other => quoted(other.to_string()),
     };
     parameter(name, format!("expected {expected}, found `{found}`"))

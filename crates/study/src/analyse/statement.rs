@@ -86,6 +86,11 @@ impl Reading {
         Estimate { value: own(interval.point), interval: Some((a.min(b), a.max(b))), n: interval.count }
     }
 
+    /// The claim's own number where there is no interval: from the number that was asked about.
+    pub fn point(&self, q: f64, n: usize) -> Estimate {
+        Estimate { value: self.scale.outward(self.offset + self.sign * q), interval: None, n }
+    }
+
     /// Whether the claim stands, is refuted, or is not decided.
     pub fn holds(&self, answer: &Answer) -> Option<bool> {
         answer.side.map(|side| side == self.stands)

@@ -150,11 +150,9 @@ fn about_one(
     let stated = &judged.stated;
     let missing = one.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
     let Some(interval) = conclusion.answer.interval else {
-        return (
-            ClaimVerdict::Inconclusive,
-            too_few(one.datum.values.len(), judged, family) + &missing,
-            None,
-        );
+        let values: Vec<f64> = one.datum.values.values().copied().collect();
+        let found = estimate::of_plain(&values).map(|e| one.reading.point(e.value, e.n));
+        return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
     let found = no_sharper(reading.found(&interval), stated, one, view);
     let (verdict, means) = meaning(stated, reading, &conclusion.answer, one.datum.modelled);
