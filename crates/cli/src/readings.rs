@@ -8,9 +8,6 @@ use crosstalk_stats::quantile::reported;
 use crosstalk_study::row::percentile;
 use serde_json::{Value, json};
 
-/// The error of a percentile's interval.
-const ERROR: f64 = 0.05;
-
 /// One reading for programs. A distribution's percentiles have 95 % intervals, and stand there only
 /// where there are samples enough for one.
 pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
@@ -24,7 +21,7 @@ pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
             Some((name.to_string(), json!({ "value": at(q), "low": low, "high": high })))
         };
         let percentiles: serde_json::Map<String, Value> =
-            reported(seen.count(), ERROR).filter_map(interval).collect();
+            reported(seen.count()).filter_map(interval).collect();
         fields.insert("percentiles".into(), percentiles.into());
         fields.insert("max".into(), json!(at(1.0)));
     }
@@ -220,7 +217,7 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
             _ => amount(*v, unit),
         }),
         Observation::Histogram(h) => {
-            let percentiles: Vec<String> = reported(n, ERROR)
+            let percentiles: Vec<String> = reported(n)
                 .filter_map(|(q, name)| Some(format!("{name} {}", human(h.quantile(q)? * 1e-9, unit))))
                 .collect();
             let max = h.quantile(1.0).map(|max| format!("   max {}", human(max * 1e-9, unit)));

@@ -59,10 +59,12 @@ pub fn samples_needed(q: f64, alpha: f64) -> Option<u64> {
 /// The percentiles that are reported of a distribution, with their names.
 const REPORTED: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// The percentiles that are reported of `count` samples, with their names: those that [`samples_needed`] allows at
-/// two-sided error `alpha`.
-pub fn reported(count: u64, alpha: f64) -> impl Iterator<Item = (f64, &'static str)> {
-    let enough = move |q: f64| samples_needed(q, alpha).is_some_and(|needed| count >= needed);
+/// The two-sided error of the interval of a percentile that is reported.
+pub const ERROR: f64 = 0.05;
+
+/// The percentiles that are reported of `count` samples, with their names: those that [`samples_needed`] allows.
+pub fn reported(count: u64) -> impl Iterator<Item = (f64, &'static str)> {
+    let enough = move |q: f64| samples_needed(q, ERROR).is_some_and(|needed| count >= needed);
     REPORTED.into_iter().filter(move |(q, _)| enough(*q))
 }
 

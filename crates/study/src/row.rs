@@ -14,8 +14,6 @@ use crate::findings::Estimate;
 use crate::plan::Plan;
 use crate::samples::Run;
 
-/// The error of a median's interval.
-const ERROR: f64 = 0.05;
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
 
@@ -78,7 +76,7 @@ impl Row {
             mean,
             stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             median,
-            interval: threshold::median(&values, ERROR).map(|found| (found.low, found.high)),
+            interval: threshold::median(&values, quantile::ERROR).map(|found| (found.low, found.high)),
             hodges_lehmann: estimate::of(&values),
             min,
             max,
@@ -106,7 +104,7 @@ impl Row {
             min: seen.quantile(0.0)? * scale,
             max: seen.quantile(1.0)? * scale,
             n: count,
-            percentiles: quantile::reported(count, ERROR)
+            percentiles: quantile::reported(count)
                 .filter_map(|(q, name)| Some((name.to_string(), seen.quantile(q)? * scale)))
                 .collect(),
             values: Vec::new(),
@@ -129,7 +127,7 @@ impl Row {
 /// too few samples.
 pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     let count = seen.count();
-    let ranks = quantile::ranks(count, q, ERROR)?;
+    let ranks = quantile::ranks(count, q, quantile::ERROR)?;
     let ends = |rank: u64| seen.quantile_ends(rank as f64 / count as f64);
     let (low, high) = (ends(ranks.low)?.0, ends(ranks.high)?.1);
     Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })

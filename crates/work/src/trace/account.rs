@@ -6,15 +6,13 @@ use std::collections::BTreeMap;
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::trace::{Account, Percentile, Place, Scope, Stage};
-use crosstalk_stats::quantile::{reported, samples_needed};
+use crosstalk_stats::quantile::{ERROR, reported, samples_needed};
 
 use super::stages::{STAGES, Split, stages};
 
 /// Which exchanges are around a percentile.
 const AROUND_P50: (f64, f64) = (0.45, 0.55);
 const AROUND_P99: (f64, f64) = (0.985, 0.995);
-/// In which a percentile's interval may err.
-const ERROR: f64 = 0.05;
 
 /// Exchanges of about the same whole time.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +69,7 @@ impl Sums {
     }
 
     fn percentiles(&self) -> Vec<Percentile> {
-        reported(self.count(), ERROR)
+        reported(self.count())
             .filter_map(|(quantile, _)| {
                 Some(Percentile { quantile, seconds: self.times.quantile(quantile)? * 1e-9 })
             })

@@ -24,8 +24,6 @@ const WAYS: [(&str, &str, &str); 5] = [
 
 /// How often each way has its turn.
 pub const ROUNDS: usize = 3;
-/// The error of a percentile's interval.
-const ERROR: f64 = 0.05;
 
 /// What was found of every way.
 pub struct Ways {
@@ -139,7 +137,7 @@ impl Way {
     pub fn numbers(&self) -> Option<Numbers> {
         let State::Timed { one_way, medians } = &self.state else { return None };
         let at = |q: f64| one_way.quantile(q).map(|value| value * 1e-9);
-        let p99 = reported(one_way.count(), ERROR).find(|(_, name)| *name == "p99");
+        let p99 = reported(one_way.count()).find(|(_, name)| *name == "p99");
         Some(Numbers {
             p50: at(0.5)?,
             least: medians.iter().copied().reduce(f64::min)? * 1e-9,
