@@ -32,12 +32,39 @@ struct Driver {
     child: Child,
     stream: TcpStream,
     lines: BufReader<TcpStream>,
-    scratch: TempDir,
+    scratch: Scratch,
+}
+
+enum Scratch {
+    /// Goes with its driver.
+    Own(TempDir),
+    /// Of the driver that nobody drops: always the same, emptied when the next one starts.
+    Shared(PathBuf),
+}
+
+impl Scratch {
+    fn own() -> Self {
+        Scratch::Own(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn shared() -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-spark-driver");
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a directory");
+        Scratch::Shared(path)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Scratch::Own(dir) => dir.path(),
+            Scratch::Shared(path) => path,
+        }
+    }
 }
 
 impl Driver {
     /// Starts one, where there are Spark and Java.
-    fn start() -> Option<Self> {
+    fn start(scratch: Scratch) -> Option<Self> {
         let python = workspace().join(".tools/venv-spark/bin/python");
         if !python.is_file() {
             eprintln!("skipped: no Spark (tools/venv spark installs it)");
@@ -59,7 +86,7 @@ impl Driver {
         let (stream, _) = listener.accept().expect("the driver connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
         let lines = BufReader::new(stream.try_clone().expect("a second handle"));
-        let mut driver = Driver { child, stream, lines, scratch: tempfile::tempdir().expect("a directory") };
+        let mut driver = Driver { child, stream, lines, scratch };
         let hello = driver.hear();
         assert_eq!(hello["key"], "a key");
         assert!(hello["spark"].is_string() && hello["java"].is_string(), "{hello}");
@@ -67,8 +94,8 @@ impl Driver {
     }
 
     /// One that has opened an application on a local master.
-    fn open() -> Option<Self> {
-        let mut driver = Self::start()?;
+    fn open(scratch: Scratch) -> Option<Self> {
+        let mut driver = Self::start(scratch)?;
         let request = driver.opening("local[2]", 120.0);
         let answer = driver.done(&request);
         assert_eq!(answer["executors"], json!([{"id": "driver", "host": "127.0.0.1"}]));
@@ -153,7 +180,7 @@ impl Drop for Driver {
 /// when this process does, as its connection then closes.
 fn shared() -> Option<MutexGuard<'static, Driver>> {
     static DRIVER: OnceLock<Option<Mutex<Driver>>> = OnceLock::new();
-    let driver = DRIVER.get_or_init(|| Driver::open().map(Mutex::new)).as_ref();
+    let driver = DRIVER.get_or_init(|| Driver::open(Scratch::shared()).map(Mutex::new)).as_ref();
     if driver.is_none() {
         eprintln!("skipped: no Spark (see above)");
     }
@@ -416,7 +443,7 @@ fn bayes_decides_about_wikipedia_as_the_reference() {
 
 #[test]
 fn what_is_wrong_is_said_and_the_driver_goes_on() {
-    let Some(mut driver) = Driver::start() else { return };
+    let Some(mut driver) = Driver::start(Scratch::own()) else { return };
     assert!(driver.reason("PageRank, please").starts_with("a request is not JSON"));
     assert_eq!(driver.reason("[1]"), "a request must be a JSON object, found [1]");
     assert!(driver.reason(r#"{"do": "sort"}"#).starts_with("`do`: expected one of open, pagerank,"));
@@ -451,7 +478,7 @@ fn what_is_wrong_is_said_and_the_driver_goes_on() {
 
 #[test]
 fn a_bad_file_fails_its_request_alone_and_hanging_up_ends_a_job() {
-    let Some(mut driver) = Driver::open() else { return };
+    let Some(mut driver) = Driver::open(Scratch::own()) else { return };
     let request = json!({"do": "pagerank", "edges": "/no/such/file", "partitions": 2}).to_string();
     assert_eq!(driver.reason(&request), "`edges`: there is no file /no/such/file");
     let directory = tempfile::tempdir().expect("a directory");
