@@ -43,7 +43,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv", "spark"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    cargo("build", "--package", "crosstalk-work", "--example", "application_cluster")
+    cargo("build", "--package", "crosstalk-apps", "--example", "application_cluster")
     compare(options, figures)
     figures.finish()
 

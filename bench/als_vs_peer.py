@@ -35,7 +35,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    cargo("build", "--package", "crosstalk-work", "--example", "als_kernel")
+    cargo("build", "--package", "crosstalk-apps", "--example", "als_kernel")
     figures = Figures("als_vs_peer", scale=options.scale, iterations=options.iterations, seed=options.seed)
     for rank in options.ranks:
         with tempfile.TemporaryDirectory() as directory:

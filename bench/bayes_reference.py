@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Articles classified beside scikit-learn's ComplementNB on the same features,
-for 1, 2, 4 and 6 slaves: the tests of `crates/work/tests/bayes.rs`.
+for 1, 2, 4 and 6 slaves: the tests of `crates/apps/tests/bayes.rs`.
 `CROSSTALK_DATA` names the directory of the sample of Wikipedia.
 """
 
@@ -12,7 +12,7 @@ from lib.specs import specification
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
-    code, found, skipped = specification("crosstalk-work", "bayes", "with_scikit_learn")
+    code, found, skipped = specification("crosstalk-apps", "bayes", "with_scikit_learn")
     figures = Figures("bayes_reference")
     for metric in PROMISES["bayes_reference"]:
         corpus, _, what = metric.partition(", ")

@@ -38,7 +38,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    cargo("build", "--package", "crosstalk-work", "--example", "bayes_kernel")
+    cargo("build", "--package", "crosstalk-apps", "--example", "bayes_kernel")
     with tempfile.TemporaryDirectory() as directory:
         compare(options, Path(directory) / "corpus.xml")
 

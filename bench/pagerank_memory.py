@@ -17,7 +17,7 @@ CLUSTER = ROOT / "target" / "release" / "examples" / "application_cluster"
 
 def main():
     options = arguments()
-    cargo("build", "--package", "crosstalk-work", "--example", "application_cluster")
+    cargo("build", "--package", "crosstalk-apps", "--example", "application_cluster")
     figures = Figures("pagerank_memory", edges=options.edge_factor << options.scale)
     for slaves in options.slaves.split(","):
         weigh(int(slaves), options, figures)

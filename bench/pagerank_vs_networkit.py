@@ -28,7 +28,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    cargo("build", "--package", "crosstalk-work", "--example", "pagerank_kernel")
+    cargo("build", "--package", "crosstalk-apps", "--example", "pagerank_kernel")
     with tempfile.TemporaryDirectory() as directory:
         compare(options, Path(directory))
 

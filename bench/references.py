@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """PageRank beside scipy's on real graphs and ALS beside numpy's on real ratings,
-for 1, 2, 4 and 6 slaves: the tests of `crates/work/tests/pagerank.rs` and `als.rs`.
+for 1, 2, 4 and 6 slaves: the tests of `crates/apps/tests/pagerank.rs` and `als.rs`.
 `CROSSTALK_DATA` names the directory of the data.
 """
 
@@ -12,8 +12,8 @@ from lib.specs import specification
 
 def main():
     argparse.ArgumentParser(description=__doc__).parse_args()
-    code, found, skipped = specification("crosstalk-work", "pagerank", "with_scipy")
-    als, of_als, skipped_als = specification("crosstalk-work", "als", "with_numpy")
+    code, found, skipped = specification("crosstalk-apps", "pagerank", "with_scipy")
+    als, of_als, skipped_als = specification("crosstalk-apps", "als", "with_numpy")
     found, skipped = found + of_als, skipped + skipped_als
     figures = Figures("references")
     for metric in PROMISES["references"]:

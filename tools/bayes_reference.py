@@ -1,5 +1,5 @@
 """Articles classified as docs/bayes.md says, by scikit-learn: the reference of
-crates/work/tests/bayes.rs. Usage: bayes_reference.py CORPUS [--norm] [--remove-labels] [--test-percent N]
+crates/apps/tests/bayes.rs. Usage: bayes_reference.py CORPUS [--norm] [--remove-labels] [--test-percent N]
 Writes the number of features, then for every article that is held back its page
 number, its category and the one it got, between tabs.
 """

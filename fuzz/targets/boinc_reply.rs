@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| crosstalk_tenancy::boinc::fuzz_reply(text));
+libfuzzer_sys::fuzz_target!(|text: &str| crosstalk_boinc::client::fuzz_reply(text));

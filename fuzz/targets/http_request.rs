@@ -1,5 +1,3 @@
 #![no_main]
 
-use crosstalk_work::fuzzing;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzing::http_request(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| crosstalk_boinc::project::fuzz_request(bytes));

@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crosstalk_apps::not_text;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::quote::shell_word;
 use crosstalk_host::regular;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
-use crosstalk_work::app::not_text;
 
 /// A catalogue's folders.
 const FOLDERS: [&str; 5] = ["fabrics", "systems", "components", "interconnects", "published"];

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use crosstalk_core::Fault;
-use crosstalk_work::probe::listen;
+use crosstalk_probe::listen;
 
 /// The port where none is given.
 pub const PORT: u16 = 7700;

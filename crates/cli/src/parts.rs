@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crosstalk_apps::engine;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::provenance::Provenance;
@@ -12,15 +13,22 @@ use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_testbed::{Launcher, Local, Virtual};
-use crosstalk_work::engine;
 
 use crate::args::TestbedKind;
 
 /// Every workload, condition and observer there is.
 pub fn registry() -> Registry {
     Registry {
-        workloads: crosstalk_work::workloads(),
-        conditions: crosstalk_tenancy::conditions(),
+        workloads: [
+            crosstalk_apps::workloads(),
+            crosstalk_probe::workloads(),
+            crosstalk_tools::workloads(),
+            crosstalk_boinc::workloads(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        conditions: crosstalk_guard::conditions(),
         observers: crosstalk_observe::observers(),
     }
 }
@@ -103,3 +111,6 @@ fn missing_fault(need: &Need) -> Fault {
         NeedState::Found { detail } => Fault::environment(format!("{}: {detail}", need.what)),
     }
 }
+
+#[cfg(test)]
+mod tests;

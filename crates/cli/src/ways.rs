@@ -1,7 +1,7 @@
 //! Every way over one wire as a table for people: what `crosstalk probe wire` prints where none is set.
 
 use crosstalk_core::units::human;
-use crosstalk_work::probe::wire::{ROUNDS, State, Way, Ways};
+use crosstalk_probe::wire::{ROUNDS, State, Way, Ways};
 
 /// A line for each way: its median with those of the rounds, and how that stands to the first one's; for what
 /// is missing why, and what mends it.

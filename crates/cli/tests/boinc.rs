@@ -5,11 +5,11 @@ mod common;
 
 use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+use crosstalk_boinc::client::{Client, PASSWORD, Preferences, Status, Way};
+use crosstalk_boinc::project::Attach;
+use crosstalk_boinc::{Host, Setup, find};
 use crosstalk_core::units::Seconds;
-use crosstalk_tenancy::boinc::{Client, PASSWORD, Preferences, Status, Way};
-use crosstalk_work::Until;
-use crosstalk_work::tool::boinc::project::Attach;
-use crosstalk_work::tool::boinc::{Host, Setup, find};
+use crosstalk_work::peer::Until;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

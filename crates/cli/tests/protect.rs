@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use common::external::{Spinner, alone, await_that};
 use common::{command, crosstalk, finish, journal, kill, lacks_groups, stderr};
-use crosstalk_tenancy::group::{Group, Hierarchy, Setting};
-use crosstalk_tenancy::process;
+use crosstalk_cgroup::group::{Group, Hierarchy, Setting};
+use crosstalk_cgroup::process;
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{command, crosstalk, finish, journal, samples, stderr};
-use crosstalk_tenancy::boinc::NAMES;
+use crosstalk_boinc::client::NAMES;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

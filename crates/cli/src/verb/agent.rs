@@ -13,14 +13,14 @@ pub fn main() -> Result<ExitCode, Fault> {
         crosstalk_lab::agent::serve(&parts::registry(), parts::facts, std::io::stdin(), std::io::stdout());
     // What was kept between attempts. Where this is not reached, the testbed ends
     // it with the agent.
-    crosstalk_work::engine::spark::close();
-    crosstalk_work::tool::sysbench::close();
+    crosstalk_apps::engine::spark::close();
+    crosstalk_tools::sysbench::close();
     served.map(|()| ExitCode::SUCCESS)
 }
 
 pub fn end() -> Result<ExitCode, Fault> {
     let (orders, out) = (std::io::stdin().lock(), std::io::stdout().lock());
-    crosstalk_work::probe::wire::serve(orders, out).map(|()| ExitCode::SUCCESS)
+    crosstalk_probe::wire::serve(orders, out).map(|()| ExitCode::SUCCESS)
 }
 
 pub fn hold(args: Words) -> Result<ExitCode, Fault> {

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crosstalk_boinc::app::run;
+use crosstalk_boinc::client::give_back;
+use crosstalk_boinc::collatz::pace;
+use crosstalk_boinc::project::{Counts, Home, Place, Server, Url, Wanted};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::ledger::allowed;
 use crosstalk_study::counted;
-use crosstalk_tenancy::boinc::give_back;
-use crosstalk_work::tool::boinc::app::run;
-use crosstalk_work::tool::boinc::collatz::pace;
-use crosstalk_work::tool::boinc::project::{Counts, Home, Place, Server, Url, Wanted};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 

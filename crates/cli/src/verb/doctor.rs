@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::value::Params;
-use crosstalk_tenancy::diagnose::{Cost, Diagnosis, Snapshot, costs, diagnose};
+use crosstalk_diagnose::{Cost, Diagnosis, Snapshot, costs, diagnose};
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::{Value, json};
 
@@ -58,10 +58,10 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
                 .map(|w| (format!("workload {}", w.name()), w.needs(&Params::default()))),
         )
         .chain([
-            ("transports".to_string(), crosstalk_work::probe::transport_needs()),
-            ("engine spark".to_string(), crosstalk_work::engine::spark::needs()),
-            ("trace".to_string(), crosstalk_work::trace::needs()),
-            ("exec and guard".to_string(), crosstalk_tenancy::exec::needs()),
+            ("transports".to_string(), crosstalk_probe::transport_needs()),
+            ("engine spark".to_string(), crosstalk_apps::engine::spark::needs()),
+            ("trace".to_string(), crosstalk_trace::needs()),
+            ("exec and guard".to_string(), crosstalk_cgroup::exec::needs()),
             ("external work here".to_string(), here),
         ])
         .collect();

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crosstalk_cgroup::exec::{Asked, Running, begin};
+use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_host::process::{begin_thread, in_foreground, send};
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_tenancy::exec::{Asked, Running, begin};
-use crosstalk_tenancy::group::{Group, Setting};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;

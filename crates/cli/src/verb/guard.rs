@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crosstalk_boinc::client::Way;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_guard::{Machine, Publisher, Rules, Target, Targets, explain, metrics, summary, view};
+use crosstalk_host::cpu::allowed;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_tenancy::boinc::Way;
-use crosstalk_tenancy::guard::{
-    Contract, Grade, Machine, Publisher, Recent, Report, Rules, Still, Target, Targets, World, explain,
-    metrics, summary, view, watch,
-};
+use crosstalk_policy::{Contract, Grade, Host, Recent, Report, Still, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
@@ -32,7 +31,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let paused = signal::asked_to_pause()?;
     let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
     let slowdown = args.slowdown.as_deref().or(rules.slowdown.as_deref()).unwrap_or("1%");
-    let contract = Contract::agreed(slowdown, rules.busy)?;
+    let contract = Contract::agreed(slowdown, rules.busy, allowed().len().max(1))?;
     let limit = args.duration.as_deref().map(duration).transpose()?.or(args.once.then_some(ONCE));
     let publisher = args.metrics.as_deref().map(Publisher::new).transpose()?;
     if let Some(Publisher::Address(address, _)) = &publisher {

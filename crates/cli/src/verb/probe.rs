@@ -13,10 +13,10 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{Seconds, digits};
 use crosstalk_core::value::{Params, Value};
+use crosstalk_probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
 use crosstalk_study::plan::{Place, Scene, Work, scaled};
 use crosstalk_study::row::Row;
 use crosstalk_testbed::{Launcher, Local, Virtual};
-use crosstalk_work::probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
 use serde_json::{Value as Json, json};
 
 use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};

@@ -23,8 +23,7 @@ use crosstalk_study::findings::Findings;
 use crosstalk_study::plan::Plan;
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, counted, setting};
-use crosstalk_work::app;
-use crosstalk_work::tool::command;
+use crosstalk_tools::command;
 
 use crate::args::{ExportArgs, HowArgs, RunArgs, StudyArgs};
 use crate::conclude::{Outputs, Resolved, conclude, note_busy};
@@ -99,7 +98,7 @@ fn present(plan: &Plan) -> Result<BTreeSet<String>, Fault> {
     let work = plan.runnable().flat_map(|cell| cell.scene.work.values());
     let remarks = work.map(|work| match work.kind.as_str() {
         "command" => command::present(&work.params).map(|()| None),
-        kind => app::inputs(kind, &work.params),
+        kind => crosstalk_apps::inputs(kind, &work.params),
     });
     remarks.filter_map(Result::transpose).collect()
 }

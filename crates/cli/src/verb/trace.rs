@@ -11,7 +11,7 @@ use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::regular;
 use crosstalk_report::trace::{page, text};
-use crosstalk_work::trace::{Asked, Progress, Service, Traced, check, find, perfetto, trace};
+use crosstalk_trace::{Asked, Progress, Service, Traced, check, find, perfetto, trace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 

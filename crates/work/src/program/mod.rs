@@ -2,11 +2,13 @@
 //! through a file descriptor, and ended with everything it started.
 
 mod fate;
+mod find;
 mod split;
 mod tail;
 mod tree;
 
 pub use fate::{hung, judge};
+pub use find::{find, find_first};
 pub use split::Account;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -2,7 +2,7 @@
 //! that carry its mark in their environment (children that went into a session
 //! of their own, daemons), how many of their threads are busy at once, and how long these queued for a processor.
 
-use crosstalk_tenancy::process::TICK;
+use crosstalk_cgroup::process::TICK;
 use rustix::process::{Pid, getpid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,0 +1,131 @@
+//! In-memory analytics: explicit alternating least squares as MLlib computes it,
+//! on one master and N slaves.
+//!
+//! The stand-in for CloudSuite's In-Memory Analytics; `docs/als.md` has the
+//! recurrence and where it comes from. The files in the order of a run:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `config` | the parameters |
+//! | `csv`, `alias`, `generate`, `source`, `rating` | where ratings come from, and their split |
+//! | `wire` | what master and slaves send each other |
+//! | `rows`, `route`, `shard`, `node` | the ratings in parts, and the ways of factors between them |
+//! | `factors`, `normal`, `cholesky`, `half_step` | the kernel |
+//! | `train`, `squares`, `recommend` | models, their errors, and what they are for |
+//! | `slave`, `master` | the two roles |
+//! | `verify` | the check of every answer |
+//! | `spark` | the same on Spark |
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::scene::{Deployment, Prepared};
+
+use super::Role;
+use crate::engine;
+use config::Config;
+use crosstalk_work::Declared;
+
+mod alias;
+mod cholesky;
+pub mod config;
+pub(crate) mod csv;
+pub mod factors;
+mod generate;
+mod half_step;
+mod master;
+pub mod node;
+mod normal;
+pub mod rating;
+mod recommend;
+#[cfg(test)]
+mod reference;
+pub mod route;
+pub mod rows;
+pub mod shard;
+mod slave;
+pub mod source;
+mod spark;
+pub mod squares;
+pub mod train;
+mod verify;
+mod wire;
+
+/// The workload.
+pub const ALS: Declared<Config> = Declared {
+    name: "als",
+    title: "in-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
+    parameters: config::PARAMETERS,
+    read: Config::new,
+    deploy,
+    needs: |config| config.engine.needs(),
+    prepare,
+};
+
+fn deploy(config: &Config) -> Deployment {
+    if let Some(settings) = config.engine.spark() {
+        return engine::spark::deployment(settings, config.slaves, answer(), on_spark(config));
+    }
+    let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
+    own.extend(answer());
+    super::deployment(config.slaves, own, seconds(config))
+}
+
+/// What is told of the models.
+fn answer() -> Vec<Metric> {
+    vec![
+        Metric::new("rmse_validation", "", Better::Lower),
+        Metric::new("rmse_test", "", Better::Lower),
+        Metric::new("rmse_baseline", "", Better::Neither),
+        Metric::new("best_rank", "", Better::Neither),
+        Metric::new("best_lambda", "", Better::Neither),
+        Metric::new("best_iterations", "", Better::Neither),
+    ]
+}
+
+/// On two cores of the yardstick: ratings are generated, read twice and
+/// dealt; each iteration passes over them twice and solves for every row.
+fn seconds(config: &Config) -> f64 {
+    let ratings = config.source.ratings().unwrap_or(1e5);
+    let work = |setting: &config::Setting| {
+        let rank = setting.rank as f64;
+        setting.iterations as f64 * (1e-8 + rank * rank * 1.5e-10 + rank.powi(3) * 5e-12)
+    };
+    let passes: f64 = config.grid.iter().map(work).sum();
+    0.1 + 0.1 * config.slaves as f64 + ratings * (2e-6 + passes)
+}
+
+/// On Spark: every iteration has stages, which take the time of small tasks.
+fn on_spark(config: &Config) -> f64 {
+    let iterations: usize = config.grid.iter().map(|setting| setting.iterations).sum();
+    2.4 + 0.14 * iterations as f64 + config.source.ratings().unwrap_or(1e5) * 2.1e-5
+}
+
+fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if let Some(settings) = config.engine.spark().cloned() {
+        return engine::spark::prepare(part, settings, spark::job(config));
+    }
+    let role = match super::slave(part, config.slaves)? {
+        None => {
+            let (input, part) = (config.source.open(config.personal.as_deref())?, part.clone());
+            Role::Master(Box::new(move |rank| master::run(&config, &input, &part, rank)))
+        }
+        Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
+    };
+    super::prepare(part, role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_core::scene::Workload;
+    use crosstalk_core::value::Params;
+
+    #[test]
+    fn a_study_that_names_slaves_gets_a_master_too() {
+        let deployment = ALS.deploy(&Params::default().with("slaves", 6)).expect("deploys");
+        assert_eq!(deployment.nodes, 7);
+        assert_eq!(deployment.metrics[0].name, "completion_time");
+        assert!(ALS.deploy(&Params::default().with("slaves", 0)).is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! What a slave's program needs of its node: the other slaves, and an account of
+//! what it does.
+
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+
+use super::factors::Factors;
+use super::route::Route;
+use crate::exchange::Exchange;
+use crate::words::Slaves;
+
+/// A slave's node.
+pub trait Node {
+    /// This slave's number, from 0.
+    fn part(&self) -> usize;
+    /// How many slaves there are.
+    fn parts(&self) -> usize;
+    /// Hands `outgoing[p]` to slave `p`; returns what each handed to this one.
+    fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault>;
+    /// Computes, on all cores of the node.
+    fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R;
+    /// Turns data into messages or back.
+    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R;
+
+    /// Brings other slaves' factor vectors here along a route, and hands out
+    /// those of this slave that others need.
+    fn bring(&mut self, route: &Route, own: &Factors) -> Result<Factors, Fault> {
+        let outgoing = self.serialise(|| route.pack(own));
+        let arrived = self.exchange(outgoing)?;
+        self.serialise(|| route.unpack(arrived, own.rank()))
+    }
+}
+
+/// A node whose time is kept.
+pub struct Timed<'a, 'c> {
+    /// Its rank.
+    pub rank: &'a mut Rank<'c>,
+    /// Bytes that it has sent to other slaves.
+    pub sent: u64,
+}
+
+impl Node for Timed<'_, '_> {
+    fn part(&self) -> usize {
+        self.rank.id() - 1
+    }
+
+    fn parts(&self) -> usize {
+        self.rank.size() - 1
+    }
+
+    fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        let others = (0..).zip(&outgoing).filter(|(part, _)| *part != self.part());
+        self.sent += others.map(|(_, buffer)| buffer.len() as u64).sum::<u64>();
+        Slaves(self.rank).exchange(outgoing)
+    }
+
+    fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.rank.parallel(work)
+    }
+
+    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.rank.serialise(work)
+    }
+}
+
+/// A node whose time nobody keeps.
+pub struct Untimed<'a>(pub &'a mut dyn Exchange);
+
+impl Node for Untimed<'_> {
+    fn part(&self) -> usize {
+        self.0.part()
+    }
+
+    fn parts(&self) -> usize {
+        self.0.parts()
+    }
+
+    fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        self.0.exchange(outgoing)
+    }
+
+    fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
+    fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+}

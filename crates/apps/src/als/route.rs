@@ -1,0 +1,208 @@
+//! Which factor vectors travel where: a slave needs those of the columns that
+//! its ratings name, each once, and gets no others. MLlib's out-block.
+//!
+//! A vector that arrives has a *slot*: slots go by owner, then by id.
+
+use crosstalk_core::Fault;
+
+use super::factors::Factors;
+use super::node::Node;
+use super::rows::Rows;
+use crate::exchange::numbers;
+
+/// Exchanges that [`Route::lay`] makes.
+pub const EXCHANGES: usize = 2;
+
+/// Marks an id that has no slot.
+const NONE: u32 = u32::MAX;
+
+/// Who owns a row: ids are dealt by their remainder, as Spark's hash partitioner does.
+pub fn owner(id: u32, parts: usize) -> usize {
+    id as usize % parts
+}
+
+/// The ways of one side's factor vectors to one slave, and from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// Slave → this one's rows that it needs, in the order of its slots.
+    supplies: Vec<Vec<u32>>,
+    /// Slave → how many of its rows are needed here.
+    wanted: Vec<usize>,
+}
+
+/// Ids below this have a table, whatever their gaps: it is small.
+const FEW: usize = 1 << 20;
+
+/// A table has at most so many places to an id that is looked for.
+const GAPS: usize = 4;
+
+/// Id → slot, in memory that follows the number of ids, not the largest one.
+pub enum Slots {
+    /// By id.
+    Table(Vec<u32>),
+    /// Ids, ascending, and the slot of each.
+    List(Vec<u32>, Vec<u32>),
+}
+
+impl Slots {
+    /// Room for each of these ids, which have no slots yet; and each id once, ascending.
+    fn of_ids(ids: &[u32]) -> (Self, Vec<u32>) {
+        let bound = ids.iter().max().map_or(0, |most| *most as usize + 1);
+        if bound > FEW.max(GAPS * ids.len()) {
+            let mut once = ids.to_vec();
+            once.sort_unstable();
+            once.dedup();
+            once.shrink_to_fit();
+            return (Slots::List(once.clone(), vec![NONE; once.len()]), once);
+        }
+        let mut table = vec![NONE; bound];
+        ids.iter().for_each(|id| table[*id as usize] = 0);
+        let once = (0..).zip(&table).filter(|(_, mark)| **mark != NONE).map(|(id, _)| id).collect();
+        (Slots::Table(table), once)
+    }
+
+    fn set(&mut self, id: u32, slot: u32) {
+        match self {
+            Slots::Table(table) => table[id as usize] = slot,
+            Slots::List(ids, slots) => {
+                if let Ok(place) = ids.binary_search(&id) {
+                    slots[place] = slot;
+                }
+            }
+        }
+    }
+
+    /// The slot of an id that was wanted, if its owner has it.
+    pub fn of(&self, id: u32) -> Option<u32> {
+        let slot = match self {
+            Slots::Table(table) => table.get(id as usize),
+            Slots::List(ids, slots) => ids.binary_search(&id).ok().map(|place| &slots[place]),
+        };
+        slot.copied().filter(|slot| *slot != NONE)
+    }
+}
+
+impl Route {
+    /// Agrees with all slaves on who needs which rows: here, those with an id in
+    /// `ids`. `own`: the rows that this slave has of the same side.
+    pub fn lay(ids: &[u32], own: &Rows, node: &mut impl Node) -> Result<(Self, Slots), Fault> {
+        let parts = node.parts();
+        let (mut slots, asked) = node.compute(|| distinct(ids, parts));
+        let outgoing = node.serialise(|| asked.iter().map(|ids| to_bytes(ids)).collect());
+        let questions = node.exchange(outgoing)?;
+        let (supplies, answers) = node.compute(|| questions.iter().map(|ids| known(ids, own)).unzip());
+        let answers = node.exchange(answers)?;
+        let (mut wanted, mut next) = (Vec::new(), 0);
+        for (asked, answer) in asked.iter().zip(&answers) {
+            if asked.len() != answer.len() {
+                return Err(Fault::attempt("a slave answers for other rows than it was asked for"));
+            }
+            let before = next;
+            for (id, known) in asked.iter().zip(answer) {
+                slots.set(*id, if *known == 1 { next } else { NONE });
+                next += u32::from(*known);
+            }
+            wanted.push((next - before) as usize);
+        }
+        Ok((Route { supplies, wanted }, slots))
+    }
+
+    /// What each slave needs of this one's vectors.
+    pub fn pack(&self, own: &Factors) -> Vec<Vec<u8>> {
+        let bytes = own.rank() * 4;
+        let pack = |rows: &Vec<u32>| {
+            let mut buffer = vec![0; rows.len() * bytes];
+            for (row, vector) in rows.iter().zip(buffer.chunks_exact_mut(bytes)) {
+                for (x, bytes) in own.row(*row as usize).iter().zip(vector.as_chunks_mut::<4>().0) {
+                    *bytes = x.to_le_bytes();
+                }
+            }
+            buffer
+        };
+        self.supplies.iter().map(pack).collect()
+    }
+
+    /// The vectors that arrived, by slot; frees the messages.
+    pub fn unpack(&self, arrived: Vec<Vec<u8>>, rank: usize) -> Result<Factors, Fault> {
+        let mut factors = Factors::zeros(self.wanted.iter().sum(), rank);
+        let mut slot = 0;
+        for (buffer, wanted) in arrived.iter().zip(&self.wanted) {
+            if buffer.len() != wanted * rank * 4 {
+                let found = buffer.len();
+                let message = format!("expected {wanted} vectors of {rank} numbers, found {found} bytes");
+                return Err(Fault::attempt(message));
+            }
+            for vector in buffer.chunks_exact(rank * 4) {
+                for (x, bytes) in factors.row_mut(slot).iter_mut().zip(vector.as_chunks::<4>().0) {
+                    *x = f32::from_le_bytes(*bytes);
+                }
+                slot += 1;
+            }
+        }
+        Ok(factors)
+    }
+}
+
+/// Room for the slots of all ids, and each id once, by owner, ascending.
+fn distinct(ids: &[u32], parts: usize) -> (Slots, Vec<Vec<u32>>) {
+    let (slots, once) = Slots::of_ids(ids);
+    let mut asked = vec![Vec::new(); parts];
+    once.into_iter().for_each(|id| asked[owner(id, parts)].push(id));
+    (slots, asked)
+}
+
+/// The rows with ascending ids in `question`; and of each id whether there is one.
+fn known(question: &[u8], own: &Rows) -> (Vec<u32>, Vec<u8>) {
+    let (mut rows, mut answer, mut row) = (Vec::new(), Vec::new(), 0);
+    for id in numbers(question) {
+        row += own.ids[row..].iter().take_while(|own| **own < id).count();
+        let here = own.ids.get(row) == Some(&id);
+        answer.push(u8::from(here));
+        if here {
+            rows.push(row as u32);
+        }
+    }
+    (rows, answer)
+}
+
+fn to_bytes(ids: &[u32]) -> Vec<u8> {
+    ids.iter().flat_map(|id| id.to_le_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::als::node::Untimed;
+    use crate::exchange::mock::on_threads;
+
+    #[test]
+    fn vectors_travel_to_where_they_are_needed_and_nowhere_else() {
+        // Rows 1, 2, 3 and 6 exist; slave 0 needs 1, 2 and 5, slave 1 needs 6. Then the same with
+        // large gaps between the ids.
+        for far in [0, 2_000_000_000] {
+            let wanted: [&[u32]; 2] = [&[5 + far, 2, 1, 2], &[6 + far]];
+            let found = on_threads(2, |exchange| {
+                let mut node = Untimed(exchange);
+                let part = node.part();
+                let own = Rows { ids: [vec![2, 6 + far], vec![1, 3 + far]][part].clone(), ..Rows::default() };
+                let (route, slots) = Route::lay(wanted[part], &own, &mut node).expect("laid");
+                assert_eq!(matches!(slots, Slots::List(..)), far > 0);
+                let mut factors = Factors::zeros(2, 3);
+                own.ids.iter().enumerate().for_each(|(row, id)| factors.set(row, &[(*id % 10) as f32; 3]));
+                let sent: usize = route.pack(&factors).iter().map(Vec::len).sum();
+                let arrived = node.bring(&route, &factors).expect("brought");
+                let first = |id| slots.of(id).map(|slot| arrived.row(slot as usize)[0]);
+                (sent, arrived.rows(), [1, 2, 5 + far, 6 + far].map(first))
+            });
+            assert_eq!(found[0], (24, 2, [Some(1.0), Some(2.0), None, None]));
+            assert_eq!(found[1], (12, 1, [None, None, None, Some(6.0)]));
+        }
+    }
+
+    #[test]
+    fn a_message_of_another_length_is_a_fault() {
+        let route = Route { supplies: vec![Vec::new()], wanted: vec![2] };
+        assert!(route.unpack(vec![vec![0; 20]], 3).is_err());
+        assert!(route.unpack(vec![vec![0; 24]], 3).is_ok());
+    }
+}

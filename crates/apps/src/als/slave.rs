@@ -1,0 +1,98 @@
+//! A slave: holds users and items, and trains models when the master says so.
+
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::config::Config;
+use super::factors::Factors;
+use super::node::{Node, Timed};
+use super::rating::NEW_USER;
+use super::route::owner;
+use super::shard::Shard;
+use super::train::{Model, train};
+use super::wire::{Whole, dealt, pack_predictions};
+use crate::words::{MASTER, report, tell};
+
+/// Plays a slave's part; returns where the time went.
+pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
+    rank.restart_clock()?;
+    let buffer = rank.scatter(MASTER, Vec::new())?;
+    let split = rank.serialise(|| dealt(&buffer))?;
+    drop(buffer);
+    let mut node = Timed { rank, sent: 0 };
+    let shard = Shard::build(split, &mut node)?;
+    report(node.rank, &counts(&shard))?;
+
+    let best = choose(config, &shard, &mut node)?;
+    let squares = shard.test.squares(&best, &mut node)?;
+    report(node.rank, &squares.to_words())?;
+    recommend(&shard, &best, &mut node)?;
+    let (account, sent) = (node.rank.account(), node.sent);
+
+    report(rank, &[sent])?;
+    rank.gather(MASTER, &Whole::pack(&shard, &best))?;
+    if let Some(directory) = &config.output {
+        let (part, users, items) = (rank.id() - 1, &shard.users.rows.ids, &shard.items.rows.ids);
+        write(&directory.join(format!("users-{part:05}")), users, &best.users)?;
+        write(&directory.join(format!("items-{part:05}")), items, &best.items)?;
+    }
+    Ok(account)
+}
+
+/// What a slave holds: ratings by user and by item, for validation and the test.
+fn counts(shard: &Shard) -> [u64; 4] {
+    let [users, items] = [&shard.users, &shard.items].map(|side| side.rows.ratings.len() as u64);
+    [users, items, shard.validation.count as u64, shard.test.count as u64]
+}
+
+/// Trains all models; the master says after each whether it is the best so far.
+fn choose(config: &Config, shard: &Shard, node: &mut Timed) -> Result<Model, Fault> {
+    let (mut best, mut last) = (None, None);
+    for setting in &config.grid {
+        if tell(node.rank, [0])? == [1] {
+            best = last.take();
+        }
+        let model = train(shard, setting, config.seed, node)?;
+        let squares = shard.validation.squares(&model, node)?;
+        report(node.rank, &squares.to_words())?;
+        last = Some(model);
+    }
+    if tell(node.rank, [0])? == [1] {
+        best = last;
+    }
+    best.ok_or_else(|| Fault::attempt("the master chose no model"))
+}
+
+/// Predicts all items here for the new user, whose owner tells everyone the vector.
+fn recommend(shard: &Shard, model: &Model, node: &mut Timed) -> Result<(), Fault> {
+    let row = shard.users.rows.find(NEW_USER);
+    let mut vector = node.serialise(|| {
+        let own = row.map_or(&[][..], |row| model.users.row(row));
+        own.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()
+    });
+    let owner = owner(NEW_USER, node.parts()) + 1;
+    node.rank.bcast(owner, &mut vector)?;
+    let vector: Vec<f32> = vector.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
+    let predictions = node.compute(|| pack_predictions(&shard.items.rows.ids, &model.items, &vector));
+    node.rank.gather(MASTER, &predictions).map(|_| ())
+}
+
+/// Writes an id and its vector a line.
+fn write(path: &Path, ids: &[u32], factors: &Factors) -> Result<(), Fault> {
+    let write = || -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut file = BufWriter::new(File::create(path)?);
+        for (row, id) in ids.iter().enumerate() {
+            write!(file, "{id}")?;
+            factors.row(row).iter().try_for_each(|x| write!(file, "\t{x}"))?;
+            writeln!(file)?;
+        }
+        file.flush()
+    };
+    write().map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))
+}

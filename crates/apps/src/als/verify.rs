@@ -1,0 +1,218 @@
+//! Whether an answer can be right. The master has all ratings as it read them and
+//! gets the whole model; nothing here knows how either was dealt to slaves.
+
+use crosstalk_core::Fault;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::factors::predict;
+use super::rating::{NEW_USER, Rating, Split};
+use super::recommend::best;
+use super::squares::Squares;
+use super::wire::{ById, Whole};
+use crate::pagerank::rmat::counted;
+
+/// The largest relative error of an equation that storing its solution in single
+/// precision (2^-24) can explain.
+const TOLERANCE: f64 = 1e-6;
+
+/// Users, and items, whose equations are checked.
+const PICKS: u64 = 16;
+
+/// The slaves hold all ratings: by user, by item, for validation, for the test.
+pub fn counts(split: &Split, held: [u64; 4]) -> Result<(), Fault> {
+    let training = split.training.len() as u64;
+    let expected = [training, training, split.validation.len() as u64, split.test.len() as u64];
+    if held == expected {
+        return Ok(());
+    }
+    Err(wrong(format!("there are {expected:?} ratings, the slaves hold {held:?}")))
+}
+
+/// The squared errors of a model on these ratings.
+pub fn squares(ratings: &[Rating], whole: &Whole) -> Result<Squares, Fault> {
+    let mut squares = Squares::default();
+    for rating in ratings {
+        if let (Some(user), Some(item)) = (whole.users.get(&rating.user), whole.items.get(&rating.item)) {
+            squares.add(predict(user, item) - f64::from(rating.stars))?;
+        }
+    }
+    Ok(squares)
+}
+
+/// The squared errors on these ratings are what the slaves found, bit by bit.
+pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), Fault> {
+    let squares = squares(ratings, whole)?;
+    if squares == *found {
+        return Ok(());
+    }
+    let count = ratings.len();
+    Err(wrong(format!("the slaves' error is {}, it is {}", found.root_mean(count), squares.root_mean(count))))
+}
+
+/// A sample of users and of items has the factors that its ratings give it, in
+/// the last iteration.
+pub fn solved(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
+    users_solve(training, whole, lambda, seed)?;
+    let picked = (PICKS..2 * PICKS).map(|pick| drawn(training, seed, pick).item);
+    let rows = rows(training, picked, |rating| (rating.item, rating.user));
+    equations("item", &rows, &whole.items, &whole.earlier, lambda)
+}
+
+/// A sample of users has the factors that their ratings and the items give them.
+pub fn users_solve(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
+    let picked = (0..PICKS).map(|pick| drawn(training, seed, pick).user).chain([NEW_USER]);
+    let rows = rows(training, picked, |rating| (rating.user, rating.item));
+    equations("user", &rows, &whole.users, &whole.items, lambda)
+}
+
+fn drawn(training: &[Rating], seed: u64, index: u64) -> Rating {
+    training[(counted(seed, index) % training.len() as u64) as usize]
+}
+
+/// The ratings of the `picked` ids, of which `sides` gives the id and the other's.
+fn rows(training: &[Rating], picked: impl Iterator<Item = u32>, sides: fn(&Rating) -> (u32, u32)) -> Rows {
+    let mut rows: Rows = picked.map(|id| (id, Vec::new())).collect();
+    for rating in training {
+        let (id, other) = sides(rating);
+        if let Some(row) = rows.get_mut(&id) {
+            row.push((other, rating.stars));
+        }
+    }
+    rows
+}
+
+/// Id → its ratings of the other side's ids.
+type Rows = BTreeMap<u32, Vec<(u32, f32)>>;
+
+/// Σ f (f·x − r) + λ n x = 0 for every row's x.
+fn equations(what: &str, rows: &Rows, solutions: &ById, from: &ById, lambda: f64) -> Result<(), Fault> {
+    for (id, ratings) in rows {
+        let x = solutions.get(id).ok_or_else(|| wrong(format!("{what} {id} has no factors")))?;
+        let weight = lambda * ratings.len() as f64;
+        let mut sums: Vec<(f64, f64)> =
+            x.iter().map(|x| weight * f64::from(*x)).map(|term| (term, term.abs())).collect();
+        for (other, stars) in ratings {
+            let f =
+                from.get(other).ok_or_else(|| wrong(format!("the other side's {other} has no factors")))?;
+            let off = predict(x, f) - f64::from(*stars);
+            let size: f64 =
+                f.iter().zip(x).map(|(f, x)| f64::from(f * x).abs()).sum::<f64>() + f64::from(*stars);
+            for (sum, f) in sums.iter_mut().zip(f) {
+                sum.0 += f64::from(*f) * off;
+                sum.1 += f64::from(f.abs()) * size;
+            }
+        }
+        // Not a number is wrong too.
+        if let Some((sum, size)) =
+            sums.iter().find(|(sum, size)| sum.is_nan() || sum.abs() > TOLERANCE * size)
+        {
+            return Err(wrong(format!("{what} {id} does not solve its equations: {sum} of {size} is left")));
+        }
+    }
+    Ok(())
+}
+
+/// The recommendations are the best there are.
+pub fn recommended(
+    whole: &Whole,
+    rated: &BTreeSet<u32>,
+    found: &[(u32, f64)],
+    count: usize,
+) -> Result<(), Fault> {
+    let user = whole.users.get(&NEW_USER).ok_or_else(|| wrong("the new user has no factors".into()))?;
+    let predictions = whole.items.iter().map(|(id, item)| (*id, predict(user, item)));
+    if best(predictions, rated, count) == found {
+        return Ok(());
+    }
+    Err(wrong("the recommendations are not the items with the highest predictions".into()))
+}
+
+fn wrong(what: String) -> Fault {
+    Fault::attempt(format!("wrong answer: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::als::config::Setting;
+    use crate::als::node::Untimed;
+    use crate::als::shard::Shard;
+    use crate::als::source::Source;
+    use crate::als::train::train;
+    use crate::exchange::Alone;
+
+    struct Done {
+        split: Split,
+        whole: Whole,
+        squares: Squares,
+    }
+
+    fn done() -> Done {
+        let input = Source::Generated { scale: 0.1, seed: 4 }.open(None).expect("good");
+        let (split, mut alone) = (input.read().expect("reads"), Alone);
+        let mut node = Untimed(&mut alone);
+        let shard = Shard::build(split.clone(), &mut node).expect("builds");
+        let setting = Setting { rank: 6, lambda: 0.1, iterations: 2 };
+        let model = train(&shard, &setting, 1, &mut node).expect("trains");
+        let squares = shard.validation.squares(&model, &mut node).expect("predicts");
+        let mut whole = Whole::default();
+        whole.add(&Whole::pack(&shard, &model), 6).expect("complete");
+        Done { split, whole, squares }
+    }
+
+    #[test]
+    fn a_right_answer_is_found_right() {
+        let Done { split, whole, squares } = done();
+        let training = split.training.len() as u64;
+        let held = [training, training, split.validation.len() as u64, split.test.len() as u64];
+        assert_eq!(counts(&split, held), Ok(()));
+        assert_eq!(judged(&split.validation, &whole, &squares), Ok(()));
+        (0..20).for_each(|seed| assert_eq!(solved(&split.training, &whole, 0.1, seed), Ok(())));
+        let best = best(
+            whole.items.iter().map(|(id, item)| (*id, predict(&whole.users[&NEW_USER], item))),
+            &BTreeSet::new(),
+            9,
+        );
+        assert_eq!(recommended(&whole, &BTreeSet::new(), &best, 9), Ok(()));
+    }
+
+    #[test]
+    fn a_lost_rating_is_found() {
+        let Done { split, .. } = done();
+        let training = split.training.len() as u64;
+        let held = [training, training - 1, split.validation.len() as u64, split.test.len() as u64];
+        assert!(counts(&split, held).expect_err("refused").message.contains("the slaves hold"));
+    }
+
+    #[test]
+    fn another_error_than_the_models_is_found() {
+        let Done { split, mut whole, squares } = done();
+        let user = split.validation[0].user;
+        whole.users.get_mut(&user).expect("a user")[0] += 0.01;
+        let fault = judged(&split.validation, &whole, &squares).expect_err("refused");
+        assert!(fault.message.starts_with("wrong answer: the slaves' error is"), "{fault}");
+    }
+
+    #[test]
+    fn factors_that_do_not_solve_their_equations_are_found() {
+        let Done { split, whole, .. } = done();
+        let tampered = |change: fn(&mut Whole)| {
+            let mut whole = whole.clone();
+            change(&mut whole);
+            solved(&split.training, &whole, 0.1, 3).expect_err("refused").message
+        };
+        let users = tampered(|whole| whole.users.values_mut().for_each(|vector| vector[2] *= 1.001));
+        assert!(users.starts_with("wrong answer: user"), "{users}");
+        // The items were computed from the users before.
+        let items = tampered(|whole| whole.earlier = whole.users.clone());
+        assert!(items.starts_with("wrong answer: item"), "{items}");
+        assert!(solved(&split.training, &whole, 0.2, 3).is_err());
+    }
+
+    #[test]
+    fn worse_recommendations_are_found() {
+        let Done { whole, .. } = done();
+        let found: Vec<(u32, f64)> = vec![(1, 5.0)];
+        assert!(recommended(&whole, &BTreeSet::new(), &found, 1).is_err());
+    }
+}

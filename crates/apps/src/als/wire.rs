@@ -1,0 +1,170 @@
+//! What the master deals to slaves, and what it gets back to check and to write.
+
+use crosstalk_core::Fault;
+use std::collections::BTreeMap;
+
+use super::factors::Factors;
+use super::rating::{Rating, Split};
+use super::route::owner;
+use super::shard::Shard;
+use super::train::Model;
+use crate::exchange::{numbers, put_pair};
+
+/// The sizes of the three parts of the split stand before a slave's ratings.
+const SIZES: usize = 3;
+
+/// Each slave's users' ratings.
+pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
+    let parts = [&split.training, &split.validation, &split.test];
+    let mut sizes = vec![[0_u32; SIZES]; slaves];
+    for (index, ratings) in parts.iter().enumerate() {
+        ratings.iter().for_each(|rating| sizes[owner(rating.user, slaves)][index] += 1);
+    }
+    let mut dealt: Vec<Vec<u8>> = sizes
+        .iter()
+        .map(|sizes| {
+            let ratings: u32 = sizes.iter().sum();
+            let mut buffer = Vec::with_capacity(4 * SIZES + 12 * ratings as usize);
+            buffer.extend(sizes.iter().flat_map(|size| size.to_le_bytes()));
+            buffer
+        })
+        .collect();
+    for rating in parts.into_iter().flatten() {
+        let buffer = &mut dealt[owner(rating.user, slaves)];
+        buffer.extend_from_slice(&rating.user.to_le_bytes());
+        buffer.extend_from_slice(&rating.item.to_le_bytes());
+        buffer.extend_from_slice(&rating.stars.to_le_bytes());
+    }
+    dealt
+}
+
+/// What [`deal`] gave this slave.
+pub fn dealt(buffer: &[u8]) -> Result<Split, Fault> {
+    let short = || Fault::attempt("the master's ratings came incomplete");
+    let (sizes, ratings) = buffer.split_at_checked(4 * SIZES).ok_or_else(short)?;
+    let sizes: Vec<usize> = numbers(sizes).map(|size| size as usize).collect();
+    let triples = ratings.as_chunks::<4>().0.as_chunks::<3>().0;
+    if triples.len() != sizes.iter().sum::<usize>() {
+        return Err(short());
+    }
+    let mut rest = triples.iter().map(|[user, item, stars]| Rating {
+        user: u32::from_le_bytes(*user),
+        item: u32::from_le_bytes(*item),
+        stars: f32::from_le_bytes(*stars),
+    });
+    let mut next = |count: usize| rest.by_ref().take(count).collect();
+    Ok(Split { training: next(sizes[0]), validation: next(sizes[1]), test: next(sizes[2]) })
+}
+
+/// Vectors by id.
+pub type ById = BTreeMap<u32, Vec<f32>>;
+
+/// A whole model, by id.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Whole {
+    /// The users' vectors.
+    pub users: ById,
+    /// The items'.
+    pub items: ById,
+    /// The users' before the last half of the last iteration.
+    pub earlier: ById,
+}
+
+impl Whole {
+    /// One slave's part, as bytes.
+    pub fn pack(shard: &Shard, model: &Model) -> Vec<u8> {
+        let (users, items) = (&shard.users.rows.ids, &shard.items.rows.ids);
+        let mut buffer: Vec<u8> =
+            [users.len() as u32, items.len() as u32].iter().flat_map(|n| n.to_le_bytes()).collect();
+        for (ids, factors) in [(users, &model.users), (items, &model.items), (users, &model.earlier)] {
+            for (row, id) in ids.iter().enumerate() {
+                buffer.extend(id.to_le_bytes());
+                buffer.extend(factors.row(row).iter().flat_map(|x| x.to_le_bytes()));
+            }
+        }
+        buffer
+    }
+
+    /// Adds what [`Whole::pack`] wrote of a model of this rank.
+    pub fn add(&mut self, buffer: &[u8], rank: usize) -> Result<(), Fault> {
+        let words = buffer.as_chunks::<4>().0;
+        let short = || Fault::attempt("a slave's part of the model came incomplete");
+        let [users, items, vectors @ ..] = words else { return Err(short()) };
+        let (users, items) = (u32::from_le_bytes(*users) as usize, u32::from_le_bytes(*items) as usize);
+        if vectors.len() != (2 * users + items) * (rank + 1) {
+            return Err(short());
+        }
+        for (index, entry) in vectors.chunks_exact(rank + 1).enumerate() {
+            let vector = entry[1..].iter().map(|x| f32::from_le_bytes(*x)).collect();
+            let by_id = match index {
+                index if index < users => &mut self.users,
+                index if index < users + items => &mut self.items,
+                _ => &mut self.earlier,
+            };
+            by_id.insert(u32::from_le_bytes(entry[0]), vector);
+        }
+        Ok(())
+    }
+
+    /// The same for the same model, bit by bit.
+    pub fn checksum(&self) -> u64 {
+        let numbers = self
+            .users
+            .iter()
+            .chain(&self.items)
+            .flat_map(|(id, vector)| std::iter::once(*id).chain(vector.iter().map(|x| x.to_bits())));
+        // FNV-1a over words (G. Fowler, L. C. Noll, K.-P. Vo, 1991).
+        numbers.fold(0xCBF2_9CE4_8422_2325, |sum, number| {
+            (sum ^ u64::from(number)).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23)
+        })
+    }
+}
+
+/// What items are predicted to be worth to a user, as bytes: item and prediction.
+pub fn pack_predictions(ids: &[u32], items: &Factors, user: &[f32]) -> Vec<u8> {
+    let mut buffer = Vec::with_capacity(ids.len() * 12);
+    for (row, id) in ids.iter().enumerate() {
+        put_pair(*id, super::factors::predict(user, items.row(row)), &mut buffer);
+    }
+    buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rating(user: u32) -> Rating {
+        Rating { user, item: user + 100, stars: 2.5 }
+    }
+
+    #[test]
+    fn every_slave_is_dealt_its_users_ratings() {
+        let split = Split {
+            training: vec![rating(0), rating(3), rating(4)],
+            validation: vec![rating(6)],
+            test: vec![rating(1)],
+        };
+        let shares: Vec<Split> =
+            deal(&split, 3).iter().map(|buffer| dealt(buffer).expect("complete")).collect();
+        assert_eq!(shares[0].training, [rating(0), rating(3)]);
+        assert_eq!(shares[0].validation, [rating(6)]);
+        assert_eq!((&shares[1].training[..], &shares[1].test[..]), (&[rating(4)][..], &[rating(1)][..]));
+        assert_eq!(shares[2], Split::default());
+    }
+
+    #[test]
+    fn what_comes_incomplete_is_a_fault() {
+        let split = Split { training: vec![rating(0)], ..Split::default() };
+        let buffer = &deal(&split, 1)[0];
+        assert!(dealt(&buffer[..buffer.len() - 12]).is_err());
+        assert!(dealt(&[]).is_err());
+        assert!(Whole::default().add(&[1, 0, 0, 0, 0, 0, 0, 0, 9], 3).is_err());
+    }
+
+    #[test]
+    fn a_model_s_checksum_tells_its_vectors_and_ids() {
+        let whole = |id: u32, x: f32| Whole { users: ById::from([(id, vec![x])]), ..Whole::default() };
+        assert_ne!(whole(1, 2.0).checksum(), whole(1, 2.000_000_2).checksum());
+        assert_ne!(whole(1, 2.0).checksum(), whole(2, 2.0).checksum());
+    }
+}

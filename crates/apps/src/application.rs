@@ -1,0 +1,68 @@
+//! What an application does on N + 1 nodes: node 0 is the master, slave `p` is
+//! node `p + 1`.
+
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::Metric;
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
+
+use super::account::{self, Answer};
+use super::words::MASTER;
+use crosstalk_work::peer::rank;
+
+/// What a node does once it is connected to all others. When its input is
+/// loaded it calls [`Rank::restart_clock`]; from then on time counts.
+pub type Play<T> = Box<dyn FnOnce(&mut Rank) -> Result<T, Fault> + Send>;
+
+/// What a node has to do.
+pub enum Role {
+    /// Ends with the answer.
+    Master(Play<Answer>),
+    /// Ends with where its time went.
+    Slave(Play<Account>),
+}
+
+/// One master and `slaves`; `own` metrics come beside those that every
+/// application has. `seconds`: about how long an attempt computes.
+pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
+    Deployment {
+        nodes: slaves + 1,
+        timing: Timing::Either,
+        metrics: account::metrics(own),
+        effort: Effort::computing(seconds),
+    }
+}
+
+/// Which of `slaves` this part's node is, from 0; `None`: the master.
+pub fn slave(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> {
+    if part.nodes != slaves + 1 || part.node >= part.nodes {
+        return Err(Fault::attempt(format!(
+            "expected one master and {slaves} slaves, found node {} of {}",
+            part.node, part.nodes
+        )));
+    }
+    Ok(if part.node == MASTER { None } else { Some(part.node - 1) })
+}
+
+/// Gets a node ready that has looked at its input.
+pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
+    let (node, origin) = (part.node, account::origin(part));
+    let play: rank::Play = Box::new(move |mut rank, out| {
+        let account = match role {
+            Role::Slave(play) => play(&mut rank)?,
+            Role::Master(play) => {
+                let answer = play(&mut rank)?;
+                if let Err(wrong) = answer.verdict {
+                    rank.finish()?;
+                    return Err(wrong);
+                }
+                answer.tell(origin, out)?;
+                answer.account
+            }
+        };
+        account::tell(node, &account, origin, out)?;
+        rank.finish()
+    });
+    rank::prepare(part, play)
+}

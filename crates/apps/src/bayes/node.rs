@@ -1,0 +1,148 @@
+//! What every stage of a slave works with.
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Seconds;
+
+use super::config::Settings;
+use crate::mapreduce::budget::Memory;
+use crate::mapreduce::cluster::Cluster;
+use crate::mapreduce::combine::Combiner;
+use crate::mapreduce::list::{Gathered, List, Numeric};
+use crate::mapreduce::record::{Key, Value};
+use crate::mapreduce::runs::Sorted;
+use crate::mapreduce::shuffle::shuffle;
+use crate::mapreduce::spool::Spool;
+use crate::spill::{Disk, Scratch};
+
+/// A slave's means.
+pub struct Node<'a, C> {
+    /// What is computed.
+    pub settings: &'a Settings,
+    /// The other slaves.
+    pub cluster: &'a mut C,
+    /// Where to spill.
+    pub scratch: Scratch,
+    /// What it may hold, and holds for longer than a stage.
+    pub memory: Memory,
+    /// Bytes that went to other slaves.
+    pub sent: u64,
+    /// What each of [`STAGES`] took.
+    pub stages: [Seconds; STAGES.len()],
+    last: Seconds,
+}
+
+/// The stages, in their order.
+pub const STAGES: [Stage; 8] = [
+    Stage::Label,
+    Stage::CountWords,
+    Stage::ShareWords,
+    Stage::CountPairs,
+    Stage::SharePairs,
+    Stage::Weigh,
+    Stage::Train,
+    Stage::Test,
+];
+
+/// A stage of the computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Pages become labelled documents.
+    Label,
+    /// Words are told apart and counted.
+    CountWords,
+    /// Counts of words are shuffled, and become a dictionary on every slave.
+    ShareWords,
+    /// Neighbouring words are counted.
+    CountPairs,
+    /// Counts of pairs are shuffled, and become features on every slave.
+    SharePairs,
+    /// Documents become vectors.
+    Weigh,
+    /// Weights are added up by label, and become a model on every slave.
+    Train,
+    /// What was held back is decided about.
+    Test,
+}
+
+impl Stage {
+    /// As labels and people name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Label => "label",
+            Stage::CountWords => "count words",
+            Stage::ShareWords => "share words",
+            Stage::CountPairs => "count pairs",
+            Stage::SharePairs => "share pairs",
+            Stage::Weigh => "weigh",
+            Stage::Train => "train",
+            Stage::Test => "test",
+        }
+    }
+}
+
+impl<'a, C: Cluster> Node<'a, C> {
+    /// Whose first stage begins now.
+    pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
+        let last = cluster.now();
+        Node { settings, cluster, scratch, memory, sent: 0, stages: [Seconds(0.0); STAGES.len()], last }
+    }
+
+    /// An empty spool.
+    pub fn spool(&self) -> Spool {
+        Spool::new(&self.scratch, self.memory.budget().spool())
+    }
+
+    /// An empty table of words.
+    pub fn combiner<V: Value>(&self) -> Combiner<V> {
+        Combiner::new(self.memory.budget(), &self.scratch)
+    }
+
+    /// An empty list of numbers.
+    pub fn list<K: Numeric, V: Gathered>(&self) -> List<K, V> {
+        List::new(self.memory.budget(), &self.scratch)
+    }
+
+    /// Holds `bytes` for `what` until they are released: buffers get what is
+    /// left, those of `spools` at once.
+    pub fn hold(&mut self, what: &str, bytes: u64, spools: &mut [&mut Spool]) -> Result<(), Fault> {
+        self.memory.hold(what, bytes)?;
+        let room = self.memory.budget().spool();
+        self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.fit(disk, room)))
+    }
+
+    /// Gives back what was held.
+    pub fn release(&mut self, bytes: u64) {
+        self.memory.release(bytes);
+    }
+
+    /// Shuffles what `finish` gives; `reduce` gets the sum of each key's values.
+    pub fn shuffle<K: Key, V: Value>(
+        &mut self,
+        finish: impl FnOnce(&mut dyn Disk) -> Result<Sorted<K, V>, Fault>,
+        reduce: impl FnMut(K, V) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.sent += shuffle(finish, self.memory.budget(), &self.scratch, self.cluster, reduce)?;
+        Ok(())
+    }
+
+    /// Hands `mine` to every slave, and returns what each handed.
+    pub fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
+        self.sent += (mine.len() * (self.cluster.parts() - 1)) as u64;
+        self.cluster.share(mine)
+    }
+
+    /// The stage that ends here took from the one before until now.
+    pub fn ends(&mut self, stage: Stage) {
+        let now = self.cluster.now();
+        self.stages[stage as usize] = Seconds(now.0 - self.last.0);
+        self.last = now;
+    }
+}
+
+/// A total that two ways of counting agree on.
+pub fn same(what: &str, counted: u64, found: u64) -> Result<(), Fault> {
+    if counted == found {
+        return Ok(());
+    }
+    Err(Fault::attempt(format!("wrong answer: {counted} {what} were counted, {found} arrived")))
+}

@@ -1,0 +1,88 @@
+//! A slave: holds a part of the corpus, and goes through the stages.
+
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::category::NAMES;
+use super::config::Config;
+use super::confusion::{Confusion, Decision};
+use super::label::Counts;
+use super::node::Node;
+use super::source::{Source, generate};
+use super::verify::Testimony;
+use super::{deal, features, pipeline};
+use crate::exchange::Exchange;
+use crate::mapreduce::budget::{Memory, Room};
+use crate::mapreduce::spool::Spool;
+use crate::spill::Scratch;
+use crate::words::{Slaves, report, tell};
+
+/// Plays a slave's part on a node with so much `memory`; returns where the time went.
+pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<Account, Fault> {
+    let scratch = Scratch::new(config.scratch.clone(), "`scratch`");
+    let memory = Memory::new(memory, config.slaves)?;
+    let (pages, bytes) = load(config, &scratch, memory.budget().spool(), rank)?;
+    report(rank, &[bytes])?;
+
+    let before = scratch.moved();
+    rank.restart_clock()?;
+    let slaves = &mut Slaves(rank);
+    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
+    let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
+    let (stages, sent, held) = (node.stages, node.sent, node.memory.peak);
+    let mut confusion = Confusion::default();
+    learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
+    report(rank, confusion.words())?;
+    let account = rank.account();
+    let moved = scratch.moved().since(before);
+
+    report(rank, &[sent, learned.features as u64])?;
+    report(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
+    report(rank, &stages.map(|took| took.0.to_bits()))?;
+    let found = features::recount(&learned.numbered, &learned.sample, rank)?;
+    report(rank, &Testimony::words(learned.model.checksum(), &learned.sample, &found))?;
+    if let Some(directory) = &config.output {
+        let part = Slaves(rank).part();
+        write(&directory.join(format!("part-{part:05}")), &learned.decisions)?;
+    }
+    Ok(account)
+}
+
+/// This slave's pages, and their bytes.
+fn load(config: &Config, scratch: &Scratch, room: Room, rank: &mut Rank) -> Result<(Spool, u64), Fault> {
+    let mut pages = Spool::new(scratch, room);
+    let bytes = match &config.source {
+        Source::Generated(corpus) => {
+            let (slave, slaves) = (rank.id() - 1, rank.size() - 1);
+            rank.parallel_spilling(|rank| generate(corpus, slave, slaves, &mut pages, rank))?
+        }
+        Source::File(_) => deal::take(rank, &mut pages)?,
+    };
+    Ok((pages, bytes))
+}
+
+/// What all slaves have: the master adds it up.
+fn agree(counts: &Counts, rank: &mut Rank) -> Result<Counts, Fault> {
+    report(rank, &counts.to_words())?;
+    Ok(Counts::from_words(&tell(rank, Counts::default().to_words())?))
+}
+
+/// Writes page number, category and category given, a document a line.
+fn write(path: &Path, decisions: &[Decision]) -> Result<(), Fault> {
+    let write = || -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut file = BufWriter::new(File::create(path)?);
+        for Decision { number, label, decided } in decisions {
+            let name = |label: u8| NAMES[usize::from(label)];
+            writeln!(file, "{number}\t{}\t{}", name(*label), name(*decided))?;
+        }
+        file.flush()
+    };
+    write().map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))
+}

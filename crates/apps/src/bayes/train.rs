@@ -1,0 +1,132 @@
+//! The fifth stage: the weights of each feature are added up by label.
+//!
+//! Weights are counted in whole units of 2^-40, an error of at most 5e-13 a
+//! document, so that sums do not depend on the order of adding. A weight is at
+//! most 1: 2^24 documents fit.
+
+use crosstalk_core::Fault;
+
+use super::category::NAMES;
+use super::label::Counts;
+use super::model::Model;
+use super::node::{Node, Stage, same};
+use super::record::Head;
+use crate::exchange::pairs;
+use crate::mapreduce::cluster::Cluster;
+use crate::mapreduce::list::Numeric;
+use crate::mapreduce::record::{Key, Value, number, place, put};
+use crate::mapreduce::spool::Spool;
+
+/// The units in a weight of 1.
+pub const UNITS: f64 = (1_u64 << 40) as f64;
+
+/// A feature of one label's documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Cell(u64);
+
+impl Cell {
+    fn new(feature: u32, label: u8) -> Self {
+        Cell(u64::from(feature) << 8 | u64::from(label))
+    }
+
+    fn feature(self) -> u64 {
+        self.0 >> 8
+    }
+}
+
+impl Key for Cell {
+    /// A feature's cells have one owner.
+    fn owner(&self, parts: usize) -> usize {
+        place(self.feature(), parts)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put(self.0, out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        number(from).map(Cell)
+    }
+}
+
+impl Numeric for Cell {
+    fn number(&self) -> u64 {
+        self.0
+    }
+
+    fn of_number(number: u64) -> Self {
+        Cell(number)
+    }
+}
+
+/// Learns from the vectors that are to train with.
+pub fn train<C: Cluster>(
+    node: &mut Node<C>,
+    vectors: &Spool,
+    features: usize,
+    counts: &Counts,
+) -> Result<Model, Fault> {
+    let mut list = node.list::<Cell, u64>();
+    let emitted = node.cluster.parallel(|disk| {
+        let mut reader = vectors.reader();
+        let mut emitted = 0;
+        while let Some(vector) = reader.read(disk)? {
+            let (head, rest) = Head::split(vector)?;
+            if head.test {
+                continue;
+            }
+            for (feature, weight) in pairs(rest) {
+                let units = (weight * UNITS).round() as u64;
+                emitted = u64::wrapping_add(emitted, units);
+                list.add(Cell::new(feature, head.label), units);
+            }
+            list.settle(disk)?;
+        }
+        Ok::<_, Fault>(emitted)
+    })?;
+    let (mut sums, mut arrived) = (Vec::new(), 0);
+    node.shuffle(
+        |disk| list.finish(disk),
+        |cell, units| {
+            arrived = u64::wrapping_add(arrived, units);
+            cell.write(&mut sums);
+            units.write(&mut sums);
+            Ok(())
+        },
+    )?;
+    let mut mine = Vec::new();
+    put(emitted, &mut mine);
+    put(arrived, &mut mine);
+    mine.append(&mut sums);
+    let shares = node.share(mine)?;
+    let settings = node.settings;
+    let model = node.cluster.parallel(|_| {
+        let cells = read(&shares)?;
+        Ok::<_, Fault>(Model::new(cells, features, counts.labels().collect(), settings.alpha, settings.norm))
+    })?;
+    node.ends(Stage::Train);
+    Ok(model)
+}
+
+/// Feature, label and sum, ascending.
+fn read(shares: &[Vec<u8>]) -> Result<Vec<(u32, u8, u64)>, Fault> {
+    let torn = || Fault::attempt("a model was cut short");
+    let (mut cells, mut emitted, mut arrived) = (Vec::new(), 0_u64, 0_u64);
+    for share in shares {
+        let from = &mut share.as_slice();
+        emitted = emitted.wrapping_add(number(from).ok_or_else(torn)?);
+        arrived = arrived.wrapping_add(number(from).ok_or_else(torn)?);
+        while !from.is_empty() {
+            let cell = Cell::read(from).ok_or_else(torn)?;
+            let label = cell.0 as u8;
+            if usize::from(label) >= NAMES.len() {
+                return Err(torn());
+            }
+            cells.push((cell.feature() as u32, label, number(from).ok_or_else(torn)?));
+        }
+    }
+    same("units of weight", emitted, arrived)?;
+    // A stable sort finds the runs in order that the slaves sent.
+    cells.sort();
+    Ok(cells)
+}

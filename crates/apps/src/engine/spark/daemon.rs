@@ -1,0 +1,102 @@
+//! Spark's master and workers as processes.
+
+use crosstalk_core::Fault;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use super::driver::{died, surroundings};
+use super::found::Found;
+use crosstalk_work::peer::Until;
+use crosstalk_work::program::{Program, fresh};
+
+/// How long a master may take until it listens.
+const START: Duration = Duration::from_secs(60);
+
+/// How Java runs a master or a worker: they only keep accounts, and every second
+/// that Java takes to start is one of a core.
+const JAVA: [&str; 3] = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+/// A master that listens.
+pub struct Master {
+    program: Program,
+    /// Where workers and drivers find it.
+    pub url: String,
+}
+
+impl Master {
+    /// Starts one on `address`, on any free port.
+    pub fn start(found: &Found, address: IpAddr, folder: &Path, until: &Until) -> Result<Self, Fault> {
+        let at = free(address)?;
+        let port = at.port().to_string();
+        let host = address.to_string();
+        let words = ["--host", &host, "--port", &port, "--webui-port", "0"];
+        let program = daemon(found, address, folder, "org.apache.spark.deploy.master.Master", &words)?;
+        let until = until.within(START);
+        while TcpStream::connect_timeout(&at, Duration::from_millis(200)).is_err() {
+            until.check("Spark's master to start")?;
+            if !program.is_running() {
+                return Err(died("Spark's master", &program));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Master { program, url: format!("spark://{at}") })
+    }
+
+    /// A fault where it has ended.
+    pub fn check(&self) -> Result<(), Fault> {
+        if self.program.is_running() { Ok(()) } else { Err(died("Spark's master", &self.program)) }
+    }
+}
+
+/// Starts a worker that offers so many cores, and so many mebibytes of heap.
+pub fn worker(
+    found: &Found,
+    address: IpAddr,
+    folder: &Path,
+    master: &str,
+    (cores, mebibytes): (usize, u64),
+) -> Result<Program, Fault> {
+    let (host, cores, memory) = (address.to_string(), cores.to_string(), format!("{mebibytes}M"));
+    let work = folder.display().to_string();
+    let words = [
+        "--host",
+        &host,
+        "--webui-port",
+        "0",
+        "--cores",
+        &cores,
+        "--memory",
+        &memory,
+        "--work-dir",
+        &work,
+        master,
+    ];
+    daemon(found, address, folder, "org.apache.spark.deploy.worker.Worker", &words)
+}
+
+fn daemon(
+    found: &Found,
+    address: IpAddr,
+    folder: &Path,
+    class: &str,
+    words: &[&str],
+) -> Result<Program, Fault> {
+    std::fs::create_dir_all(folder).map_err(|e| {
+        Fault::environment(format!("cannot make a folder for Spark: {e}")).at(folder.display().to_string())
+    })?;
+    let mut command = Command::new(&found.java);
+    command.args(JAVA).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
+    surroundings(&mut command, found, address);
+    // Shuffle files and logs stay in the folder, which is taken away.
+    command.env("SPARK_LOCAL_DIRS", folder).env("SPARK_WORKER_DIR", folder);
+    Program::start(command, fresh())
+}
+
+/// A port that was free a moment ago.
+fn free(address: IpAddr) -> Result<SocketAddr, Fault> {
+    let bound = TcpListener::bind((address, 0)).and_then(|listener| listener.local_addr());
+    bound.map_err(|e| Fault::environment(format!("cannot listen: {e}")).at(address.to_string()))
+}

@@ -1,0 +1,205 @@
+//! The driver program: a Python process that holds the Spark context, and a
+//! conversation with it of one JSON object a line.
+
+use crosstalk_core::Fault;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::found::Found;
+use super::job::Object;
+use crosstalk_work::peer::socket::{accept, is_readable, readable};
+use crosstalk_work::peer::{Line, Until, listen};
+use crosstalk_work::program::{Program, fresh};
+
+/// The driver program's files, as they are written for Python to import.
+const FILES: &[(&str, &str)] = &[
+    ("als.py", include_str!("driver/als.py")),
+    ("articles.py", include_str!("driver/articles.py")),
+    ("bayes.py", include_str!("driver/bayes.py")),
+    ("cluster.py", include_str!("driver/cluster.py")),
+    ("conversation.py", include_str!("driver/conversation.py")),
+    ("driver.py", include_str!("driver/driver.py")),
+    ("failure.py", include_str!("driver/failure.py")),
+    ("jvm.py", include_str!("driver/jvm.py")),
+    ("output.py", include_str!("driver/output.py")),
+    ("pagerank.py", include_str!("driver/pagerank.py")),
+    ("passes.py", include_str!("driver/passes.py")),
+    ("request.py", include_str!("driver/request.py")),
+    ("tasks.py", include_str!("driver/tasks.py")),
+    ("values.py", include_str!("driver/values.py")),
+];
+
+/// How long Python may take to start and to call back.
+const START: Duration = Duration::from_secs(30);
+
+/// How often a wait for an answer looks at what else could end it.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// A driver program that runs. Dropping it ends it, and its Spark context.
+pub struct Driver {
+    line: Line,
+    program: Program,
+}
+
+/// What it says first.
+#[derive(Deserialize)]
+struct Greeting {
+    key: String,
+}
+
+/// What it answers.
+#[derive(Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+enum Answer {
+    /// It is at something.
+    Progress {},
+    /// It is done.
+    Done(Object),
+    /// It could not.
+    Failed { reason: String, remedy: Option<String> },
+}
+
+impl Driver {
+    /// Starts one that keeps its files in `folder`.
+    pub fn start(found: &Found, folder: &Path, address: IpAddr, until: &Until) -> Result<Self, Fault> {
+        let script = install(folder).map_err(|e| {
+            Fault::environment(format!("cannot write the driver program: {e}"))
+                .at(folder.display().to_string())
+        })?;
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into())?;
+        let port = listener.local_addr().map_err(|e| Fault::environment(e.to_string()))?.port();
+        let key = fresh();
+        let mut command = Command::new(&found.python);
+        command.arg(script).arg(port.to_string()).arg(&key).current_dir(folder);
+        surroundings(&mut command, found, address);
+        let mut program = Program::start(command, fresh())?;
+        let line = called_back(&listener, &key, &mut program, &until.within(START))?;
+        Ok(Driver { line, program })
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        self.program.is_running()
+    }
+
+    /// Asks it something. Meanwhile `look` may find a reason to wait no longer.
+    ///
+    /// # Errors
+    /// What the driver says went wrong; that it ended; what `look` found.
+    pub fn ask(
+        &mut self,
+        request: &impl Serialize,
+        until: &Until,
+        mut look: impl FnMut() -> Result<(), Fault>,
+    ) -> Result<Object, Fault> {
+        self.line.say(request)?;
+        loop {
+            until.check("Spark's answer")?;
+            look()?;
+            if !self.line.stirs() {
+                if !self.program.is_running() {
+                    return Err(self.ended());
+                }
+                is_readable(&self.line, GLANCE);
+                continue;
+            }
+            match self.line.hear::<Answer>(until)? {
+                Some(Answer::Progress {}) => {}
+                Some(Answer::Done(object)) => return Ok(object),
+                Some(Answer::Failed { reason, remedy }) => {
+                    let fault = Fault::attempt(format!("Spark failed: {reason}"));
+                    return Err(remedy.map_or(fault.clone(), |remedy| fault.remedy(remedy)));
+                }
+                None => return Err(self.ended()),
+            }
+        }
+    }
+
+    fn ended(&self) -> Fault {
+        died("Spark's driver", &self.program)
+    }
+}
+
+/// Writes the program; returns the file to run.
+fn install(folder: &Path) -> io::Result<PathBuf> {
+    let folder = folder.join("driver");
+    fs::create_dir_all(&folder)?;
+    for (name, text) in FILES {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(folder.join("driver.py"))
+}
+
+/// Waits until the program that was started calls, and no other.
+fn called_back(
+    listener: &TcpListener,
+    key: &str,
+    program: &mut Program,
+    until: &Until,
+) -> Result<Line, Fault> {
+    loop {
+        until.check("Spark's driver to start")?;
+        if !is_readable(listener, GLANCE) {
+            if !program.is_running() {
+                return Err(died("Spark's driver", program));
+            }
+            continue;
+        }
+        let mut line = Line::new(accept(listener, until)?.0)?;
+        readable(&line, until, "Spark's driver to greet")?;
+        if line.hear::<Greeting>(until).is_ok_and(|greeting| greeting.is_some_and(|g| g.key == key)) {
+            return Ok(line);
+        }
+    }
+}
+
+/// The environment that Spark's programs run in.
+pub fn surroundings(command: &mut Command, found: &Found, address: IpAddr) {
+    command.env("SPARK_HOME", &found.home);
+    // A worker asks for it; Spark's scripts would set it. Spark 4 has but this one.
+    command.env("SPARK_SCALA_VERSION", "2.13");
+    command.env("PYSPARK_PYTHON", &found.python);
+    command.env("PYSPARK_DRIVER_PYTHON", &found.python);
+    command.env("SPARK_LOCAL_IP", address.to_string());
+    if let Some(home) = found.java.parent().and_then(Path::parent) {
+        command.env("JAVA_HOME", home);
+    }
+    // Settings of the user's own Spark would make another Spark of it.
+    for variable in ["SPARK_CONF_DIR", "SPARK_WORKER_OPTS", "SPARK_MASTER_OPTS", "PYSPARK_SUBMIT_ARGS"] {
+        command.env_remove(variable);
+    }
+}
+
+/// The fault for one of Spark's programs that ended by itself.
+pub fn died(what: &str, program: &Program) -> Fault {
+    let said = program.last_words();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote nothing");
+    Fault::attempt(format!("{what} ended in mid-run; the last it wrote: {}", last.trim()))
+}
+
+/// A figure of an answer, which must be a finite number.
+pub fn number(answer: &Object, name: &str) -> Result<f64, Fault> {
+    let number = answer.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
+    number.ok_or_else(|| Fault::attempt(format!("Spark's driver told no `{name}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_driver_program_is_installed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/engine/spark/driver");
+        let listed = fs::read_dir(folder).expect("is there").flatten();
+        let names = listed.map(|file| file.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".py")).collect();
+        names.sort();
+        assert_eq!(names, FILES.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,268 @@
+//! Node 0's part: it starts the cluster, asks the driver, and reads the answer.
+
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::scene::{Prepared, Sink};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+
+use super::daemon::Master;
+use super::driver::Driver;
+use super::found::{self, Found};
+use super::job::{Job, Object};
+use super::outcome;
+use super::session::{self, Key, Led};
+use super::words::{Wanted, Word};
+use super::worker;
+use crate::engine::settings::Spark;
+use crosstalk_work::peer::gathering::gather;
+use crosstalk_work::peer::socket::gone;
+use crosstalk_work::peer::{Line, Until, listen};
+use crosstalk_work::program::fresh;
+
+/// How long workers may take to register their executors, in seconds: each starts
+/// two Javas, and all may share two cores.
+const PATIENCE: f64 = 90.0;
+
+/// Mebibytes of an executor's heap where nothing was said, at least and at most.
+const HEAP: (u64, u64) = (512, 4096);
+
+/// The same on the user's own cluster.
+const OWN_HEAP: u64 = 1024;
+
+/// A node that is ready to play its part.
+struct Ready {
+    part: Part,
+    found: Found,
+    settings: Spark,
+    job: Job,
+    listener: Option<TcpListener>,
+}
+
+/// Gets a node ready: looks for Spark, and on node 0 listens for the others.
+pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
+    let found = found::find()?;
+    let address = part.addresses.first().ok_or_else(|| Fault::attempt("node 0 has no address"))?;
+    let listener = if part.node == 0 { Some(listen((*address, 0).into())?) } else { None };
+    Ok(Box::new(Ready { part: part.clone(), found, settings, job, listener }))
+}
+
+impl Prepared for Ready {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    fn run(
+        self: Box<Self>,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        let until = Until::new(self.part.deadline, cancelled);
+        let outcome = match &self.listener {
+            Some(listener) => self.lead(listener, out, &until),
+            None => {
+                let chief = endpoints.first().copied().flatten();
+                let chief = chief.ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
+                worker::run(&self.part, &self.found, chief, &until)
+            }
+        };
+        until.blame(outcome).map_err(|fault| match fault.place {
+            Some(_) => fault,
+            None => fault.at(format!("node {}", self.part.node)),
+        })?;
+        Ok(None)
+    }
+}
+
+impl Ready {
+    fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
+        let mut lines = gather(listener, self.part.nodes, until)?;
+        let outcome = self.conduct(&mut lines, out, until);
+        for line in &mut lines {
+            // However it ended: what is wrong is told here. One that is gone needs
+            // not be told.
+            let _ = line.say(&Word::End);
+        }
+        outcome
+    }
+
+    fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
+        let key = self.key();
+        session::end_others(&key);
+        let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
+        // Whatever fails from here on, the cluster is not kept.
+        let mut led = match session::take(&key) {
+            Some(led) => {
+                self.want_workers(&led, &key, lines)?;
+                led
+            }
+            None => self.start(&key, lines, until)?,
+        };
+        let (answer, fresh) = self.ask(&mut led, request, lines, until)?;
+        let own = (self.job.check)(&answer, &self.part.scratch)?;
+        outcome::tell(&answer, own, &self.part, (key.cores, fresh), out)?;
+        session::keep(key, led);
+        Ok(())
+    }
+
+    /// What is asked of the machines where the settings do not say.
+    fn key(&self) -> Key {
+        let slaves = self.job.slaves;
+        let own = self.settings.own.as_ref().map(|own| own.url.clone());
+        // Of other machines than this one nothing is known.
+        let (cores, heap) = if own.is_some() { (1, OWN_HEAP) } else { shares(slaves) };
+        Key {
+            own,
+            slaves,
+            cores: self.settings.cores.unwrap_or(cores),
+            mebibytes: self.settings.memory.map_or(heap, |bytes| bytes.0 >> 20),
+        }
+    }
+
+    /// Where executors find the driver.
+    fn address(&self) -> Result<IpAddr, Fault> {
+        match &self.settings.own {
+            None => Ok(self.part.addresses[0]),
+            Some(own) => own.seen_from().map_err(|e| {
+                Fault::attempt(format!("cannot reach the Spark master {}: {e}", own.url))
+                    .remedy("look whether the address is right, and whether a master listens there")
+            }),
+        }
+    }
+
+    /// The folder of cluster `id`.
+    fn folder(&self, id: &str) -> PathBuf {
+        self.part.scratch.join("spark").join(id)
+    }
+
+    fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
+        let id = fresh();
+        let (folder, address) = (self.folder(&id), self.address()?);
+        let (url, master) = match &key.own {
+            Some(url) => (url.clone(), None),
+            None => {
+                let master = Master::start(&self.found, address, &folder.join("master"), until)?;
+                (master.url.clone(), Some(master))
+            }
+        };
+        made(&folder)?;
+        let driver = Driver::start(&self.found, &folder, address, until)?;
+        let mut led = Led { id, driver, url, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
+        self.want_workers(&led, key, lines)?;
+        let open = json!({
+            "do": "open",
+            "master": led.url,
+            "conf": self.conf(key, address, &folder)?,
+            "keep": self.events()?,
+            "executors": key.slaves,
+            // So that it can still say what it waited for.
+            "patience": PATIENCE.min(0.8 * until.left().as_secs_f64()),
+        });
+        let Led { driver, master, .. } = &mut led;
+        driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
+        Ok(led)
+    }
+
+    /// Tells the other nodes which worker to have.
+    fn want_workers(&self, led: &Led, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
+        let mut kept = session::ids();
+        kept.push(led.id.clone());
+        let wanted = Wanted {
+            id: led.id.clone(),
+            master: led.url.clone(),
+            cores: key.cores,
+            mebibytes: key.mebibytes,
+            folder: self.folder(&led.id),
+            kept,
+        };
+        lines.iter_mut().try_for_each(|line| line.say(&Word::Work(wanted.clone())))
+    }
+
+    /// The driver's answer, and whether it was not asked this before.
+    fn ask(
+        &self,
+        led: &mut Led,
+        mut request: Value,
+        lines: &mut [Line],
+        until: &Until,
+    ) -> Result<(Object, bool), Fault> {
+        let name = request.to_string();
+        let fresh = led.asked.insert(name.clone());
+        let most = self.settings.passes;
+        // What is warm is told by one more pass.
+        let passes = if led.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
+        request["passes"] = json!({ "least": passes.0, "most": passes.1 });
+        let Led { driver, master, .. } = led;
+        let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
+        if outcome::warm(&answer) {
+            led.warmed.insert(name);
+        }
+        Ok((answer, fresh))
+    }
+
+    /// Where the log of the application's events is kept, if anywhere.
+    fn events(&self) -> Result<Option<PathBuf>, Fault> {
+        let events = self.part.artifacts.as_ref().map(|artifacts| artifacts.join("spark-events"));
+        events.as_deref().map_or(Ok(()), made).map(|()| events)
+    }
+
+    /// Settings of the Spark application.
+    fn conf(&self, key: &Key, address: IpAddr, folder: &Path) -> Result<Value, Fault> {
+        let local = folder.join("local");
+        made(&local)?;
+        Ok(json!({
+            "spark.app.name": "crosstalk",
+            "spark.local.dir": local,
+            "spark.executor.cores": key.cores.to_string(),
+            "spark.executor.memory": format!("{}m", key.mebibytes),
+            "spark.cores.max": (key.cores * key.slaves).to_string(),
+            "spark.driver.host": host(address),
+            "spark.driver.bindAddress": host(address),
+        }))
+    }
+}
+
+/// A slave's share of this machine: cores, and mebibytes of heap.
+fn shares(slaves: usize) -> (usize, u64) {
+    let cores = available_parallelism().map_or(1, |all| all.get().div_ceil(slaves));
+    (cores, ((memory() / 8 / (slaves as u64 + 1)) >> 20).clamp(HEAP.0, HEAP.1))
+}
+
+/// As Spark writes an address.
+fn host(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
+fn made(folder: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(folder).map_err(|e| {
+        Fault::environment(format!("cannot make a folder for Spark: {e}")).at(folder.display().to_string())
+    })
+}
+
+/// What else than its answer could end a wait for the driver.
+fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
+    master.map_or(Ok(()), Master::check)?;
+    let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
+    let node = format!("node {}", index + 1);
+    Err(match lines[index].hear(until)? {
+        Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
+        _ => gone(lines[index].peer()).at(node),
+    })
+}
+
+/// This machine's memory in bytes: `MemTotal` of proc(5).
+fn memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    total.and_then(|kibibytes| kibibytes.parse::<u64>().ok()).map_or(0, |kibibytes| kibibytes << 10)
+}

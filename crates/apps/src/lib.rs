@@ -1,0 +1,64 @@
+//! Applications: whole computations whose completion time is the result. One
+//! master and N slaves compute it over `comm`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `application` | the roles, and how a node gets ready for one |
+//! | `account` | what every application tells of its answer and its nodes |
+//! | `words` | what master and slaves tell each other |
+//! | `exchange` | what slaves hand each other |
+//! | `input` | files that people name |
+//! | `mapreduce` | counting by key, within a memory limit |
+//! | `spill` | what a node's memory does not hold, on its disk |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+pub(crate) mod account;
+pub mod als;
+mod application;
+pub mod bayes;
+pub mod engine;
+pub mod exchange;
+#[doc(hidden)]
+pub mod fuzzing;
+mod input;
+pub mod mapreduce;
+pub mod pagerank;
+pub mod spill;
+mod words;
+
+use crosstalk_core::Fault;
+use crosstalk_core::scene::Workload;
+use crosstalk_core::value::Params;
+
+pub use account::Answer;
+pub use application::{Play, Role, deployment, prepare, slave};
+pub use input::not_text;
+
+/// The workloads of this room.
+pub fn workloads() -> Vec<Box<dyn Workload>> {
+    vec![Box::new(als::ALS), Box::new(bayes::BAYES), Box::new(pagerank::PAGERANK)]
+}
+
+/// Checks what the beginnings say of the files that a workload reads, so that a file which cannot
+/// be read is refused before there are nodes to read it. What to know of them.
+///
+/// # Errors
+/// Where a parameter is wrong, or a file is not there or not what it should be.
+pub fn inputs(workload: &str, params: &Params) -> Result<Option<String>, Fault> {
+    let text = |parameter| match params.path(parameter)? {
+        Some(path) => input::Text::open(&path).map(drop),
+        None => Ok(()),
+    };
+    match workload {
+        "als" => text("ratings").and_then(|()| text("personal"))?,
+        "bayes" => {
+            params.path("corpus")?.map_or(Ok(()), |path| bayes::export::Pages::open(&path).map(drop))?
+        }
+        "pagerank" => {
+            return params.path("graph")?.map_or(Ok(None), |path| pagerank::edge_list::remark(&path));
+        }
+        _ => {}
+    }
+    Ok(None)
+}

@@ -1,0 +1,181 @@
+//! A queue of byte strings that keeps the last ones in memory and the rest on
+//! disk, to be read in order as often as needed.
+
+use crosstalk_core::Fault;
+
+use super::budget::Room;
+use crate::spill::{Disk, Scratch, SpillFile};
+
+/// The queue.
+#[derive(Debug)]
+pub struct Spool {
+    scratch: Scratch,
+    room: Room,
+    /// Bytes that came last; the first ones are in `file`.
+    buffer: Vec<u8>,
+    file: Option<SpillFile>,
+}
+
+/// Bytes of a string's length.
+const LENGTH: usize = 4;
+
+impl Spool {
+    /// An empty one that takes so much memory.
+    pub fn new(scratch: &Scratch, room: Room) -> Self {
+        Spool { scratch: scratch.clone(), room, buffer: Vec::new(), file: None }
+    }
+
+    /// Appends a string, which must be shorter than 4 GiB.
+    ///
+    /// # Errors
+    /// An attempt fault where it must be spilled and cannot.
+    pub fn push(&mut self, disk: &mut dyn Disk, string: &[u8]) -> Result<(), Fault> {
+        if self.buffer.len() + LENGTH + string.len() > self.room.buffer && !self.buffer.is_empty() {
+            self.spill(disk)?;
+        }
+        self.buffer.extend_from_slice(&(string.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(string);
+        Ok(())
+    }
+
+    /// Takes less memory from here on, or more.
+    ///
+    /// # Errors
+    /// An attempt fault where what no longer fits cannot be spilled.
+    pub fn fit(&mut self, disk: &mut dyn Disk, room: Room) -> Result<(), Fault> {
+        self.room = room;
+        if self.buffer.len() > room.buffer {
+            self.spill(disk)?;
+            self.buffer.shrink_to(room.buffer);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn spill(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(SpillFile::new(&self.scratch)?),
+        };
+        file.append(disk, &self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Reads from the begin.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { spool: self, window: Vec::new(), at: 0, fetched: 0 }
+    }
+}
+
+/// Reads a [`Spool`]: front to back what is on the disk, then what is in memory.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    spool: &'a Spool,
+    /// What was read from the file and not handed out yet, from byte `at` on.
+    window: Vec<u8>,
+    /// Where the next string begins: in the window, and after it in the buffer.
+    at: usize,
+    /// Bytes that were read from the file.
+    fetched: u64,
+}
+
+impl Reader<'_> {
+    /// The next string; `None` after the last.
+    ///
+    /// # Errors
+    /// An attempt fault where it cannot be read.
+    pub fn read(&mut self, disk: &mut dyn Disk) -> Result<Option<&[u8]>, Fault> {
+        if let Some(file) = &self.spool.file
+            && (self.at < self.window.len() || self.fetched < file.length())
+        {
+            return self.spilled(disk, file).map(Some);
+        }
+        let rest = &self.spool.buffer[self.at - self.window.len()..];
+        let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        self.at += LENGTH + length;
+        Ok(Some(&rest[..length]))
+    }
+
+    fn spilled(&mut self, disk: &mut dyn Disk, file: &SpillFile) -> Result<&[u8], Fault> {
+        self.hold(disk, file, LENGTH)?;
+        let mut length = [0; LENGTH];
+        length.copy_from_slice(&self.window[self.at..self.at + LENGTH]);
+        let end = LENGTH + u32::from_le_bytes(length) as usize;
+        self.hold(disk, file, end)?;
+        let string = self.at + LENGTH..self.at + end;
+        self.at = string.end;
+        Ok(&self.window[string])
+    }
+
+    /// Makes the window hold `bytes` from where the next string begins.
+    fn hold(&mut self, disk: &mut dyn Disk, file: &SpillFile, bytes: usize) -> Result<(), Fault> {
+        if self.at + bytes <= self.window.len() {
+            return Ok(());
+        }
+        self.window.drain(..self.at);
+        self.at = 0;
+        let kept = self.window.len();
+        // A string that is longer than the window is held whole.
+        let room = bytes.max(self.spool.room.window) - kept;
+        let more = room.min((file.length() - self.fetched) as usize);
+        self.window.resize(kept + more, 0);
+        file.read(disk, self.fetched, &mut self.window[kept..])?;
+        self.fetched += more as u64;
+        if self.window.len() < bytes {
+            return Err(Fault::attempt("a spooled string was cut short"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spill::mock::Told;
+    use proptest::prelude::*;
+
+    const FREE: Room = Room { buffer: 1 << 20, window: 1 << 20 };
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out(
+            strings in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..60),
+            buffer in 0_usize..300,
+            window in 0_usize..100,
+            later in 0_usize..300,
+        ) {
+            let (scratch, mut disk) = (Scratch::temporary(), Told::default());
+            let mut spool = Spool::new(&scratch, Room { buffer, window });
+            for string in &strings {
+                spool.push(&mut disk, string).expect("pushed");
+            }
+            let bytes: usize = strings.iter().map(|string| string.len() + 4).sum();
+            prop_assert_eq!(scratch.moved().written > 0, bytes > buffer && strings.len() > 1);
+            spool.fit(&mut disk, Room { buffer: later, window }).expect("room");
+            prop_assert!(spool.buffer.len() <= later);
+            let written = scratch.moved().written;
+            for pass in 1..=2 {
+                let mut reader = spool.reader();
+                for string in &strings {
+                    prop_assert_eq!(reader.read(&mut disk).expect("reads"), Some(string.as_slice()));
+                }
+                prop_assert_eq!(reader.read(&mut disk).expect("reads"), None);
+                // Each pass reads every byte once, front to back.
+                prop_assert_eq!(scratch.moved().read, pass * written);
+            }
+            prop_assert_eq!(disk.moved().0, 3 * written);
+            prop_assert_eq!(disk.moved().1, if written > 0 { 3 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn what_fits_turns_to_no_disk() {
+        let mut disk = Told::default();
+        let mut spool = Spool::new(&Scratch::new("/proc/nowhere".into(), "it"), FREE);
+        (0..100).for_each(|_| spool.push(&mut disk, b"some words").expect("pushed"));
+        assert_eq!(spool.reader().read(&mut disk).expect("reads"), Some(&b"some words"[..]));
+        assert!(disk.0.is_empty());
+    }
+}

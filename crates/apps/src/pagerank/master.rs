@@ -1,0 +1,79 @@
+//! The master: knows the graph's extent, says when to begin, hears how each
+//! iteration went, and checks the answer. It holds no vertex, as Spark's driver.
+
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Origin, Reading};
+
+use super::build::exchanges;
+use super::config::{Config, Variant};
+use super::ranks::{Balance, top};
+use super::slave::TOP;
+use super::source::Extent;
+use super::verify;
+use crate::Answer;
+use crate::account::{cores, origin};
+use crate::words::{hear, hear_exactly, look_on, tell};
+
+/// Plays the master's part. Time counts from the first iteration's begin until
+/// the highest ranks are here.
+pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
+    tell(rank, extent.to_words())?;
+    for _ in 0..exchanges(extent, config.slaves) {
+        look_on(rank)?;
+    }
+    let parts: Vec<[u64; 6]> = hear_exactly(rank)?;
+    let vertices = parts.iter().map(|part| part[0]).sum();
+    let edges: u64 = parts.iter().map(|part| part[1]).sum();
+    let mut balances = vec![total(parts.iter().map(|[_, _, a, b, c, d]| [*a, *b, *c, *d]))];
+    let loading = rank.now();
+
+    rank.restart_clock()?;
+    for _ in 0..config.iterations {
+        tell(rank, [0])?;
+        look_on(rank)?;
+        balances.push(total(hear_exactly(rank)?.into_iter()));
+    }
+    let factor = match config.variant {
+        Variant::Plain => 1.0,
+        Variant::Normalised => {
+            let sum = balances.last().map_or(0.0, |balance| balance.all.total());
+            let factor = vertices as f64 / sum;
+            tell(rank, [factor.to_bits()])?;
+            factor
+        }
+    };
+    let best = hear(rank)?;
+    let best = best.iter().flat_map(|words| words.as_chunks::<2>().0);
+    let top = top(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP);
+    let account = rank.account();
+
+    let sums: Vec<[u64; 3]> = hear_exactly(rank)?;
+    look_on(rank)?;
+    let testimony = verify::Testimony::new(&hear(rank)?)?;
+    let verdict = verify::edges(extent.edges, edges)
+        .and_then(|()| verify::balances(vertices, &balances, config.reset))
+        .and_then(|()| verify::highest(&top, vertices))
+        .and_then(|()| testimony.verify(config.reset, factor));
+    let gathered = edges as f64 * config.iterations as f64;
+    let speed = gathered / (account.total().0 * cores(part));
+    let spilled: u64 = sums.iter().map(|[_, _, spilled]| spilled).sum();
+    Ok(Answer {
+        loading,
+        account,
+        exchanged: sums.iter().map(|[_, sent, _]| sent).sum(),
+        checksum: sums.iter().fold(0, |sum, [part, ..]| sum.wrapping_add(*part)),
+        own: vec![
+            Reading::value("edges_per_second", speed, origin(part)),
+            Reading::value("bytes_spilled", spilled as f64, Origin::Computed),
+        ],
+        verdict,
+    })
+}
+
+fn total(parts: impl Iterator<Item = [u64; 4]>) -> Balance {
+    let mut sum = Balance::default();
+    parts.for_each(|words| sum.add(&Balance::from_words(words)));
+    sum
+}

@@ -1,0 +1,113 @@
+//! A slave: holds a part of the graph, and iterates when the master says so.
+
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::build::build;
+use super::config::{Config, Variant};
+use super::names::Name;
+use super::overflow::Overflow;
+use super::partition::Partition;
+use super::ranks::{Ranks, checksum, top};
+use super::sample::Sampled;
+use super::source::Extent;
+use crate::exchange::Exchange;
+use crate::words::{Slaves, report, tell};
+
+/// How many of the highest ranks a slave tells the master.
+pub const TOP: usize = 10;
+
+/// Plays a slave's part on a node with so much `memory`, if that is known;
+/// returns where the time went.
+pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<Account, Fault> {
+    let extent = Extent::from_words(tell(rank, [0; 3])?);
+    let (mut shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
+    let mut overflow = match memory {
+        Some(memory) => Overflow::of(&mut shard, memory, rank)?,
+        None => None,
+    };
+    let mut ranks = Ranks::new(&shard, config.reset);
+    let [a, b, c, d] = ranks.balance().to_words();
+    report(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
+
+    rank.restart_clock()?;
+    let sent = iterate(config.iterations, &mut ranks, overflow.as_mut(), rank)?;
+    if config.variant == Variant::Normalised {
+        let [factor] = tell(rank, [0])?;
+        rank.parallel(|| ranks.scale(f64::from_bits(factor)));
+    }
+    let partition = Partition::new(rank.size() - 1);
+    let part = Slaves(rank).part();
+    let best =
+        rank.parallel(|| top(ranks.iter().map(|(place, value)| (partition.label(part, place), value)), TOP));
+    let words: Vec<u64> =
+        best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
+    report(rank, &words)?;
+    let account = rank.account();
+
+    let spilled = overflow.as_ref().map_or(0, Overflow::bytes);
+    report(rank, &[checksum(ranks.named()), sent, spilled])?;
+    testify(&ranks, &sampled, partition, rank)?;
+    if let Some(directory) = &config.output {
+        write(&directory.join(format!("part-{part:05}")), ranks.named())?;
+    }
+    Ok(account)
+}
+
+/// All iterations; returns how many bytes went out to other slaves.
+fn iterate(
+    iterations: usize,
+    ranks: &mut Ranks,
+    mut overflow: Option<&mut Overflow>,
+    rank: &mut Rank,
+) -> Result<u64, Fault> {
+    let mut sent = 0;
+    for iteration in 1..=iterations {
+        tell(rank, [0])?;
+        let packed = rank.serialise(|| ranks.pack());
+        sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
+        let arrived = Slaves(rank).exchange(packed)?;
+        rank.serialise(|| ranks.unpack(arrived))?;
+        let last = iteration == iterations;
+        let mut balance = rank.parallel(|| ranks.step(last));
+        if let Some(overflow) = &mut overflow {
+            balance.add(&overflow.step(ranks, last, rank, |rank, gather| rank.parallel(gather))?);
+        }
+        report(rank, &balance.to_words())?;
+    }
+    Ok(sent)
+}
+
+/// Tells the master what the sample's vertices should have gathered from the
+/// vertices here, as the edges say that were kept aside; and the ranks that
+/// those of them have that are here, NaN for the others.
+fn testify(ranks: &Ranks, sampled: &Sampled, partition: Partition, rank: &mut Rank) -> Result<(), Fault> {
+    let part = Slaves(rank).part();
+    let sums = sampled.sums(&mut Slaves(rank), |place| ranks.given(place))?;
+    let found = sampled.sample().labels().iter().map(|label| {
+        let here = (partition.owner(*label) == part).then(|| ranks.rank(partition.place(*label)));
+        here.flatten().unwrap_or(f64::NAN)
+    });
+    let words: Vec<u64> =
+        sums.iter().copied().zip(found).flat_map(|(s, r)| [s.to_bits(), r.to_bits()]).collect();
+    report(rank, &words)
+}
+
+/// Writes name and rank, a vertex a line.
+pub fn write<'a>(path: &Path, ranks: impl Iterator<Item = (Name<'a>, f64)>) -> Result<(), Fault> {
+    let write = || -> io::Result<()> {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mut file = BufWriter::new(File::create(path)?);
+        for (name, rank) in ranks {
+            writeln!(file, "{name}\t{rank}")?;
+        }
+        file.flush()
+    };
+    write().map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))
+}

@@ -1,0 +1,143 @@
+//! Whether an answer can be right: no edge is missing, no rank was lost or made
+//! up in any iteration, and a sample of vertices has the ranks that their edges
+//! give them.
+
+use crosstalk_core::Fault;
+
+use super::ranks::Balance;
+use super::slave::TOP;
+
+/// The largest relative error that rounding can explain.
+const TOLERANCE: f64 = 1e-9;
+
+/// All edges arrived.
+pub fn edges(expected: u64, found: u64) -> Result<(), Fault> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(wrong(format!("the graph has {expected} edges, the slaves hold {found}"))
+        .remedy("give every node the same file"))
+}
+
+/// In every iteration the ranks add up to what the ranks before it allow:
+/// `reset` a vertex, and `1 − reset` of what has an edge to flow along.
+/// `balances` begins with that of the initial ranks, 1 each.
+pub fn balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), Fault> {
+    let count = vertices as f64;
+    let initial = balances.first().map_or(0.0, |balance| balance.all.total());
+    close(initial, count, || "the initial ranks".into())?;
+    for (iteration, pair) in (1..).zip(balances.windows(2)) {
+        let expected = reset * count + (1.0 - reset) * pair[0].flowing.total();
+        close(pair[1].all.total(), expected, || format!("the ranks of iteration {iteration}"))?;
+    }
+    Ok(())
+}
+
+/// The highest ranks are all there, highest first.
+pub fn highest(top: &[(u32, f64)], vertices: u64) -> Result<(), Fault> {
+    let expected = vertices.min(TOP as u64);
+    if top.len() as u64 == expected && top.is_sorted_by(|a, b| a.1 >= b.1) {
+        return Ok(());
+    }
+    Err(wrong(format!("expected the {expected} highest ranks, found {top:?}")))
+}
+
+/// What is known of the sample's vertices in the last iteration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Testimony {
+    /// What each should have gathered, as its edges say; and the rank it has.
+    vertices: Vec<(f64, f64)>,
+}
+
+impl Testimony {
+    /// Joins what the slaves tell: for each vertex, a partial sum, and from its
+    /// owner its rank, else NaN.
+    pub fn new(reports: &[Vec<u64>]) -> Result<Self, Fault> {
+        let count = reports.first().map_or(0, Vec::len);
+        let mut vertices = vec![(0.0, f64::NAN); count / 2];
+        for report in reports {
+            if report.len() != count {
+                return Err(wrong("the slaves disagree about the sample".into()));
+            }
+            for (vertex, [sum, rank]) in vertices.iter_mut().zip(report.as_chunks::<2>().0) {
+                vertex.0 += f64::from_bits(*sum);
+                let rank = f64::from_bits(*rank);
+                if !rank.is_nan() {
+                    vertex.1 = rank;
+                }
+            }
+        }
+        Ok(Testimony { vertices })
+    }
+
+    /// Every vertex has the rank that its edges give it.
+    pub fn verify(&self, reset: f64, factor: f64) -> Result<(), Fault> {
+        for (gathered, rank) in &self.vertices {
+            let expected = (reset + (1.0 - reset) * gathered) * factor;
+            // No rank at all, NaN, is wrong too.
+            if rank.is_nan() || (rank - expected).abs() > TOLERANCE * expected {
+                return Err(wrong(format!("a vertex has rank {rank}, its edges give it {expected}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn close(found: f64, expected: f64, what: impl Fn() -> String) -> Result<(), Fault> {
+    if (found - expected).abs() <= TOLERANCE * expected {
+        return Ok(());
+    }
+    Err(wrong(format!("{} add up to {found}, not to {expected}", what())))
+}
+
+fn wrong(what: String) -> Fault {
+    Fault::attempt(format!("wrong answer: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pagerank::mass::Mass;
+
+    fn balance(all: f64, flowing: f64) -> Balance {
+        Balance { all: Mass::of(all), flowing: Mass::of(flowing) }
+    }
+
+    #[test]
+    fn a_star_balances() {
+        // Three leaves and a sink, by hand: 4, then 0.6 + 0.85 · 3, then 0.6 + 0.85 · 0.45.
+        let good = [balance(4.0, 3.0), balance(3.15, 0.45), balance(0.9825, 0.45)];
+        assert_eq!(balances(4, &good, 0.15), Ok(()));
+        let mut lost = good;
+        lost[2] = balance(0.9824, 0.45);
+        let fault = balances(4, &lost, 0.15).expect_err("refused");
+        assert!(fault.message.starts_with("wrong answer: the ranks of iteration 2 add up to"), "{fault}");
+        assert!(balances(5, &good, 0.15).is_err());
+    }
+
+    #[test]
+    fn a_missing_edge_is_found() {
+        assert_eq!(edges(7, 7), Ok(()));
+        assert!(edges(7, 6).expect_err("refused").message.contains("has 7 edges, the slaves hold 6"));
+    }
+
+    #[test]
+    fn the_highest_ranks_are_as_many_as_there_are_vertices_and_descend() {
+        assert_eq!(highest(&[(7, 2.0), (3, 1.0)], 2), Ok(()));
+        assert_eq!(highest(&[(7, 2.0); TOP], 1000), Ok(()));
+        assert!(highest(&[(7, 2.0)], 2).is_err());
+        assert!(highest(&[(7, 1.0), (3, 2.0)], 2).is_err());
+    }
+
+    #[test]
+    fn a_sampled_vertex_must_have_the_rank_its_edges_give_it() {
+        let report = |sum: f64, rank: f64| vec![sum.to_bits(), rank.to_bits()];
+        let told = |rank| Testimony::new(&[report(1.5, f64::NAN), report(0.5, rank)]).expect("joins");
+        let rank = 0.15 + 0.85 * 2.0;
+        assert_eq!(told(rank).verify(0.15, 1.0), Ok(()));
+        assert_eq!(told(rank * 3.0).verify(0.15, 3.0), Ok(()));
+        assert!(told(rank * (1.0 + 1e-8)).verify(0.15, 1.0).is_err());
+        assert!(told(f64::NAN).verify(0.15, 1.0).is_err());
+        assert!(Testimony::new(&[vec![0; 2], vec![0; 4]]).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! What every application on a master and slaves gets: a sum over ranks.
+
+#[path = "../../work/tests/cluster/mod.rs"]
+mod cluster;
+#[path = "../../work/tests/scene/mod.rs"]
+mod scene;
+
+use std::sync::atomic::AtomicBool;
+
+use cluster::{emulation, play};
+use crosstalk_apps::{Answer, Role};
+use crosstalk_comm::{Account, Rank};
+use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::scene::Workload;
+use crosstalk_core::value::Params;
+use crosstalk_work::Declared;
+use scene::value;
+
+/// Slave `p` has the number `p + 1`, and the master expects a certain sum.
+#[derive(PartialEq)]
+struct Sum {
+    slaves: u64,
+    expected: u64,
+}
+
+const SUM: Declared<Sum> = Declared {
+    name: "sum",
+    title: "the sum of the slaves' numbers",
+    parameters: Parameters(&[&[Parameter::new("slaves", "", ""), Parameter::new("expected", "", "")]]),
+    read: |params| {
+        let slaves = params.count("slaves", 3, 1)?;
+        Ok(Sum { slaves, expected: params.count("expected", slaves * (slaves + 1) / 2, 1)? })
+    },
+    deploy: |config| {
+        crosstalk_apps::deployment(config.slaves as usize, vec![Metric::new("sum", "", Better::Neither)], 0.1)
+    },
+    needs: |_| Vec::new(),
+    prepare: |config, part| {
+        let role = match crosstalk_apps::slave(part, config.slaves as usize)? {
+            None => Role::Master(Box::new(move |rank| master(&config, rank))),
+            Some(slave) => Role::Slave(Box::new(move |rank| tell_number(slave, rank))),
+        };
+        crosstalk_apps::prepare(part, role)
+    },
+};
+
+fn master(config: &Sum, rank: &mut Rank) -> Result<Answer, Fault> {
+    let loading = rank.now();
+    rank.restart_clock()?;
+    let told = rank.gather(0, &[])?.unwrap_or_default();
+    let sum: u64 = told.iter().flatten().map(|number| u64::from(*number)).sum();
+    let verdict = if sum == config.expected {
+        Ok(())
+    } else {
+        Err(Fault::attempt(format!("wrong answer: {sum}, not {}", config.expected)))
+    };
+    let own = vec![Reading::value("sum", sum as f64, Origin::Computed)];
+    Ok(Answer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
+}
+
+fn tell_number(slave: usize, rank: &mut Rank) -> Result<Account, Fault> {
+    rank.restart_clock()?;
+    rank.gather(0, &[slave as u8 + 1])?;
+    Ok(rank.account())
+}
+
+#[test]
+fn everything_that_is_declared_is_told_and_nothing_else() {
+    let deployment = SUM.deploy(&Params::default()).expect("deploys");
+    assert_eq!((deployment.nodes, deployment.metrics[0].name.as_str()), (4, "completion_time"));
+    for (emulation, origin) in [(Some(emulation(4)), Origin::Emulated), (None, Origin::Measured)] {
+        let readings = play(&SUM, &Params::default(), 4, emulation).expect("runs");
+        for metric in &deployment.metrics {
+            assert!(readings.iter().any(|r| r.metric == metric.name), "{} is not told", metric.name);
+        }
+        assert!(readings.iter().all(|r| deployment.metrics.iter().any(|m| m.name == r.metric)));
+        assert_eq!((value(&readings, "sum"), value(&readings, "answer_checksum")), (6.0, 6.0));
+        let completion = readings.iter().find(|r| r.metric == "completion_time").expect("is told");
+        assert_eq!(completion.origin, origin);
+        for node in ["0", "1", "2", "3"] {
+            let waits = readings.iter().filter(|r| r.metric == "time_wait" && r.labels["node"] == node);
+            assert_eq!(waits.count(), 1, "node {node}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_the_masters_fault_and_no_slave_is_left_alone() {
+    let params = Params::default().with("expected", 7);
+    let mut outcomes = scene::play(&SUM, &params, 4, 20.0, &AtomicBool::new(false));
+    let fault = outcomes.remove(0).expect_err("the answer is wrong");
+    assert_eq!(fault.message, "wrong answer: 6, not 7");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
+#[test]
+fn a_part_that_does_not_fit_is_refused_before_anything_runs() {
+    let refused = |node, nodes| {
+        let prepared = SUM.prepare(&scene::part("sum", &Params::default(), node, nodes, 1.0));
+        prepared.map(|_| ()).expect_err("refused").message
+    };
+    assert_eq!(refused(0, 3), "expected one master and 3 slaves, found node 0 of 3");
+    assert_eq!(refused(4, 4), "expected one master and 3 slaves, found node 4 of 4");
+}

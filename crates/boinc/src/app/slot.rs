@@ -1,0 +1,125 @@
+//! The slot directory's files.
+
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::dialect::first;
+use crosstalk_core::Fault;
+
+use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span};
+
+/// Input and output, as the project calls them in its `<open_name>`s.
+pub const INPUT: &str = "in";
+/// See [`INPUT`].
+pub const OUTPUT: &str = "out";
+
+/// What is done so far.
+const DONE: &str = "crosstalk_done";
+
+/// How long another process of the same task may take to see that it is alone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Seconds after which a task that was postponed is started again.
+const POSTPONED: u32 = 5;
+
+/// A slot directory.
+pub struct Slot {
+    folder: PathBuf,
+}
+
+impl Slot {
+    /// The one at `folder`.
+    pub fn at(folder: &Path) -> Self {
+        Slot { folder: folder.into() }
+    }
+
+    /// Holds it against other processes of the same task; `None` where one does not let go.
+    pub fn lock(&self) -> Result<Option<File>, Fault> {
+        let path = self.folder.join("boinc_lockfile");
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(|e| fault(&path, "cannot open it", &e))?;
+        let until = Instant::now() + PATIENCE;
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(Some(file))
+    }
+
+    /// What is to be done.
+    pub fn input(&self) -> Result<Span, Fault> {
+        let path = self.resolve(INPUT)?;
+        Span::parse(&read(&path)?).map_err(|fault| fault.at(path.display().to_string()))
+    }
+
+    /// What was done before: whole lines only, the last may be cut.
+    pub fn done(&self, span: Span) -> Result<Vec<Block>, Fault> {
+        let path = self.folder.join(DONE);
+        let text = match read(&path) {
+            Ok(text) => text,
+            Err(_) if !path.exists() => return Ok(Vec::new()),
+            Err(fault) => return Err(fault),
+        };
+        let lines = text.strip_prefix(&span.to_file()).unwrap_or_default();
+        let whole = lines.rfind('\n').map_or("", |end| &lines[..end]);
+        Ok(whole.lines().map_while(Block::parse).take(BLOCKS as usize).collect())
+    }
+
+    /// Notes what is done. A note that is not there whole counts as far as it is whole.
+    pub fn note(&self, blocks: &[Block]) -> Result<(), Fault> {
+        let span = self.input()?;
+        self.replace(&self.folder.join(DONE), &super::answer(span, blocks))
+    }
+
+    /// Writes the output, and then that it is.
+    pub fn finish(&self, answer: &str) -> Result<(), Fault> {
+        let path = self.resolve(OUTPUT)?;
+        self.replace(&path, answer)?;
+        self.replace(&self.folder.join("boinc_finish_called"), "0\n")
+    }
+
+    /// Has the client start the task again later.
+    pub fn postpone(&self, why: &str) -> Result<(), Fault> {
+        self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{POSTPONED}\n{why}\n"))
+    }
+
+    /// The real file behind a name in the slot directory.
+    fn resolve(&self, name: &str) -> Result<PathBuf, Fault> {
+        let path = self.folder.join(name);
+        if !path.exists() || path.is_symlink() {
+            return Ok(path);
+        }
+        let link = first(&read(&path)?, "soft_link").map(|element| element.text());
+        Ok(link.map_or(path, |link| self.folder.join(link)))
+    }
+
+    fn replace(&self, path: &Path, text: &str) -> Result<(), Fault> {
+        // Beside it, so that whoever looks sees all of it or nothing.
+        let beside = self.folder.join("crosstalk_new");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&beside)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(&beside, path)
+        };
+        write().map_err(|e| fault(path, "cannot write it", &e))
+    }
+}
+
+/// A file no longer than any that belongs there.
+fn read(path: &Path) -> Result<String, Fault> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text))
+        .map_err(|e| fault(path, "cannot read it", &e))?;
+    Ok(text)
+}
+
+fn fault(path: &Path, what: &str, e: &io::Error) -> Fault {
+    Fault::environment(format!("{what}: {e}")).at(path.display().to_string())
+}

@@ -1,0 +1,116 @@
+//! The application against a client that is this test.
+
+use super::channel::{Channel, make};
+use super::*;
+use crate::collatz::{Span, read_answer};
+use std::fs;
+use std::thread;
+
+const SPAN: Span = Span { from: 1 << 40, to: (1 << 40) + 40_000 };
+
+/// A data directory with a slot, as the client makes it.
+fn slot(span: Span) -> (tempfile::TempDir, std::path::PathBuf) {
+    let data = tempfile::tempdir().expect("a temporary folder");
+    let (slot, project) = (data.path().join("slots/0"), data.path().join("projects/p"));
+    fs::create_dir_all(&slot).expect("makes");
+    fs::create_dir_all(&project).expect("makes");
+    fs::write(project.join("c_1.in"), span.to_file()).expect("writes");
+    fs::write(slot.join("in"), "<soft_link>../../projects/p/c_1.in</soft_link>\n").expect("writes");
+    fs::write(slot.join("out"), "<soft_link>../../projects/p/c_1_0_out</soft_link>\n").expect("writes");
+    (data, slot)
+}
+
+#[test]
+fn the_output_is_written_through_the_link_and_the_end_told() {
+    let (data, slot) = slot(SPAN);
+    assert_eq!(run(&slot), Ok(End::Finished));
+    let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
+    let blocks = read_answer(SPAN, &output).expect("is one");
+    assert!(crate::collatz::holds(SPAN, &blocks, 5));
+    assert_eq!(fs::read_to_string(slot.join("boinc_finish_called")).expect("is there"), "0\n");
+    assert!(fs::read_to_string(slot.join("out")).expect("still a link").contains("soft_link"));
+}
+
+#[test]
+fn it_pauses_goes_on_and_quits_as_it_is_told() {
+    // So long that it does not end by itself.
+    let (_data, slot) = slot(Span { from: SPAN.from, to: SPAN.from + (1 << 36) });
+    fs::write(
+        slot.join("init_data.xml"),
+        "<app_init_data>\n<wu_cpu_time>100.0</wu_cpu_time>\n</app_init_data>",
+    )
+    .expect("writes");
+    let client = make(&slot);
+    let heard = |what: &str| {
+        for _ in 0..1000 {
+            if let Some(message) = client.take(Channel::Status).expect("reads") {
+                return message;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("nothing is told {what}");
+    };
+    let cpu = |message: &str| -> f64 {
+        let from = message.find("<current_cpu_time>").expect("is told") + 18;
+        message[from..].split('<').next().and_then(|n| n.parse().ok()).expect("is a number")
+    };
+    thread::scope(|scope| {
+        let app = scope.spawn(|| run(&slot));
+        assert!(cpu(&heard("at first")) >= 100.0);
+        assert!(client.send(Channel::Control, "<suspend/>").expect("writes"));
+        // What it says while it pauses; the test's own threads use the same clock, so no more than that.
+        heard("on the way into the pause");
+        heard("in the pause");
+        assert!(client.send(Channel::Control, "<resume/>").expect("writes"));
+        heard("after the pause");
+        assert!(client.send(Channel::Control, "<quit/>").expect("writes"));
+        assert_eq!(app.join().expect("ends"), Ok(End::Later));
+    });
+    assert!(!slot.join("boinc_finish_called").exists());
+}
+
+#[test]
+fn an_abort_ends_it_with_its_code() {
+    let (_data, slot) = slot(SPAN);
+    make(&slot).send(Channel::Control, "<abort/>").expect("writes");
+    assert_eq!(run(&slot), Ok(End::Aborted));
+    assert_eq!(End::Aborted.code(), 194);
+}
+
+#[test]
+fn what_was_done_is_not_done_again() {
+    let (data, slot) = slot(SPAN);
+    // A block that nobody computed: it is taken over as it stands; the line cut short is not.
+    let mut note = SPAN.to_file() + "1 2 3\n4 5";
+    fs::write(slot.join("crosstalk_done"), &note).expect("writes");
+    assert_eq!(run(&slot), Ok(End::Finished));
+    let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
+    let blocks = read_answer(SPAN, &output).expect("is one");
+    assert_eq!(blocks[0], Block { longest: 1, at: 2, steps: 3 });
+    assert!(crate::collatz::holds(SPAN, &blocks, 1));
+    // A note about other numbers counts for nothing.
+    note = note.replace(&SPAN.from.to_string(), "7");
+    fs::write(slot.join("crosstalk_done"), note).expect("writes");
+    assert_eq!(run(&slot), Ok(End::Finished));
+    let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
+    assert!(crate::collatz::holds(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
+}
+
+#[test]
+fn a_second_process_of_the_same_task_waits_its_turn() {
+    let (_data, slot) = slot(SPAN);
+    let held = Slot::at(&slot).lock().expect("locks").expect("is free");
+    assert_eq!(run(&slot), Ok(End::Later));
+    let told = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
+    assert!(told.starts_with("5\n"), "{told}");
+    assert!(!slot.join("boinc_finish_called").exists());
+    drop(held);
+}
+
+#[test]
+fn an_input_that_is_none_is_named() {
+    let (data, slot) = slot(SPAN);
+    fs::write(data.path().join("projects/p/c_1.in"), "rubbish").expect("writes");
+    let fault = run(&slot).expect_err("refused");
+    assert!(fault.place.is_some_and(|place| place.ends_with("c_1.in")));
+}

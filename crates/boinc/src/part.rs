@@ -1,0 +1,180 @@
+//! The workload's node.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Origin, Reading};
+use crosstalk_core::scene::{Prepared, Sink};
+use crosstalk_host::Launcher;
+use crosstalk_host::process::fresh_mark;
+
+use super::host::{INSTALL, Setup};
+use super::project::{Attach, look};
+use super::{Host, Spec};
+use crosstalk_work::alone;
+use crosstalk_work::peer::Until;
+use crosstalk_work::program::Program;
+
+/// How long a project may take to begin.
+const START: Duration = Duration::from_secs(30);
+
+/// Between two looks at the client.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Between two looks whether it is told to stop.
+const BLINK: Duration = Duration::from_millis(5);
+
+/// Gets the node ready.
+pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    if spec.ncpus > 0 && super::find().is_none() {
+        return Err(Fault::environment("there is no BOINC client here").remedy(INSTALL));
+    }
+    let (scratch, deadline) = (part.scratch.clone(), part.deadline);
+    Ok(alone(move |out, cancelled| {
+        let until = Until::new(deadline, cancelled);
+        let measured = if spec.ncpus == 0 {
+            out.steady()?;
+            while !told_to_stop(&until) {}
+            Measured::default()
+        } else {
+            donate(&spec, &scratch, out, &until)?
+        };
+        measured.tell(out)
+    }))
+}
+
+fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {
+    let folder = Folder::new(scratch.join(format!("boinc-{}", fresh_mark()?)))?;
+    let project = Project::start(&folder.0.join("project"), spec, until)?;
+    let begun = Instant::now();
+    let (client, attach) = (folder.0.join("client"), Some(&project.attach));
+    let setup = Setup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
+    let mut host = Host::start(&setup, until)?;
+    host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
+        .map_err(|fault| fault.at("parameter `steady`"))?;
+    let start = begun.elapsed().as_secs_f64();
+    Ok(Measured { start: Some(start), ..measure(&mut host, &project, out, until)? })
+}
+
+/// What came of letting the tasks run.
+#[derive(Default)]
+struct Measured {
+    donated: f64,
+    running: f64,
+    finished: u64,
+    failed: u64,
+    looks: u64,
+    /// Seconds until all computed, where any were to.
+    start: Option<f64>,
+}
+
+impl Measured {
+    fn tell(&self, out: &mut dyn Sink) -> Result<(), Fault> {
+        let mut take = |name: &str, value: f64, n: u64| {
+            out.take(Reading::value(name, value, Origin::Measured), n.max(1))
+        };
+        take("donated", self.donated, self.looks)?;
+        take("tasks_running", self.running, self.looks)?;
+        take("tasks_finished", self.finished as f64, 1)?;
+        take("tasks_failed", self.failed as f64, 1)?;
+        self.start.map_or(Ok(()), |start| take("start_time", start, 1))
+    }
+}
+
+/// Waits for the next look, or until it is told to stop: whether it was.
+fn told_to_stop(until: &Until) -> bool {
+    let next = Instant::now() + GLANCE;
+    while !until.cancelled() && Instant::now() < next {
+        thread::sleep(BLINK);
+    }
+    until.cancelled()
+}
+
+/// From when it is steady until it is told to stop.
+fn measure(host: &mut Host, project: &Project, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {
+    let before = look(&project.folder)?;
+    let (begun, at_first) = (Instant::now(), host.donated()?);
+    out.steady()?;
+    let (mut running, mut looks, mut over) = (0, 0_u32, false);
+    while !over {
+        over = told_to_stop(until);
+        host.check()?;
+        project.check()?;
+        // A guard may have had both ends stand still while the answer was due.
+        let tasks = host.client().tasks().or_else(|_| host.client().tasks())?;
+        running += tasks.iter().filter(|task| task.runs()).count();
+        looks += 1;
+    }
+    let donated = (host.donated()? - at_first) / begun.elapsed().as_secs_f64();
+    let after = look(&project.folder)?;
+    Ok(Measured {
+        donated,
+        running: running as f64 / f64::from(looks),
+        finished: after.valid - before.valid,
+        failed: after.failed - before.failed,
+        looks: u64::from(looks),
+        start: None,
+    })
+}
+
+/// A project as a process of ours.
+struct Project {
+    program: Program,
+    folder: PathBuf,
+    attach: Attach,
+}
+
+impl Project {
+    fn start(folder: &Path, spec: &Spec, until: &Until) -> Result<Self, Fault> {
+        let mut command = Launcher::current().command("boinc-project");
+        command.arg(folder).args(["--listen", "127.0.0.1:0", "--task", &format!("{} s", spec.task.0)]);
+        let program = Program::start(command, fresh_mark()?)?;
+        let until = until.within(START);
+        let attach = loop {
+            if let Some(attach) = Attach::read(folder) {
+                break attach;
+            }
+            until.check("the BOINC project to begin")?;
+            died(&program)?;
+            thread::sleep(Duration::from_millis(20));
+        };
+        Ok(Project { program, folder: folder.into(), attach })
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        died(&self.program)
+    }
+}
+
+fn died(program: &Program) -> Result<(), Fault> {
+    if program.is_running() {
+        return Ok(());
+    }
+    Err(Fault::attempt(format!(
+        "the BOINC project ended in mid-run; the last it wrote: {}",
+        program.last_words()
+    )))
+}
+
+/// A folder that goes when the attempt does.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(path: PathBuf) -> Result<Self, Fault> {
+        fs::create_dir_all(&path).map_err(|e| {
+            Fault::environment(format!("cannot make a folder for BOINC: {e}")).at(path.display().to_string())
+        })?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays goes with the testbed's own folder.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,206 @@
+//! What the scheduler answers (`client/scheduler_op.cpp`, `SCHEDULER_REPLY::parse`;
+//! `client/client_types.cpp`). The client reads tag by tag: each stands in a line.
+
+use std::fmt::Write;
+
+use crate::client::dialect::escape;
+use crate::client::md5_hex;
+use crosstalk_core::Fault;
+
+use super::keys::Pair;
+use super::line::{Given, Version};
+use super::settings::Settings;
+use crate::app::{INPUT, OUTPUT};
+use crate::collatz::LONGEST_FILE;
+
+/// The application's name, and what people read.
+pub const APP: &str = "collatz";
+/// The project's name.
+pub const NAME: &str = "Crosstalk";
+
+/// What the client takes for how fast a processor is, and a work unit for how long: in
+/// operations a second, of which there is no use but to tell seconds.
+const SPEED: f64 = 1e9;
+
+/// How much longer than expected a work unit may take before its host gives it up:
+/// with a hundred at a time on each processor, and an owner who works, too.
+const PATIENCE: f64 = 1e5;
+
+/// A reply that grows.
+pub struct Reply<'a> {
+    text: String,
+    /// Where the project is, with a slash at the end.
+    url: &'a str,
+    settings: &'a Settings,
+}
+
+impl<'a> Reply<'a> {
+    /// One without anything in it. The host is to wait so many seconds before it asks
+    /// again; where there is more to come, no longer than so many.
+    pub fn new(url: &'a str, settings: &'a Settings, wait: f64, again: Option<f64>) -> Self {
+        let mut text = format!(
+            "<scheduler_reply>\n<scheduler_version>720</scheduler_version>\n<project_name>{NAME}</project_name>\n\
+             <master_url>{url}</master_url>\n<user_name>owner</user_name>\n<dont_use_dcf/>\n\
+             <request_delay>{wait:.3}</request_delay>\n"
+        );
+        if let Some(again) = again {
+            line(&mut text, "next_rpc_delay", &format!("{again:.3}"));
+        }
+        Reply { text, url, settings }
+    }
+
+    /// Something for people.
+    pub fn say(&mut self, urgent: bool, message: &str) {
+        let priority = if urgent { "notice" } else { "low" };
+        // Writing to a text does not fail, here and below.
+        let _ = writeln!(self.text, "<message priority=\"{priority}\">{}</message>", escape(message));
+    }
+
+    /// The number of a host that has come the first time.
+    pub fn host(&mut self, host: u64) {
+        line(&mut self.text, "hostid", &host.to_string());
+    }
+
+    /// The key that programs are signed by.
+    pub fn code_key(&mut self, key: &Pair) {
+        let _ = writeln!(self.text, "<code_sign_key>\n{}</code_sign_key>", key.public());
+    }
+
+    /// A result that was reported needs not be reported again.
+    pub fn acknowledge(&mut self, name: &str) {
+        let _ = writeln!(self.text, "<result_ack>\n<name>{}</name>\n</result_ack>", escape(name));
+    }
+
+    /// A result is of no use, also where it has begun.
+    pub fn abort(&mut self, name: &str) {
+        let _ = writeln!(self.text, "<result_abort>\n<name>{}</name>\n</result_abort>", escape(name));
+    }
+
+    /// A result needs not be begun.
+    pub fn spare(&mut self, given: Given) {
+        let tag = "result_abort_if_not_started";
+        let _ = writeln!(self.text, "<{tag}>\n<name>{given}</name>\n</{tag}>");
+    }
+
+    /// The application.
+    pub fn application(&mut self, version: &Version, platform: &str) {
+        let Version { number, file, bytes, md5, signature } = version;
+        let (url, platform) = (self.url, escape(platform));
+        let _ = write!(
+            self.text,
+            "<app>\n<name>{APP}</name>\n<user_friendly_name>Collatz</user_friendly_name>\n\
+             <fraction_done_exact/>\n</app>\n\
+             <file_info>\n<name>{file}</name>\n<url>{url}download/{file}</url>\n<executable/>\n\
+             <nbytes>{bytes}</nbytes>\n<md5_cksum>{md5}</md5_cksum>\n<file_signature>\n{signature}</file_signature>\n\
+             </file_info>\n\
+             <app_version>\n<app_name>{APP}</app_name>\n<version_num>{number}</version_num>\n\
+             <platform>{platform}</platform>\n<avg_ncpus>1</avg_ncpus>\n<flops>{SPEED}</flops>\n\
+             <api_version>7.20.0</api_version>\n<cmdline>boinc-app</cmdline>\n\
+             <file_ref>\n<file_name>{file}</file_name>\n<main_program/>\n</file_ref>\n</app_version>\n"
+        );
+    }
+
+    /// A result: its work unit, its files, and by when it is wanted.
+    ///
+    /// # Errors
+    /// When its certificate cannot be signed.
+    pub fn give(
+        &mut self,
+        given: Given,
+        deadline: f64,
+        version: &Version,
+        platform: &str,
+        key: &Pair,
+    ) -> Result<(), Fault> {
+        let Some(span) = self.settings.span(given.unit) else { return Ok(()) };
+        let input = span.to_file();
+        let (unit, output, platform, url) = (given.unit_name(), given.output(), escape(platform), self.url);
+        let (bytes, md5) = (input.len(), md5_hex(input.as_bytes()));
+        let certificate = key.sign(certificate(&output, LONGEST_FILE).as_bytes())?;
+        let (estimate, bound) = (self.settings.task * SPEED, self.settings.task.max(1.0) * SPEED * PATIENCE);
+        let number = version.number;
+        let _ = write!(
+            self.text,
+            "<file_info>\n<name>{unit}.in</name>\n<url>{url}download/{unit}.in</url>\n<nbytes>{bytes}</nbytes>\n\
+             <md5_cksum>{md5}</md5_cksum>\n</file_info>\n\
+             <file_info>\n<name>{output}</name>\n<max_nbytes>{LONGEST_FILE}</max_nbytes>\n\
+             <upload_url>{url}file_upload_handler</upload_url>\n<xml_signature>\n{certificate}</xml_signature>\n\
+             </file_info>\n\
+             <workunit>\n<name>{unit}</name>\n<app_name>{APP}</app_name>\n<rsc_fpops_est>{estimate}</rsc_fpops_est>\n\
+             <rsc_fpops_bound>{bound}</rsc_fpops_bound>\n<rsc_memory_bound>100000000</rsc_memory_bound>\n\
+             <rsc_disk_bound>100000000</rsc_disk_bound>\n\
+             <file_ref>\n<file_name>{unit}.in</file_name>\n<open_name>{INPUT}</open_name>\n</file_ref>\n</workunit>\n\
+             <result>\n<name>{given}</name>\n<wu_name>{unit}</wu_name>\n<platform>{platform}</platform>\n\
+             <version_num>{number}</version_num>\n<plan_class></plan_class>\n\
+             <report_deadline>{deadline:.3}</report_deadline>\n<report_immediately/>\n\
+             <file_ref>\n<file_name>{output}</file_name>\n<open_name>{OUTPUT}</open_name>\n</file_ref>\n</result>\n"
+        );
+        Ok(())
+    }
+
+    /// The whole.
+    pub fn end(self) -> String {
+        self.text + "</scheduler_reply>\n"
+    }
+}
+
+/// What is signed so that a file of that name may be uploaded (`sched/file_upload_handler.cpp`).
+pub fn certificate(name: &str, most: u64) -> String {
+    format!("<name>{name}</name><max_nbytes>{most}</max_nbytes>")
+}
+
+fn line(text: &mut String, tag: &str, value: &str) {
+    let _ = writeln!(text, "<{tag}>{value}</{tag}>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::dialect::first;
+
+    #[test]
+    fn a_reply_holds_what_was_put_in_and_its_certificate_holds() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let key = Pair::open(&folder.path().join("key")).expect("is made");
+        let version = Version {
+            number: 2,
+            file: "crosstalk_ab".into(),
+            bytes: 7,
+            md5: "00".into(),
+            signature: "11\n.\n".into(),
+        };
+        let settings = Settings { task: 2.0, ..Settings::default() };
+        let given = Given { unit: 5, instance: 1 };
+        let mut reply = Reply::new("http://127.0.0.1:1/project/", &settings, 1.5, Some(60.0));
+        reply.host(4);
+        reply.say(true, "a < b");
+        reply.acknowledge("c_1_0");
+        reply.application(&version, "x86_64-pc-linux-gnu");
+        reply.give(given, 99.5, &version, "x86_64-pc-linux-gnu", &key).expect("signs");
+        let text = reply.end();
+        let whole = first(&text, "scheduler_reply").expect("is one");
+        let names: Vec<_> = whole.elements().map(|element| element.name).collect();
+        assert_eq!(
+            names[6..],
+            [
+                "next_rpc_delay",
+                "hostid",
+                "message",
+                "result_ack",
+                "app",
+                "file_info",
+                "app_version",
+                "file_info",
+                "file_info",
+                "workunit",
+                "result"
+            ]
+        );
+        let output = whole.elements().filter(|e| e.name == "file_info").nth(2).expect("is there");
+        let part = |name| first(output.body, name).expect("is there").text();
+        assert_eq!(part("name"), "c_5_1_out");
+        let signed = certificate("c_5_1_out", part("max_nbytes").parse().expect("is a number"));
+        assert!(key.has_signed(signed.as_bytes(), &part("xml_signature")));
+        assert!(!key.has_signed(certificate("c_5_2_out", LONGEST_FILE).as_bytes(), &part("xml_signature")));
+    }
+}

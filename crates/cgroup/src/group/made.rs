@@ -1,0 +1,185 @@
+//! A group of ours: made where this user may, in every tree, and gone with the drop.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crosstalk_core::Fault;
+use crosstalk_host::Ledger;
+use crosstalk_host::ledger::{Entry, Knob};
+use crosstalk_host::process::{fresh_mark, place, send};
+
+use super::above::limits;
+use super::{Group, Hierarchy, Seat, Setting};
+
+/// Controllers of v2 that are enabled for groups of ours where they are there.
+const WANTED: [&str; 5] = ["cpu", "cpuset", "memory", "io", "pids"];
+
+/// The group. Dropping it kills what is in it, or gives guests back, and takes it away.
+#[derive(Debug)]
+pub struct Made {
+    group: Group,
+    // Dropped in this order: the group goes before what was enabled for it is disabled.
+    entry: Option<Entry>,
+    _enabled: Vec<Knob>,
+}
+
+impl Made {
+    /// Makes a group whose name begins with `name`. What limits this process, by the groups that it stands
+    /// in, limits the group.
+    ///
+    /// # Errors
+    /// Where this user may make none, or the kernel refuses; nothing is left then.
+    pub fn new(name: &str, ledger: &Ledger) -> Result<Made, Fault> {
+        let what = format!("control group {name}");
+        let hierarchy = Hierarchy::here();
+        let seat = Seat::find(&hierarchy, &may_write)?;
+        let made = Self::at(&seat, name, |paths, _| ledger.group(paths, &what), ledger)?;
+        made.keep_within(&Group::standing(&hierarchy))?;
+        Ok(made)
+    }
+
+    /// Makes a group for processes that are there already, in the trees in which they go back to
+    /// `home`. Memory of v1, whose charges would not follow them, has none. What limits them at home, itself
+    /// or by what it stands in, limits them there.
+    ///
+    /// # Errors
+    /// As [`Made::new`].
+    pub fn for_guests(name: &str, home: &Group, ledger: &Ledger) -> Result<Made, Fault> {
+        let mut seat = Seat::find(&Hierarchy::here(), &may_write)?;
+        seat.v2 = seat.v2.filter(|_| home.dir("").is_some());
+        for (names, _) in &mut seat.v1 {
+            names.retain(|name| name != "memory" && home.dir(name).is_some());
+        }
+        seat.v1.retain(|(names, _)| !names.is_empty());
+        let what = format!("control group {name}, for processes that were there before");
+        let made = Self::at(
+            &seat,
+            name,
+            |paths, controllers| {
+                let back: Option<Vec<PathBuf>> =
+                    controllers.iter().map(|name| home.dir(name).map(Path::to_path_buf)).collect();
+                let back = back
+                    .ok_or_else(|| Fault::environment("it is in no group of a tree that it would leave"))?;
+                ledger.guests(paths, &back, &what)
+            },
+            ledger,
+        )?;
+        made.keep_within(home)?;
+        Ok(made)
+    }
+
+    /// Gives it the limits of a group that processes leave for it: those that do not hold in it anyway.
+    fn keep_within(&self, home: &Group) -> Result<(), Fault> {
+        let holding = limits(&self.group);
+        let lost = |limit: &&Setting| self.group.place(limit).is_some() && !holding.contains(limit);
+        limits(home).iter().filter(lost).try_for_each(|limit| self.group.set(limit))
+    }
+
+    fn at(
+        seat: &Seat,
+        name: &str,
+        enter: impl FnOnce(&[PathBuf], &[String]) -> Result<Entry, Fault>,
+        ledger: &Ledger,
+    ) -> Result<Made, Fault> {
+        let name = format!("{name}-{}", &fresh_mark()?[..8]);
+        let mut enabled = Vec::new();
+        let (mut dirs, mut paths, mut first) = (BTreeMap::new(), Vec::new(), Vec::new());
+        if let Some(above) = &seat.v2 {
+            enabled.extend(enable(above, ledger)?);
+            dirs.insert(String::new(), above.join(&name));
+            paths.push(above.join(&name));
+            first.push(String::new());
+        }
+        for (controllers, above) in &seat.v1 {
+            dirs.extend(controllers.iter().map(|controller| (controller.clone(), above.join(&name))));
+            paths.push(above.join(&name));
+            first.extend(controllers.first().cloned());
+        }
+        let entry = enter(&paths, &first)?;
+        // Who had enabled one may have taken it away before the group was there; now they leave it.
+        if let Some(above) = &seat.v2 {
+            enabled.extend(enable(above, ledger)?);
+        }
+        let group = Group::new(dirs);
+        let made = Made { group, entry: Some(entry), _enabled: enabled };
+        made.inherit_processors()?;
+        Ok(made)
+    }
+
+    /// v1's new groups have no processors and no memory nodes, and take nobody without.
+    fn inherit_processors(&self) -> Result<(), Fault> {
+        let Some(dir) = self.group.dir("cpuset") else { return Ok(()) };
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            let (above, own) = (dir.parent().unwrap_or(dir).join(file), dir.join(file));
+            let copied = fs::read_to_string(&above).and_then(|text| fs::write(&own, text.trim()));
+            copied.map_err(|e| Fault::environment(e.to_string()).at(own.display().to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// The group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// Has the process that `command` starts begin in it.
+    ///
+    /// # Errors
+    /// Where its files cannot be opened.
+    pub fn place<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, Fault> {
+        let open = |dir: PathBuf| -> Result<File, Fault> {
+            let path = dir.join("cgroup.procs");
+            let file = OpenOptions::new().write(true).open(&path);
+            file.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))
+        };
+        let files = self.group.paths().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(place(command, files))
+    }
+
+    /// Moves a process into it, with its threads.
+    ///
+    /// # Errors
+    /// Those of [`Group::take_in`].
+    pub fn take_in(&self, pid: u32) -> Result<(), Fault> {
+        self.group.take_in(pid)
+    }
+
+    /// Sends a signal to all that is in it.
+    pub fn signal(&self, signal: i32) {
+        self.group.processes().into_iter().for_each(|pid| send(pid, signal));
+    }
+
+    /// Takes it away, with what is in it.
+    ///
+    /// # Errors
+    /// When something resists; it then stays in the ledger.
+    pub fn remove(mut self) -> Result<(), Fault> {
+        self.entry.take().map_or(Ok(()), Entry::undo)
+    }
+}
+
+/// Enables the controllers that are there and not enabled yet for groups below `above`.
+fn enable(above: &Path, ledger: &Ledger) -> Result<Vec<Knob>, Fault> {
+    let read = |file: &str| fs::read_to_string(above.join(file)).unwrap_or_default();
+    let (there, enabled) = (read("cgroup.controllers"), read("cgroup.subtree_control"));
+    let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
+    let mut knobs = Vec::new();
+    for name in WANTED.into_iter().filter(|name| has(&there, name) && !has(&enabled, name)) {
+        let path = above.join("cgroup.subtree_control");
+        let mut knob = ledger.knob_back(&path, &format!("-{name}"), "a controller for groups below");
+        // A controller that cannot be had is one that the group does not offer.
+        match knob.set(&format!("+{name}")) {
+            Ok(()) => knobs.push(knob),
+            Err(_) => knob.unused()?,
+        }
+    }
+    Ok(knobs)
+}
+
+/// Whether this user may make groups in a directory.
+pub fn may_write(dir: &Path) -> bool {
+    // Opening for writing asks the file system's rights and its mount; nothing is written.
+    OpenOptions::new().write(true).open(dir.join("cgroup.procs")).is_ok()
+}

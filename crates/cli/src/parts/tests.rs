@@ -1,0 +1,33 @@
+//! Every parameter is explained: by `crosstalk show`, and in the documentation.
+
+use super::registry;
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn every_parameter_has_a_meaning_and_a_name_of_its_own() {
+    for workload in registry().workloads {
+        let parameters = workload.parameters();
+        for parameter in parameters.iter() {
+            let name = format!("{}.{}", workload.name(), parameter.name);
+            assert!(!parameter.meaning.is_empty(), "{name} means nothing");
+            let others = parameters.names().filter(|other| *other == parameter.name).count();
+            assert_eq!(others, 1, "{name} is there {others} times");
+        }
+    }
+}
+
+#[test]
+fn the_documentation_of_an_application_names_every_parameter() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |file: &str| fs::read_to_string(docs.join(file)).expect("reads");
+    for workload in registry().workloads {
+        let file = format!("{}.md", workload.name());
+        if docs.join(&file).exists() {
+            let text = read(&file) + &read("spark.md");
+            for name in workload.parameters().names() {
+                assert!(text.contains(&format!("`{name}`")), "docs/{file} does not name `{name}`");
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The diagnosis that nobody tells: work that was made nice so that it disturbs nobody, but stands in
+//! a group of its own, where nice does nothing.
+//!
+//! A nice value shares the CPU out among the processes of one group. Between groups only the groups'
+//! weights count (sched-design-CFS.rst), so that a service of nice 19 has as much as all of a user's
+//! programs together; measured with one spinner on each side: 50 to 50. It is mended where the two
+//! trees meet: the group there must be idle, or of little weight. What it costs is measured
+//! ([`costs`]), since that hangs on how many threads each side has, and where they run.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+mod cost;
+mod remedy;
+mod snapshot;
+
+pub use cost::{Cost, costs};
+pub use snapshot::{Manager, Share, Snapshot};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crosstalk_core::need::Need;
+
+use crosstalk_boinc::client::is_client;
+use crosstalk_cgroup::process::{Process, descendants};
+
+/// A nice value from which work is meant to give way.
+const NICE: i32 = 10;
+/// Work that has used less CPU time than this is not worth a word: 10 s, in ticks.
+const HEAVY: u64 = 1000;
+
+/// External work in one group, and how it stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Which it is.
+    pub what: String,
+    /// Its group in the tree that shares the CPU out.
+    pub group: String,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// How external work stands beside own work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It gives way, and by what.
+    GivesWay(String),
+    /// It competes with own work.
+    Competes {
+        /// Why.
+        why: String,
+        /// The line that mends it.
+        remedy: String,
+        /// Its processes.
+        pids: Vec<u32>,
+    },
+}
+
+impl Diagnosis {
+    /// As `doctor` tells it, with what it costs where that was asked.
+    pub fn need(&self, cost: Option<&Cost>) -> Need {
+        match &self.standing {
+            Standing::GivesWay(how) => Need::found(&self.what, how),
+            Standing::Competes { why, remedy, .. } => {
+                let cost = cost.map(|cost| format!("; {}", cost.told())).unwrap_or_default();
+                Need::missing(&self.what, format!("{why}{cost}"), remedy)
+            }
+        }
+    }
+
+    /// The processes whose cost can be asked for; none where it gives way.
+    pub fn competing(&self) -> Option<&[u32]> {
+        match &self.standing {
+            Standing::GivesWay(_) => None,
+            Standing::Competes { pids, .. } => Some(pids),
+        }
+    }
+}
+
+/// What is wrong, and the line that mends it; what is right, where there is external work; nothing
+/// where there is none.
+pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
+    let meant = meant(&snapshot.processes);
+    // By group: what stands in one is in the same position.
+    let mut groups: BTreeMap<&str, Vec<&Process>> = BTreeMap::new();
+    for process in snapshot.processes.iter().filter(|process| meant.contains(&process.pid)) {
+        if let Some(group) = process.cpu_group() {
+            groups.entry(group).or_default().push(process);
+        }
+    }
+    let judge = |(group, members): (&str, Vec<&Process>)| {
+        let parts = parts(&members, &snapshot.processes);
+        parts.iter().map(|part| judge(snapshot, &meant, group, &members, part)).collect::<Vec<_>>()
+    };
+    groups.into_iter().flat_map(judge).collect()
+}
+
+/// What gives way in a manner of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Manner {
+    /// BOINC's client and its tasks.
+    Boinc,
+    /// SCHED_IDLE.
+    Idle,
+    /// This nice value.
+    Nice(i32),
+}
+
+/// Those in one group that are told of together: a client with its tasks, and what is as nice as each other.
+fn parts<'a>(members: &[&'a Process], all: &[Process]) -> Vec<Vec<&'a Process>> {
+    let clients = members.iter().filter(|process| is_client(process));
+    let donated: BTreeSet<u32> = clients.flat_map(|client| descendants(client.pid, all)).collect();
+    let mut parts: BTreeMap<Manner, Vec<&Process>> = BTreeMap::new();
+    for process in members {
+        let manner = match process.idle_class {
+            _ if donated.contains(&process.pid) => Manner::Boinc,
+            true => Manner::Idle,
+            false => Manner::Nice(process.nice),
+        };
+        parts.entry(manner).or_default().push(process);
+    }
+    parts.into_values().collect()
+}
+
+/// Of these processes, which share a group, the highest level of the tree, if the idle class is missing there; and
+/// the line that gives it that for good, where there is one.
+pub fn level_of(snapshot: &Snapshot, pids: &[u32]) -> Option<(String, Option<String>)> {
+    let there = snapshot.processes.iter().filter(|process| pids.contains(&process.pid));
+    let members: Vec<&Process> = there.collect();
+    let group = members.first()?.cpu_group()?;
+    let mut levels = snapshot::line(group).into_iter();
+    let (level, share) = levels.find_map(|level| Some((level, snapshot.shares.get(level)?)))?;
+    let line = || remedy::lasting(snapshot, group, level, &members);
+    (share.idle == Some(false)).then(|| (level.into(), line()))
+}
+
+/// The numbers of those that are meant to give way. A client's tasks are, however young: it starts each as a
+/// process of its own, and many are short.
+fn meant(processes: &[Process]) -> BTreeSet<u32> {
+    let is_nice = |process: &Process| process.nice >= NICE || process.idle_class;
+    let nice = processes.iter().filter(|process| process.ticks >= HEAVY && is_nice(process));
+    let clients = processes.iter().filter(|process| is_client(process));
+    let donated = clients.flat_map(|client| descendants(client.pid, processes));
+    nice.map(|process| process.pid).chain(donated).collect()
+}
+
+/// How `part` of those that are meant in a group stands there.
+fn judge(
+    snapshot: &Snapshot,
+    meant: &BTreeSet<u32>,
+    group: &str,
+    members: &[&Process],
+    part: &[&Process],
+) -> Diagnosis {
+    let name = match part.iter().max_by_key(|process| process.ticks) {
+        Some(first) if !part.iter().any(|process| is_client(process)) => {
+            let others = match part.len() - 1 {
+                0 => String::new(),
+                1 => " and another".into(),
+                more => format!(" and {more} others"),
+            };
+            format!("{} (process {}){others}", first.name, first.pid)
+        }
+        _ => "BOINC".to_string(),
+    };
+    let standing = standing(snapshot, meant, group, members, part);
+    Diagnosis { what: format!("external work {name}"), group: group.into(), standing }
+}
+
+/// From the top down: at the first level where own work stands beside it, its group gives way there
+/// or competes. What stands beside it further down, in a group that gives way, does so, too.
+fn standing(
+    snapshot: &Snapshot,
+    meant: &BTreeSet<u32>,
+    group: &str,
+    members: &[&Process],
+    part: &[&Process],
+) -> Standing {
+    let mut above = "/";
+    for level in snapshot::line(group) {
+        let Some(share) = snapshot.shares.get(level) else { continue };
+        if share.gives_way() {
+            return Standing::GivesWay(format!(
+                "gives way: its group {level} is idle, or of the least weight"
+            ));
+        }
+        if stands_beside(snapshot, meant, above, level) {
+            let why = format!(
+                "{}. It stands in {group}, and {level} has as \
+                 much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
+                 one of yours",
+                nice(part)
+            );
+            let pids = part.iter().map(|process| process.pid).collect();
+            let remedy = remedy::remedy(snapshot, group, level, members, part);
+            return Standing::Competes { why, remedy, pids };
+        }
+        above = level;
+    }
+    // Beside everybody's programs nice does what it should.
+    Standing::GivesWay(if above == "/" {
+        "shares its group with own work, where its nice value counts".into()
+    } else {
+        format!("stands in one group with all others ({above}), where its nice value counts")
+    })
+}
+
+/// What it does itself to give way, which is the nicest of its processes'.
+fn nice(part: &[&Process]) -> String {
+    let nicest = part.iter().map(|process| process.nice).max().unwrap_or(0);
+    let within = "counts within its group only";
+    match part.iter().any(|process| process.idle_class) {
+        true => format!("it is in the idle class, but that {within}"),
+        false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
+        false => "it does nothing to give way".into(),
+    }
+}
+
+/// Whether own work stands in a group or below it, but outside of `level`.
+fn stands_beside(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, level: &str) -> bool {
+    snapshot.processes.iter().filter(|process| !meant.contains(&process.pid)).any(|process| {
+        process.cpu_group().map(Path::new).is_some_and(|of| of.starts_with(group) && !of.starts_with(level))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! What the guard sees, did and why, in plain words.
+
+use crosstalk_core::units::{digits, human};
+
+use crosstalk_policy::Program;
+use crosstalk_policy::{Decision, Grade, Still};
+use crosstalk_policy::{Probe, Sense};
+use crosstalk_policy::{Report, Sums};
+
+/// One sentence, or two: what is done now, and why. `largest` are own work's programs that use most.
+pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
+    let sentence = done(decision, sense, largest, budget);
+    if decision.why.in_use && sense.external_there {
+        return format!("What has the focus is in use, and counts as at work. {sentence}");
+    }
+    sentence
+}
+
+/// Who uses most of what own work does.
+fn names(largest: &[Program]) -> String {
+    let all: Vec<String> = largest.iter().map(|one| format!("{} {}", one.name, one.pid)).collect();
+    all.join(", ")
+}
+
+/// Processors of all that there are.
+fn processors(used: f64, sense: &Sense) -> String {
+    format!("{used:.2} of {} processors", sense.cores)
+}
+
+fn done(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
+    let percent = |value: f64| format!("{} %", digits(value * 100.0));
+    let why = &decision.why;
+    let (kind, ratio) = worst(&why.ratios);
+    let grant = &decision.grant;
+    if !sense.external_there {
+        return "No external work is guarded: there is none, or none that can be.".into();
+    }
+    // Who waits for devices hardly computes.
+    let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);
+    if !why.busy && !devices {
+        let then = if why.gives_way {
+            "gives way by itself to whatever wakes up"
+        } else {
+            "is held back as soon as own work is seen to begin"
+        };
+        return format!(
+            "Own work is quiet (it uses {}): external work runs on what is idle, and {then}.",
+            processors(sense.own_cpu, sense)
+        );
+    }
+    // Who ends soon is not among them.
+    let known: f64 = largest.iter().map(|program| program.cpu).sum();
+    let word = if 2.0 * known >= sense.own_cpu { "mostly" } else { "among it" };
+    let mostly = if largest.is_empty() { String::new() } else { format!(" ({word} {})", names(largest)) };
+    let own = format!("Own work uses {}{mostly}.", processors(sense.own_cpu, sense));
+    match decision.grade {
+        Grade::Base if ratio > 1.0 => format!(
+            "{own} Beside external work {kind} takes {} longer, which keeps within the {} agreed on: external work runs.",
+            percent(ratio - 1.0), percent(budget)
+        ),
+        Grade::Base if !why.gives_way => format!(
+            "{own} External work shares them with it by weight, and runs."
+        ),
+        Grade::Base => format!(
+            "{own} External work gives way to it, and slows neither computing nor memory: it runs on the rest."
+        ),
+        Grade::Cores => format!("External work is kept to {} of {} processors, so that own work has those that it uses.", grant.cores, sense.cores),
+        Grade::Memory if sense.refaults < 1.0 => format!(
+            "Memory is short, and own work has needed more of it: external work may have {}.",
+            human(grant.memory.unwrap_or(0) as f64, "B")
+        ),
+        Grade::Memory => format!(
+            "Own work has to fetch pages again that were pushed out ({} a second): external work may have {} of memory.",
+            digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
+        ),
+        Grade::Io => "Own work may be waiting for devices: external work comes last there.".into(),
+        Grade::Turns => {
+            let cause = if !why.busy || why.devices > why.waiting.max(ratio - 1.0) {
+                format!("While external work runs, own work waits for devices and takes {} longer", percent(why.devices))
+            } else if why.waiting > ratio - 1.0 {
+                format!("While external work runs, own work waits for processors and takes {} longer", percent(why.waiting))
+            } else {
+                format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
+            };
+            let plural = if grant.cores == 1 { "" } else { "s" };
+            let cores = if grant.cores < sense.cores { format!(" on {} processor{plural}", grant.cores) } else { String::new() };
+            format!(
+                "{cause}: external work runs {} of the time{cores}, so that own work is slower by {} at most.",
+                percent(grant.share), percent(budget)
+            )
+        }
+        Grade::Still if why.still == Some(Still::Trial) => "External work stands still for a moment, to see whether own work would use more processors.".into(),
+        Grade::Still if why.still == Some(Still::Devices) => "External work stands still for a moment, to see whether devices would serve own work faster.".into(),
+        Grade::Still if why.still == Some(Still::Swapping) => {
+            "Own work needs the memory: external work would mostly swap, or read its files again. It stands still.".into()
+        }
+        Grade::Still => format!("Own work uses all processors{mostly}: external work would get nothing and only be in its way. It stands still until there is room."),
+    }
+}
+
+/// What adds up, in a sentence.
+pub fn summary(sums: &Sums) -> String {
+    let share = |part: f64| format!("{} %", digits(100.0 * part / sums.seconds.max(1e-9)));
+    format!(
+        "In {} external work donated {} of CPU time; own work used {}, and was at work {} of the time. External work stood \
+         still {} of the time. The guard itself took {} of a processor.",
+        human(sums.seconds, "s"),
+        human(sums.donated, "s"),
+        human(sums.own, "s"),
+        share(sums.busy),
+        share(sums.still),
+        share(sums.cost),
+    )
+}
+
+/// The kind of probe that is slowed most, and its ratio.
+fn worst(ratios: &[f64; 3]) -> (&'static str, f64) {
+    let mut all = Probe::KINDS.into_iter().zip(*ratios);
+    let first = all.next().unwrap_or((Probe::KINDS[0], 1.0));
+    all.fold(first, |worst, one| if one.1 > worst.1 { one } else { worst })
+}
+
+/// The live view: a few lines that fit into `width`.
+pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
+    let Report { decision, sense, largest, sums, .. } = *report;
+    // Beside it 40 columns are for words.
+    let long = width.saturating_sub(40).clamp(6, 20);
+    let bar = |share: f64| {
+        let cells = (share.clamp(0.0, 1.0) * long as f64).round() as usize;
+        format!("{}{}", "█".repeat(cells), "░".repeat(long - cells))
+    };
+    let cores = sense.cores as f64;
+    let kinds = [("computing", 0), ("latency", 1), ("bandwidth", 2)];
+    let ratios: Vec<String> =
+        kinds.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
+    let mut lines = vec![
+        format!(
+            "own       {} {:.2} of {cores} processors  {}",
+            bar(sense.own_cpu / cores),
+            sense.own_cpu,
+            names(largest)
+        ),
+        format!(
+            "external  {} {:.2} donated {}",
+            bar(sense.external_cpu / cores),
+            sense.external_cpu,
+            human(sums.donated, "s")
+        ),
+        format!(
+            "may run   {} {} % of the time",
+            bar(decision.grant.share),
+            digits(100.0 * decision.grant.share)
+        ),
+        format!("beside it {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
+        format!(
+            "refaults {}/s, waits for memory {} %, for devices {} %",
+            digits(sense.refaults),
+            digits(100.0 * sense.memory_stall),
+            digits(100.0 * sense.io_stall)
+        ),
+        format!(
+            "the guard takes {} % of a processor, wakes up {} late",
+            digits(100.0 * sums.cost / sums.seconds.max(1e-9)),
+            human(sense.lateness, "s")
+        ),
+    ];
+    lines.extend(wrap(&explain(decision, sense, largest, budget), width));
+    // A line that the terminal breaks would not be taken away again.
+    lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
+}
+
+/// The words in lines of at most `width`.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let fits = lines
+            .last()
+            .is_some_and(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
+        match lines.last_mut() {
+            Some(line) if fits => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_policy::{Grant, Why};
+    use std::time::Duration;
+
+    fn decision(grade: Grade) -> Decision {
+        let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
+        let why = Why {
+            busy: true,
+            in_use: false,
+            gives_way: true,
+            still: None,
+            ratios: [1.0, 1.4, 1.1],
+            pairs: 9,
+            waiting: 0.0,
+            devices: 0.1,
+            expected: 0.01,
+        };
+        Decision { grant, run: true, grade, wake: Duration::from_millis(50), probe: false, why }
+    }
+
+    #[test]
+    fn every_grade_is_told_with_its_reason() {
+        let sense = Sense { own_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
+        let told = |grade| explain(&decision(grade), &sense, &[], 0.01);
+        assert!(told(Grade::Turns).starts_with(
+            "While external work runs, memory latency takes 40.0 % longer: external work runs 25.0 % of the time on 1 processor,"
+        ));
+        assert!(told(Grade::Turns).contains("by 1.00 % at most"));
+        assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
+        assert!(told(Grade::Cores).contains("1 of 2 processors"));
+        assert!(told(Grade::Io).contains("comes last"));
+        let mut waits = decision(Grade::Turns);
+        waits.why.devices = 1.5;
+        assert!(explain(&waits, &sense, &[], 0.01).contains("waits for devices and takes 150 % longer"));
+        let program = |name: &str, pid| Program { pid, name: name.into(), cpu: 0.5 };
+        let largest = [program("sysbench", 4711), program("sh", 12)];
+        let named = explain(&decision(Grade::Still), &sense, &largest, 0.01);
+        assert!(named.contains("all processors (mostly sysbench 4711, sh 12):"), "{named}");
+        let more = Sense { own_cpu: 2.1, ..sense };
+        assert!(
+            explain(&decision(Grade::Still), &more, &largest, 0.01)
+                .contains("(among it sysbench 4711, sh 12)")
+        );
+        assert!(told(Grade::Still).contains("all processors"));
+        assert!(told(Grade::Base).contains("keeps within"));
+        let mut used = decision(Grade::Base);
+        used.why.in_use = true;
+        assert!(explain(&used, &sense, &[], 0.01).starts_with("What has the focus is in use"));
+        let quiet =
+            Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
+        let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), &[], 0.01);
+        assert!(
+            told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself")
+        );
+        let beside = Decision { why: Why { gives_way: false, ..quiet.why }, ..quiet };
+        assert!(!told(&beside).contains("gives way"), "the idle class does not reach");
+    }
+
+    #[test]
+    fn the_view_fits() {
+        let sense = Sense { own_cpu: 1.0, ..Sense::quiet(2, 0.05) };
+        let (decision, sums) = (decision(Grade::Turns), Sums::default());
+        let (at, largest) = (Duration::ZERO, [Program { pid: 1, name: "x".repeat(99), cpu: 1.0 }]);
+        let report =
+            Report { at, sense: &sense, decision: &decision, largest: &largest, notes: &[], sums: &sums };
+        let lines = view(&report, 0.01, 72);
+        assert!(lines.len() >= 7 && lines.iter().all(|line| line.chars().count() <= 72), "{lines:?}");
+    }
+}

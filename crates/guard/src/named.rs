@@ -1,0 +1,63 @@
+//! Which group is meant by a name.
+
+use std::path::Path;
+
+use crosstalk_core::Fault;
+
+use crosstalk_cgroup::exec::{EXTERNAL, OWN, called};
+use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
+
+/// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program; `started` is
+/// what `crosstalk exec --external` has started.
+///
+/// # Errors
+/// Where there is none, or `crosstalk exec --own` has started what is called so.
+pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierarchy) -> Result<Group, Fault> {
+    let text = name.display().to_string();
+    let program = called(&text);
+    let find = |name: &str| {
+        let one = started.iter().find(|(whole, _)| is_called(whole, EXTERNAL, name));
+        one.map(|(_, group)| group.clone())
+    };
+    // Its name as it was given, then a group of that path, then the name of the program that was started.
+    if let Some(group) = find(&text) {
+        return Ok(group);
+    }
+    Group::named(name, hierarchy).or_else(|unknown| match find(&program) {
+        Some(group) => Ok(group),
+        None if is_own(&text, hierarchy) || is_own(&program, hierarchy) => {
+            Err(Fault::usage(format!("{text} is own work: `crosstalk exec --own` has started it"))
+                .at("--external")
+                .remedy("start it by `crosstalk exec --external`, or name its processes by --pid"))
+        }
+        None => Err(unknown.at("--external")),
+    })
+}
+
+/// Whether the group `whole` was made for work of that kind that was called so.
+fn is_called(whole: &str, kind: &str, name: &str) -> bool {
+    let mark = whole.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')?.strip_prefix(name));
+    mark.and_then(|rest| rest.strip_prefix('-'))
+        .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether `crosstalk exec --own` has started something of this name.
+fn is_own(name: &str, hierarchy: &Hierarchy) -> bool {
+    anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, OWN, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_known_by_the_name_that_it_was_given() {
+        assert!(is_called("crosstalk-own-night-0123abcd", OWN, "night"));
+        for other in
+            ["crosstalk-own-night-0123abc", "crosstalk-own-nightly-0123abcd", "night", "crosstalk-own-night"]
+        {
+            assert!(!is_called(other, OWN, "night"), "{other}");
+        }
+        assert!(!is_called("crosstalk-own-night-0123abcd", EXTERNAL, "night"));
+    }
+}

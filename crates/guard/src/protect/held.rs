@@ -1,0 +1,57 @@
+//! Agents of external work in a group of ours, with all that they start. What holds in the group is set once the
+//! work is steady: in the idle class it would never become so on a machine that others load.
+
+use crosstalk_core::Fault;
+use crosstalk_core::scene::Holding;
+use crosstalk_host::Ledger;
+
+use crosstalk_cgroup::exec::STUDY;
+use crosstalk_cgroup::group::{Group, Made};
+
+/// Sets what holds in a group.
+pub(super) type Settle = Box<dyn Fn(&Group) -> Result<(), Fault> + Send>;
+
+/// The agents go back to where they were with the drop; what else is in the group then ends with it.
+pub(super) struct Held {
+    homes: Vec<(u32, Group)>,
+    settle: Settle,
+    // Dropped when the agents are out of it.
+    made: Made,
+}
+
+impl Held {
+    /// Makes a group and moves the `external` processes there; `settle` sets what holds in it from
+    /// [`Holding::begin`] on.
+    ///
+    /// # Errors
+    /// Where no group can be made; all is as before then.
+    pub(super) fn new(external: &[u32], settle: Settle, ledger: &Ledger) -> Result<Held, Fault> {
+        let made = Made::new(STUDY, ledger)?;
+        let mut held = Held { homes: Vec::new(), settle, made };
+        for pid in external {
+            let home = Group::of_process(*pid)?.in_trees_of(held.group());
+            held.homes.push((*pid, home));
+            held.made.take_in(*pid)?;
+        }
+        Ok(held)
+    }
+
+    pub(super) fn group(&self) -> &Group {
+        self.made.group()
+    }
+}
+
+impl Holding for Held {
+    fn begin(&mut self) -> Result<(), Fault> {
+        (self.settle)(self.group())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for (pid, home) in &self.homes {
+            // An agent that cannot go back ends with the group, and another takes its seat.
+            let _ = home.take_in(*pid);
+        }
+    }
+}

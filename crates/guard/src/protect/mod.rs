@@ -1,0 +1,129 @@
+//! The condition `protect`: what keeps external work from costing own work, while both run.
+//!
+//! | level | external work |
+//! |---|---|
+//! | `none` | as it is |
+//! | `nice` | at nice 19 |
+//! | `sched-idle` | under the policy SCHED_IDLE |
+//! | `cpu-idle` | in a control group with `cpu.idle` |
+//! | `quota N%` | in a control group that gets N % of the time of all processors at most |
+//! | `guard`, `guard N%` | in a control group as `crosstalk exec --external` makes it, under `crosstalk guard --slowdown N%` (1 %) |
+//!
+//! External work is work that lasts. Its agents are lowered, or put into a group, before they start
+//! anything, so that all they start is, too; when the attempt has ended they are as they were. What a group
+//! is set to, and the guard, begin once that work is steady, and the guard ends before that work does: where
+//! others load the machine it would not become steady, or not end. An agent's own memory stays charged where
+//! it was, what it starts is charged in the group.
+
+mod guarded;
+mod held;
+mod level;
+
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use crosstalk_core::scene::{Condition, Holding};
+use crosstalk_core::value::Value;
+use crosstalk_host::cpu::allowed;
+use crosstalk_host::process::{Lower, Lowered};
+use crosstalk_host::{Launcher, Ledger};
+
+use crosstalk_cgroup::exec::{give_way, groups};
+use crosstalk_cgroup::group::{Hierarchy, Setting};
+use guarded::Guarded;
+use held::{Held, Settle};
+use level::Level;
+
+/// See the module.
+pub struct Protect;
+
+impl Condition for Protect {
+    fn name(&self) -> &'static str {
+        "protect"
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        vec![groups(&Hierarchy::here())]
+    }
+
+    fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
+        if Level::parse(value)? != Level::None && !lasting {
+            return Err(Fault::usage(
+                "no work here lasts, so that there is nothing to protect own work from",
+            )
+            .remedy("put external work beside it: work.external = { kind = \"burner\" }"));
+        }
+        Ok(())
+    }
+
+    fn apply(
+        &self,
+        value: &Value,
+        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn Holding>, Fault> {
+        let ledger = || Ledger::open(&Launcher::current());
+        Ok(match Level::parse(value)? {
+            Level::None => Box::new(AsItIs),
+            Level::Nice => Box::new(lower(&external()?, Lower::Nice)?),
+            Level::SchedIdle => Box::new(lower(&external()?, Lower::Idle)?),
+            Level::CpuIdle => {
+                let idle: Settle = Box::new(|group| group.set(&Setting::Idle(true)));
+                Box::new(Held::new(&external()?, idle, &ledger()?)?)
+            }
+            Level::Quota(share) => {
+                let quota = Setting::Quota(Some(share * allowed().len() as f64));
+                let limit: Settle = Box::new(move |group| group.tighten(&quota));
+                Box::new(Held::new(&external()?, limit, &ledger()?)?)
+            }
+            Level::Guard(slowdown) => {
+                let held = Held::new(&external()?, Box::new(give_way), &ledger()?)?;
+                Box::new(Guarded::new(held, slowdown))
+            }
+        })
+    }
+}
+
+/// Nothing that would have to be undone.
+struct AsItIs;
+
+impl Holding for AsItIs {}
+
+/// Processes that give way by how they are scheduled.
+struct All {
+    _lowered: Vec<Lowered>,
+}
+
+impl Holding for All {}
+
+fn lower(external: &[u32], how: Lower) -> Result<All, Fault> {
+    let lowered = external.iter().map(|pid| Lowered::begin(*pid, how)).collect::<Result<_, _>>();
+    lowered.map(|lowered| All { _lowered: lowered }).map_err(|e| {
+        Fault::environment(format!("external work cannot be lowered and put back: {e}"))
+            .remedy("run it as root, or allow nice values down to 0: ulimit -e 20")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_work_is_protected_from_something() {
+        let check = |level: &str, lasting| Protect.check(&level.into(), lasting);
+        assert_eq!(check("none", false), Ok(()));
+        assert_eq!(check("guard 5%", true), Ok(()));
+        assert!(check("nice", false).expect_err("from what?").message.contains("lasts"));
+        assert!(check("nicer", true).is_err());
+    }
+
+    #[test]
+    fn none_leaves_everything_as_it_is() {
+        let process = || crosstalk_cgroup::process::one(std::process::id()).expect("is there");
+        let before = process();
+        // Not even their processes are asked for: they may be seen nowhere.
+        let external = || -> Result<Vec<u32>, Fault> { Err(Fault::environment("they are not seen here")) };
+        let mut holding = Protect.apply(&"none".into(), &external).expect("does nothing");
+        let now = process();
+        assert_eq!((now.nice, now.idle_class, now.groups), (before.nice, before.idle_class, before.groups));
+        assert_eq!(holding.end(), Ok(()));
+    }
+}

@@ -1,0 +1,205 @@
+//! What devices serve, and who waits for them, read from the kernel's files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::steady::Steady;
+use super::tenant::Tenant;
+use crosstalk_cgroup::group::reading::{pressure, served};
+use crosstalk_policy::{BEGINS, SETTLE};
+use crosstalk_policy::{Requests, Served};
+
+/// Between two looks. Looking more often would lose what is looked for: each look has the kernel add up
+/// processors' waiting anew, and drop that of one on which less than a tick happened (`collect_percpu_times` in
+/// `kernel/sched/psi.c`).
+const EVERY: Duration = Duration::from_millis(250);
+/// Where the kernel lists the host's disks.
+const DISKS: &str = "/sys/block";
+
+/// The devices of this host.
+#[derive(Debug)]
+pub(super) struct Serving {
+    stats: Option<Steady>,
+    pressure: Option<Steady>,
+    /// The disks whose requests are looked at, and where each stands.
+    disks: BTreeMap<String, usize>,
+    before: Option<Counted>,
+    /// Whether external work waited for devices when last looked at.
+    wanted: bool,
+}
+
+/// Of each kind how many requests, and how many milliseconds.
+type Counters = [(u64, u64); Requests::KINDS];
+
+/// Since when external work runs, or stands still.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turned {
+    pub(super) at: Duration,
+    pub(super) runs: bool,
+}
+
+impl Turned {
+    /// It runs from now on, or stands still; a probe's moment is no rest: what it had begun goes on.
+    pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
+        if runs != self.runs && (runs || !briefly) {
+            *self = Turned { at: now, runs };
+        }
+    }
+}
+
+/// What had been counted, and when.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    at: Duration,
+    waited: Duration,
+    external: Option<Duration>,
+    requests: Option<Counters>,
+}
+
+impl Serving {
+    /// Nothing has been looked at yet.
+    pub(super) fn new() -> Self {
+        let open = |path: &str| Steady::open(Path::new(path));
+        Serving {
+            stats: open("/proc/diskstats"),
+            pressure: open("/proc/pressure/io"),
+            disks: BTreeMap::new(),
+            before: None,
+            wanted: false,
+        }
+    }
+
+    /// Looks for disks that have come or gone; `anew` where external work has.
+    pub(super) fn renew(&mut self, anew: bool) {
+        let all = fs::read_dir(DISKS).into_iter().flatten().flatten();
+        let meant = all.filter(|disk| is_meant(&disk.path()));
+        let mut names: Vec<String> = meant.filter_map(|disk| disk.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        if anew || !self.disks.keys().eq(&names) {
+            self.before = None;
+        }
+        self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
+    }
+
+    /// Whether it is time to look. `turned` is since when external work runs, or stands still; `turns` says that
+    /// it is about to do the other. What is seen while it does either begins once what went before is over, and
+    /// ends with that; while it runs that says something only where it wants anything of devices.
+    pub(super) fn is_due(&self, now: Duration, turned: Turned, turns: bool) -> bool {
+        let Some(before) = self.before else { return true };
+        let settled = turned.at + if turned.runs { BEGINS } else { SETTLE };
+        let apart = now >= settled && (self.wanted || !turned.runs);
+        apart && (turns || before.at < settled) || now.saturating_sub(before.at) >= EVERY
+    }
+
+    /// What was served since this was last asked; `None` where nothing tells that anybody waits. `turned` as
+    /// above.
+    pub(super) fn look(&mut self, now: Duration, turned: Turned, tenants: &mut [Tenant]) -> Option<Served> {
+        let waited = self.pressure.as_mut()?.told(pressure)?.some;
+        let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
+        let stats = self.stats.as_mut();
+        let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
+        let counted = Counted { at: now, waited, external, requests };
+        let before = self.before.replace(counted)?;
+        let found = Served {
+            seconds: now.saturating_sub(before.at).as_secs_f64(),
+            waited: waited.saturating_sub(before.waited).as_secs_f64(),
+            external: external
+                .zip(before.external)
+                .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
+            requests: requests.zip(before.requests).map(since).unwrap_or_default(),
+        };
+        self.learn(before.at, turned, found.external.is_some_and(|waited| waited > 0.0));
+        Some(found).filter(|found| found.seconds > 0.0)
+    }
+
+    /// Learns whether external work `waited` for devices since then. That it does not say only looks between
+    /// which it ran: while it stands still it waits for nothing.
+    fn learn(&mut self, since: Duration, turned: Turned, waited: bool) {
+        let ran = turned.runs && since >= turned.at;
+        self.wanted = waited || self.wanted && !ran;
+    }
+}
+
+/// What has come of requests since they were counted before.
+fn since((now, before): (Counters, Counters)) -> Requests {
+    let mut all = Requests::default();
+    for ((one, now), before) in all.0.iter_mut().zip(now).zip(before) {
+        *one = (now.0.saturating_sub(before.0) as f64, now.1.saturating_sub(before.1) as f64 * 1e-3);
+    }
+    all
+}
+
+/// Whether requests to this disk tell what own work loses: those of hardware (what is made of others would
+/// count twice) whose queue has no scheduler that lets the others wait by their weight.
+fn is_meant(disk: &Path) -> bool {
+    let weighs = || fs::read_to_string(disk.join("queue/scheduler")).is_ok_and(|text| text.contains("[bfq]"));
+    disk.join("device").exists() && !weighs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_looks_rarely_and_at_both_ends_of_what_stands_still() {
+        let at = Duration::from_millis;
+        let mut serving = Serving::new();
+        let runs = Turned { at: at(0), runs: true };
+        assert!(serving.is_due(at(0), runs, false), "the first");
+        let counted = |millis| Counted { at: at(millis), waited: at(0), external: None, requests: None };
+        serving.before = Some(counted(100));
+        assert!(!serving.is_due(at(340), runs, true) && serving.is_due(at(350), runs, false));
+        // It stands still from 200 ms on.
+        let still = Turned { at: at(200), runs: false };
+        assert!(!serving.is_due(at(220), still, true), "what it had begun goes on");
+        assert!(serving.is_due(at(240), still, false));
+        serving.before = Some(counted(240));
+        assert!(!serving.is_due(at(300), still, false) && serving.is_due(at(300), still, true));
+        assert!(serving.is_due(at(490), still, false));
+    }
+
+    #[test]
+    fn a_probe_makes_no_looks() {
+        let at = Duration::from_millis;
+        let counted = Counted { at: at(100), waited: at(0), external: None, requests: None };
+        let serving = Serving { wanted: true, before: Some(counted), ..Serving::new() };
+        let mut turned = Turned { at: at(0), runs: true };
+        for (now, runs) in [(200, false), (204, true)] {
+            assert!(!serving.is_due(at(now), turned, false));
+            turned.turn(at(now), runs, true);
+        }
+        assert!(!serving.is_due(at(220), turned, false) && serving.is_due(at(350), turned, false));
+        turned.turn(at(400), false, false);
+        assert!(serving.is_due(at(450), turned, false), "this is a rest");
+    }
+
+    #[test]
+    fn what_is_served_beside_external_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
+        let at = Duration::from_millis;
+        for (runs, still, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
+            let mut serving = Serving { wanted: !waits, ..Serving::new() };
+            let mut turned = Turned { at: at(0), runs: true };
+            let (mut now, mut seen, mut looks, mut before, mut ran) = (0, 0, 0, 0, false);
+            for turn in 0..40 {
+                let end = now + if turned.runs { runs } else { still };
+                while now < end {
+                    now = (now + 20).min(end);
+                    ran |= turned.runs;
+                    if serving.is_due(at(now), turned, now == end) {
+                        let within = turned.runs && at(before) >= turned.at + BEGINS;
+                        seen += if within { now - before } else { 0 };
+                        serving.learn(at(before), turned, waits && ran);
+                        (before, looks, ran) = (now, looks + 1, false);
+                        serving.before =
+                            Some(Counted { at: at(now), waited: at(0), external: None, requests: None });
+                    }
+                }
+                turned = Turned { at: at(now), runs: turn % 2 == 1 };
+            }
+            assert_eq!(seen > 20 * runs / 2, waits, "{seen} of {} ms in {looks} looks", 20 * runs);
+            assert!(looks <= 80, "{looks} looks in 40 turns");
+        }
+    }
+}

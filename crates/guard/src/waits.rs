@@ -1,0 +1,146 @@
+//! How long own work waits for processors, and which of its programs use most.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crosstalk_host::clock::parse_schedstat;
+
+use super::place::Place;
+use super::senses::LATELY;
+use super::steady::Steady;
+use crosstalk_cgroup::process::{Process, TICK};
+use crosstalk_policy::Program;
+
+/// So many programs are told that use most, and nobody who uses less than this of a processor.
+const TOLD: (usize, f64) = (3, 0.05);
+
+/// The threads that are watched for how long they wait for a processor.
+#[derive(Debug, Default)]
+pub(super) struct OwnWaits {
+    threads: BTreeMap<u32, (Steady, Duration)>,
+    ticks: BTreeMap<u32, u64>,
+    /// When they were chosen, and which programs used most by then.
+    chosen: Duration,
+    largest: Vec<Program>,
+    /// What the threads that may be watched have run, in nanoseconds.
+    ran: BTreeMap<u32, u64>,
+    /// Where those run that use most, if that was seen over a short time.
+    place: Place,
+    waited: Duration,
+}
+
+/// So many programs, so many threads of each that are looked at, and so many of all that are
+/// watched: more would cost more than they tell.
+const PROGRAMS: usize = 6;
+const THREADS: usize = 64;
+const WATCHED: usize = 24;
+
+impl OwnWaits {
+    /// Chooses whom to watch: of the own programs' threads those that use most.
+    pub(super) fn choose(&mut self, now: Duration, own: &[Process]) {
+        let seconds = now.saturating_sub(std::mem::replace(&mut self.chosen, now)).as_secs_f64().max(1e-3);
+        let first = self.ticks.is_empty();
+        let used = |process: &Process| {
+            // One that was not there before has used all of it since.
+            let before =
+                self.ticks.get(&process.pid).copied().unwrap_or(if first { process.ticks } else { 0 });
+            process.ticks.saturating_sub(before)
+        };
+        let mut most: Vec<(u64, &Process)> =
+            own.iter().map(|process| (used(process), process)).filter(|(used, _)| *used > 0).collect();
+        most.sort_unstable_by_key(|(used, process)| (Reverse(*used), process.pid));
+        let told = most.iter().map(|(used, process)| Program {
+            pid: process.pid,
+            name: process.name.clone(),
+            cpu: TICK.as_secs_f64() * *used as f64 / seconds,
+        });
+        let largest = told.take_while(|program| program.cpu >= TOLD.1).take(TOLD.0).collect();
+        self.ticks = own.iter().map(|process| (process.pid, process.ticks)).collect();
+        let (mut busiest, mut ran) = (Vec::new(), BTreeMap::new());
+        for (_, Process { pid, .. }) in most.into_iter().take(PROGRAMS) {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).take(THREADS)
+            {
+                let path = PathBuf::from(format!("/proc/{pid}/task/{thread}"));
+                let told = fs::read_to_string(path.join("schedstat")).ok();
+                let Some(now) = told.and_then(|text| parse_schedstat(&text)) else {
+                    continue;
+                };
+                let before = self.ran.get(&thread).copied().unwrap_or(0);
+                busiest.push((now.run_ns.saturating_sub(before), thread, path));
+                ran.insert(thread, now.run_ns);
+            }
+        }
+        self.ran = ran;
+        busiest.sort_unstable_by(|a, b| b.cmp(a));
+        let lately = busiest.iter().filter(|_| seconds < LATELY.as_secs_f64());
+        self.place = Place::of(lately.map(|(_, _, path)| path.as_path()));
+        let mut chosen = BTreeMap::new();
+        for (_, thread, path) in busiest.into_iter().take(WATCHED) {
+            let known = self.threads.remove(&thread).or_else(|| {
+                let mut file = Steady::open(&path.join("schedstat"))?;
+                let waited = waited(&mut file)?;
+                Some((file, waited))
+            });
+            chosen.extend(known.map(|known| (thread, known)));
+        }
+        (self.threads, self.largest) = (chosen, largest);
+    }
+
+    /// The programs that used most when those were chosen.
+    pub(super) fn largest(&self) -> &[Program] {
+        &self.largest
+    }
+
+    /// Where own work runs.
+    pub(super) fn place(&mut self) -> &mut Place {
+        &mut self.place
+    }
+
+    /// How long they have waited so far; `None` where nobody is watched.
+    pub(super) fn read(&mut self) -> Option<Duration> {
+        if self.threads.is_empty() {
+            return None;
+        }
+        for (file, before) in self.threads.values_mut() {
+            if let Some(now) = waited(file) {
+                self.waited += now.saturating_sub(*before);
+                *before = now;
+            }
+        }
+        Some(self.waited)
+    }
+}
+
+fn waited(file: &mut Steady) -> Option<Duration> {
+    file.told(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_computes_is_watched() {
+        let own = crosstalk_cgroup::process::one(std::process::id()).expect("is there");
+        let mut waits = OwnWaits::default();
+        waits.choose(Duration::from_secs(1), std::slice::from_ref(&own));
+        assert_eq!(waits.read(), None, "nobody has used anything yet");
+        let idle = Process { ticks: 1, name: "idle".into(), pid: u32::MAX, ..own.clone() };
+        let busy = Process { ticks: own.ticks + 150, ..own.clone() };
+        waits.choose(Duration::from_secs(4), &[idle, busy]);
+        assert!(waits.read().is_some());
+        assert_eq!(
+            waits.largest(),
+            [Program { pid: own.pid, name: own.name.clone(), cpu: 0.5 }],
+            "1.5 s of 3 s"
+        );
+        assert!(waits.place().is_known());
+        let later = Process { ticks: own.ticks + 300, ..own };
+        waits.choose(Duration::from_secs(14), &[later]);
+        assert!(waits.read().is_some() && !waits.place().is_known(), "in ten seconds anybody may have");
+    }
+}

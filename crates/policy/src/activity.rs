@@ -1,0 +1,198 @@
+//! Whether own work is at work, and whether it leaves any room: from CPU time, which the kernel
+//! counts in ticks of some milliseconds, so that short looks are coarse.
+
+use std::time::Duration;
+
+use super::sense::Sense;
+
+/// Processors from which own work counts as at work, where nobody says.
+pub const BUSY: f64 = 0.05;
+/// It is over when less than this share of that has been used for so long.
+const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
+/// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
+/// single look is coarse.
+const SMOOTH: f64 = 0.25;
+/// Share of the host that is too little to be worth running external work in, and that is enough
+/// again; and what is enough in a single look.
+const TOO_LITTLE: f64 = 0.03;
+const ENOUGH: f64 = 0.06;
+const PLENTY: f64 = 0.15;
+/// How long there must be too little.
+const FULL_FOR: Duration = Duration::from_millis(100);
+
+/// Own work that uses so many processors more than before is joined by other.
+pub const MORE: f64 = 0.25;
+/// Over how long what it uses is averaged to say that it begins, in seconds: in a short look a service
+/// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a look.
+const STIRS: f64 = 0.1;
+/// For so long it has only begun.
+const BEGINNING: Duration = Duration::from_millis(150);
+
+/// What own work does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Activity {
+    threshold: f64,
+    busy: bool,
+    /// What it uses, averaged for its beginning.
+    stir: f64,
+    began: Duration,
+    /// Since when it has not done more than next to nothing, and processor seconds that it has used since.
+    last: (Duration, f64),
+    /// Averages: what own work leaves, in processors.
+    room: f64,
+    full: bool,
+    /// Since when there has been too little room.
+    tight: Option<Duration>,
+}
+
+impl Activity {
+    /// Nothing has been seen yet: own work counts as at work from `threshold` processors.
+    pub fn new(threshold: f64, cores: usize) -> Self {
+        Activity {
+            threshold,
+            busy: false,
+            stir: 0.0,
+            began: Duration::ZERO,
+            last: (Duration::ZERO, 0.0),
+            room: cores as f64,
+            full: false,
+            tight: None,
+        }
+    }
+
+    /// Takes a look in.
+    pub fn see(&mut self, now: Duration, sense: &Sense) {
+        self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.own_cpu - self.stir);
+        if (self.stir >= self.threshold || sense.in_use) && !self.busy {
+            (self.busy, self.began, self.last) = (true, now, (now, 0.0));
+            // What was before it began says nothing.
+            self.room = sense.room();
+        }
+        // A sum, since a service that wakes up for a moment in a short look uses much of that.
+        self.last.1 += sense.own_cpu * sense.interval;
+        if sense.in_use || self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
+            self.last = (now, 0.0);
+        } else if now.saturating_sub(self.last.0) >= OVER.1 {
+            self.busy = false;
+        }
+        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+        self.room += weight * (sense.room() - self.room);
+        let cores = sense.cores as f64;
+        if !self.busy || self.room > ENOUGH * cores || sense.room() > PLENTY * cores {
+            (self.full, self.tight) = (false, None);
+        } else if self.room < TOO_LITTLE * cores {
+            let since = *self.tight.get_or_insert(now);
+            self.full |= now.saturating_sub(since) >= FULL_FOR;
+        }
+    }
+
+    /// Whether own work is at work.
+    pub fn busy(&self) -> bool {
+        self.busy
+    }
+
+    /// Whether it has only begun to be: how much it wants is not seen yet.
+    pub fn begins(&self, now: Duration) -> bool {
+        self.busy && now.saturating_sub(self.began) < BEGINNING
+    }
+
+    /// Processors that own work leaves, on average.
+    pub fn room(&self) -> f64 {
+        self.room
+    }
+
+    /// Whether own work uses all there is, so that external work would only be in its way.
+    pub fn full(&self) -> bool {
+        self.full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LOOK: f64 = 0.025;
+
+    /// Looks at own work that uses so much, for so long.
+    fn watch(activity: &mut Activity, from: f64, seconds: f64, own_cpu: f64) -> f64 {
+        let looks = (seconds / LOOK).round() as usize;
+        for look in 1..=looks {
+            let now = Duration::from_secs_f64(from + look as f64 * LOOK);
+            activity.see(now, &Sense { own_cpu, ..Sense::quiet(2, LOOK) });
+        }
+        from + looks as f64 * LOOK
+    }
+
+    #[test]
+    fn work_is_seen_at_the_first_look_and_its_end_within_a_second() {
+        let mut activity = Activity::new(BUSY, 2);
+        let at = watch(&mut activity, 0.0, LOOK, 0.5);
+        assert!(activity.busy());
+        let at = watch(&mut activity, at, 0.5, 0.0);
+        assert!(activity.busy(), "a short pause is not the end");
+        watch(&mut activity, at, 0.5, 0.0);
+        assert!(!activity.busy());
+    }
+
+    #[test]
+    fn a_service_that_wakes_up_now_and_then_is_no_work_that_goes_on() {
+        let mut activity = Activity::new(BUSY, 2);
+        let mut at = 0.0;
+        for _ in 0..100 {
+            // 4 ms in one look, and then nothing for half a second.
+            at = watch(&mut activity, at, LOOK, 0.16);
+            at = watch(&mut activity, at, 0.5, 0.0);
+            assert!(!activity.busy());
+        }
+    }
+
+    #[test]
+    fn what_the_user_works_with_is_at_work_however_little_it_uses() {
+        let mut activity = Activity::new(BUSY, 2);
+        let mut look = |at: u32, in_use| {
+            let now = Duration::from_secs_f64(LOOK) * at;
+            activity.see(now, &Sense { own_cpu: 0.02, in_use, ..Sense::quiet(2, LOOK) });
+            activity.busy()
+        };
+        assert!(!(1..=100).any(|at| look(at, false)), "a service that uses as much is not");
+        assert!((101..=300).all(|at| look(at, true)));
+        assert!(!(301..=400).map(|at| look(at, false)).fold(true, |_, busy| busy), "it is not used any more");
+    }
+
+    #[test]
+    fn a_full_host_has_no_room_until_own_work_pauses() {
+        let mut activity = Activity::new(BUSY, 2);
+        let at = watch(&mut activity, 0.0, 4.0, 1.99);
+        assert!(activity.full());
+        let at = watch(&mut activity, at, LOOK, 1.5);
+        assert!(!activity.full(), "one look with room is enough");
+        watch(&mut activity, at, 4.0, 1.0);
+        assert!(!activity.full());
+    }
+
+    #[test]
+    fn what_other_machines_take_is_no_room() {
+        let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
+        for look in 1..=100 {
+            let now = Duration::from_secs_f64(f64::from(look) * LOOK);
+            let sense = Sense { own_cpu: 1.6, ..Sense::quiet(2, LOOK) };
+            without.see(now, &sense);
+            with.see(now, &Sense { stolen: 0.4, ..sense });
+        }
+        assert!(!without.full() && with.full());
+    }
+
+    proptest! {
+        #[test]
+        fn quiet_always_ends_everything(looks in prop::collection::vec(0.0_f64..2.0, 0..100)) {
+            let mut activity = Activity::new(BUSY, 2);
+            let mut at = 0.0;
+            for own_cpu in looks {
+                at = watch(&mut activity, at, LOOK, own_cpu);
+            }
+            watch(&mut activity, at, 1.0, 0.0);
+            prop_assert!(!activity.busy() && !activity.full());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A host on which the truth is known, for tests of the policy.
+
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+
+use crate::decide::{Grant, Offers};
+use crate::host::Host;
+use crate::sense::{Probe, Sense, Stand, Used};
+
+/// Seconds that a probe takes from own work.
+const IN_PLACE: f64 = 2e-4;
+
+/// A machine on which the truth is known: own work with a number of threads, which external
+/// work slows by a ratio while it runs.
+pub(crate) struct Machine {
+    pub(crate) cores: usize,
+    pub(crate) offers: Offers,
+    /// Own threads that compute, at a time.
+    pub(crate) own: Box<dyn Fn(f64) -> f64>,
+    /// How many times as long own work takes beside external work on so many processors.
+    pub(crate) ratio: Box<dyn Fn(f64, usize) -> f64>,
+    /// Whether it is known where own work runs, so that probes are taken there; elsewhere they see nothing
+    /// of what external work does to it.
+    pub(crate) placed: Box<dyn Fn(f64) -> bool>,
+    /// How much probes differ by themselves.
+    pub(crate) noise: f64,
+    /// Processors' worth of time that own work waits for one beside external work, where that takes them.
+    pub(crate) waits: f64,
+    /// Refaults a second while external work has more memory than this.
+    pub(crate) tolerates: u64,
+    pub(crate) time: f64,
+    pub(crate) seed: u64,
+    pub(crate) memory: u64,
+    granted: (Grant, bool),
+    since: f64,
+    /// Own work done, and what would have been done alone; external work done, and what could
+    /// have been: all in seconds of a processor.
+    pub(crate) own_done: [f64; 2],
+    pub(crate) donated: [f64; 2],
+    pub(crate) turns: usize,
+}
+
+impl Machine {
+    pub(crate) fn new(cores: usize, offers: Offers) -> Self {
+        let all = Grant { share: 1.0, cores, memory: None, least_io: false };
+        Machine {
+            cores,
+            offers,
+            own: Box::new(|_| 0.0),
+            ratio: Box::new(|_, _| 1.0),
+            placed: Box::new(|_| true),
+            noise: 0.0,
+            waits: 0.0,
+            tolerates: u64::MAX,
+            time: 0.0,
+            seed: 1,
+            memory: 0,
+            granted: (all, true),
+            since: 0.0,
+            own_done: [0.0; 2],
+            donated: [0.0; 2],
+            turns: 0,
+        }
+    }
+
+    pub(crate) fn running(&self) -> bool {
+        self.granted.1
+    }
+
+    /// A number from −1 to 1 (xorshift64, Marsaglia 2003), each as likely as any other.
+    fn random(&mut self) -> f64 {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        (self.seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    fn own_cpu(&self) -> f64 {
+        (self.own)(self.time).min(self.cores as f64)
+    }
+}
+
+impl Host for Machine {
+    fn offers(&self) -> Offers {
+        self.offers
+    }
+
+    fn cores(&self) -> usize {
+        self.cores
+    }
+
+    fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
+        let (grant, run) = self.granted;
+        let interval = (self.time - self.since).max(1e-6);
+        self.since = self.time;
+        let placed = (self.placed)(self.time);
+        let seconds = if probe && placed { IN_PLACE * self.own_cpu().min(1.0) } else { 0.0 };
+        self.own_done[0] -= seconds;
+        let ratio = if run && placed { (self.ratio)(self.time, grant.cores) } else { 1.0 };
+        let noise = self.noise;
+        let mut timed = |true_time: f64| true_time * (1.0 + noise * self.random());
+        let probe =
+            probe.then(|| Probe { compute: timed(1.0), latency: timed(ratio), bandwidth: timed(1.0) });
+        let own_cpu = self.own_cpu();
+        let external_cpu = if run { (self.cores as f64 - own_cpu).min(grant.cores as f64) } else { 0.0 };
+        let used = Used { own: own_cpu * interval, external: external_cpu * interval, cost: 0.0 };
+        let has = grant.memory.map_or(self.memory, |limit| limit.min(self.memory));
+        Ok(Sense {
+            own_cpu,
+            external_cpu,
+            used,
+            own_wait: Some(self.waits),
+            refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
+            external_memory: has,
+            free_memory: if has > self.tolerates { 0 } else { u64::MAX },
+            probe,
+            stand: Stand { own: placed, on: None, seconds },
+            ..Sense::quiet(self.cores, interval)
+        })
+    }
+
+    fn apply(&mut self, grant: &Grant, run: bool) {
+        self.turns += usize::from(run != self.granted.1);
+        self.granted = (*grant, run);
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_secs_f64(self.time)
+    }
+
+    fn sleep(&mut self, time: Duration) {
+        let (grant, run) = self.granted;
+        let seconds = time.as_secs_f64();
+        let own = self.own_cpu();
+        let room = (self.cores as f64 - own).max(0.0);
+        let ratio = if run { (self.ratio)(self.time, grant.cores) } else { 1.0 };
+        // What own work waits for is missing from what it uses.
+        let waited = if run { 1.0 + self.waits / own.max(1e-9) } else { 1.0 };
+        self.own_done[0] += own * seconds / ratio / waited;
+        self.own_done[1] += own * seconds;
+        self.donated[0] += if run { room.min(grant.cores as f64) * seconds } else { 0.0 };
+        self.donated[1] += room * seconds;
+        self.time += seconds;
+    }
+}

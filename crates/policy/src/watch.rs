@@ -1,0 +1,169 @@
+//! The guard's loop, on any host.
+
+use std::time::Duration;
+
+use crosstalk_core::Fault;
+use serde::Serialize;
+
+use super::contract::Contract;
+use super::decide::{Decision, Grade, Policy};
+use super::host::{Host, Program};
+use super::sense::Sense;
+
+/// What is told after each look.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// Since the beginning.
+    pub at: Duration,
+    /// What was seen.
+    pub sense: &'a Sense,
+    /// What was done.
+    pub decision: &'a Decision,
+    /// The programs of own work that used most lately.
+    pub largest: &'a [Program],
+    /// What people should know, each told once.
+    pub notes: &'a [String],
+    /// The sums so far.
+    pub sums: &'a Sums,
+}
+
+/// What adds up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Sums {
+    /// Seconds under guard.
+    pub seconds: f64,
+    /// Seconds of CPU time that own work has used.
+    pub own: f64,
+    /// The same of external work: what was donated.
+    pub donated: f64,
+    /// Seconds for which external work stood still, where there was some.
+    pub still: f64,
+    /// Seconds that own work was at work.
+    pub busy: f64,
+    /// Seconds of CPU time that the guard took itself.
+    pub cost: f64,
+    /// How often the guard looked.
+    pub looks: u64,
+    /// The greatest that it went to.
+    pub highest: Option<Grade>,
+}
+
+impl Sums {
+    fn add(&mut self, now: Duration, sense: &Sense, decision: &Decision, ran: bool) {
+        // Looks may cover the same time; each moment counts once.
+        let passed = (now.as_secs_f64() - self.seconds).max(0.0);
+        self.seconds = now.as_secs_f64();
+        self.own += sense.used.own;
+        self.donated += sense.used.external;
+        let still = sense.external_there && (!ran || sense.held) && !sense.let_run;
+        self.still += if still { passed } else { 0.0 };
+        self.busy += if decision.why.busy { passed } else { 0.0 };
+        self.cost += sense.used.cost;
+        self.looks += 1;
+        self.highest = self.highest.max(Some(decision.grade));
+    }
+}
+
+/// The longest sleep: so much later than asked for the guard ends at most.
+const NAP: Duration = Duration::from_millis(100);
+
+/// Guards until `over` says so, which is asked every [`NAP`] at least; tells `report` after each look.
+///
+/// # Errors
+/// Those of [`Host::look`]. The host's own drop puts everything back.
+pub fn watch(
+    host: &mut dyn Host,
+    contract: Contract,
+    over: &dyn Fn(Duration) -> bool,
+    report: &mut dyn FnMut(&Report<'_>),
+) -> Result<Sums, Fault> {
+    let mut policy = Policy::new(contract, host.offers(), host.cores());
+    let mut sums = Sums::default();
+    let mut last: Option<Decision> = None;
+    while !over(host.now()) {
+        let sense = host.look(last.as_ref().is_some_and(|last| last.probe))?;
+        let now = host.now();
+        policy.offer(host.offers());
+        let decision = policy.step(now, &sense);
+        host.apply(&decision.grant, decision.run);
+        sums.add(now, &sense, &decision, last.as_ref().is_none_or(|last| last.run));
+        let notes = host.notes();
+        let largest = host.largest();
+        report(&Report { at: now, sense: &sense, decision: &decision, largest, notes: &notes, sums: &sums });
+        let wake = host.now() + last.insert(decision).wake;
+        loop {
+            host.sleep(wake.saturating_sub(host.now()).min(NAP));
+            if host.now() >= wake || over(host.now()) {
+                break;
+            }
+        }
+    }
+    // What has been used since the last look counts, too; where nothing can be looked at any more, that is all.
+    if let (Some(last), Ok(sense)) = (last, host.look(false)) {
+        sums.add(host.now(), &sense, &last, last.run);
+    }
+    Ok(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::{Grant, Offers};
+    use crate::simulated::Machine;
+
+    #[test]
+    fn it_guards_until_it_is_over_and_adds_up() {
+        let all = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+        let mut machine = Machine::new(2, all);
+        machine.own = Box::new(|time| if time < 10.0 { 1.0 } else { 0.0 });
+        machine.ratio = Box::new(|_, _| 1.5);
+        let contract = Contract { slowdown: 0.01, busy: 0.05 };
+        let mut told = 0;
+        let over = |now| now >= Duration::from_secs(20);
+        let sums =
+            watch(&mut machine, contract, &over, &mut |report| told += u64::from(report.at > Duration::ZERO))
+                .expect("guards");
+        assert_eq!(sums.looks, told + 2, "the first, and one at the end");
+        assert!((20.0..21.0).contains(&sums.seconds) && (sums.own - 10.0).abs() < 0.5, "{sums:?}");
+        assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
+        assert_eq!(sums.highest, Some(Grade::Still), "it is tried when own work begins");
+        assert!(machine.running(), "it is back");
+    }
+
+    #[test]
+    fn it_ends_in_time_however_seldom_it_looks() {
+        // Where there is no external work it looks four times a second.
+        struct Alone(Machine);
+        impl Host for Alone {
+            fn offers(&self) -> Offers {
+                self.0.offers()
+            }
+            fn cores(&self) -> usize {
+                self.0.cores()
+            }
+            fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
+                Ok(Sense { external_there: false, ..self.0.look(probe)? })
+            }
+            fn apply(&mut self, grant: &Grant, run: bool) {
+                self.0.apply(grant, run);
+            }
+            fn notes(&mut self) -> Vec<String> {
+                self.0.notes()
+            }
+            fn now(&self) -> Duration {
+                self.0.now()
+            }
+            fn sleep(&mut self, time: Duration) {
+                self.0.sleep(time);
+            }
+        }
+        const NONE: Offers =
+            Offers { idle: false, turns: false, still: false, cores: false, memory: false, io: false };
+        for end in (1..10).map(|part| Duration::from_millis(1000 + 37 * part)) {
+            let mut alone = Alone(Machine::new(2, NONE));
+            let contract = Contract { slowdown: 0.01, busy: 0.05 };
+            let sums = watch(&mut alone, contract, &|now| now >= end, &mut |_| ()).expect("guards");
+            assert!(sums.seconds <= (end + NAP).as_secs_f64(), "{end:?}: {sums:?}");
+        }
+    }
+}
