@@ -9,25 +9,6 @@ use crosstalk_policy::{Report, Sums};
 
 /// One sentence, or two: what is done now, and why. `largest` are own work's programs that use most.
 pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
-    let sentence = done(decision, sense, largest, budget);
-    if decision.why.in_use && sense.external_there {
-        return format!("What has the focus is in use, and counts as at work. {sentence}");
-    }
-    sentence
-}
-
-/// Who uses most of what own work does.
-fn names(largest: &[Program]) -> String {
-    let all: Vec<String> = largest.iter().map(|one| format!("{} {}", one.name, one.pid)).collect();
-    all.join(", ")
-}
-
-/// Processors of all that there are.
-fn processors(used: f64, sense: &Sense) -> String {
-    format!("{used:.2} of {} processors", sense.cores)
-}
-
-fn done(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
     let percent = |value: f64| format!("{} %", digits(value * 100.0));
     let why = &decision.why;
     let (kind, ratio) = worst(&why.ratios);
@@ -96,6 +77,17 @@ fn done(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) ->
         }
         Grade::Still => format!("Own work uses all processors{mostly}: external work would get nothing and only be in its way. It stands still until there is room."),
     }
+}
+
+/// Who uses most of what own work does.
+fn names(largest: &[Program]) -> String {
+    let all: Vec<String> = largest.iter().map(|one| format!("{} {}", one.name, one.pid)).collect();
+    all.join(", ")
+}
+
+/// Processors of all that there are.
+fn processors(used: f64, sense: &Sense) -> String {
+    format!("{used:.2} of {} processors", sense.cores)
 }
 
 /// What adds up, in a sentence.
@@ -199,7 +191,6 @@ mod tests {
         let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
         let why = Why {
             busy: true,
-            in_use: false,
             gives_way: true,
             still: None,
             ratios: [1.0, 1.4, 1.1],
@@ -236,9 +227,6 @@ mod tests {
         );
         assert!(told(Grade::Still).contains("all processors"));
         assert!(told(Grade::Base).contains("keeps within"));
-        let mut used = decision(Grade::Base);
-        used.why.in_use = true;
-        assert!(explain(&used, &sense, &[], 0.01).starts_with("What has the focus is in use"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
         let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), &[], 0.01);

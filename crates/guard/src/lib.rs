@@ -69,8 +69,6 @@ mod domain;
 mod explain;
 mod farewell;
 mod floor;
-mod focus;
-mod in_use;
 mod leash;
 mod limit;
 mod lock;

@@ -60,8 +60,6 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
     let memory = grant.memory.map_or(f64::INFINITY, |bytes| bytes as f64);
     text.gauge("granted_memory", "bytes", "Memory that external work may have.", memory);
     text.gauge("own_busy", "", "Whether own work is at work.", f64::from(u8::from(why.busy)));
-    let told = "Whether it is only since the program whose window has the focus is in use.";
-    text.gauge("own_in_use", "", told, f64::from(u8::from(why.in_use)));
     text.gauge(
         "grade",
         "",

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::domain::Domain;
-use super::in_use::InUse;
 use super::own::AllCpu;
 use super::place::Place;
 use super::serving::{Serving, Turned};
@@ -41,7 +40,6 @@ pub(super) struct Senses {
     /// Whether the guard's own CPU time is in `all`.
     counts_this: bool,
     waits: OwnWaits,
-    in_use: InUse,
     files: Files,
     serving: Serving,
     turned: Turned,
@@ -195,7 +193,6 @@ impl Senses {
             counts_this: all.has_this(hierarchy),
             all,
             waits: OwnWaits::default(),
-            in_use: InUse::find(),
             files: Files {
                 stat: open("/proc/stat"),
                 vmstat: open("/proc/vmstat"),
@@ -379,9 +376,6 @@ impl Senses {
         }
         self.waiting.read(now, self.waits.read());
         self.sense.own_wait = self.waiting.tell();
-        let external =
-            |pid| tenants.iter().any(|tenant| tenant.group().processes().binary_search(&pid).is_ok());
-        self.sense.in_use = self.in_use.look(now, external);
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }

@@ -63,14 +63,14 @@ impl Activity {
     /// Takes a look in.
     pub fn see(&mut self, now: Duration, sense: &Sense) {
         self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.own_cpu - self.stir);
-        if (self.stir >= self.threshold || sense.in_use) && !self.busy {
+        if self.stir >= self.threshold && !self.busy {
             (self.busy, self.began, self.last) = (true, now, (now, 0.0));
             // What was before it began says nothing.
             self.room = sense.room();
         }
         // A sum, since a service that wakes up for a moment in a short look uses much of that.
         self.last.1 += sense.own_cpu * sense.interval;
-        if sense.in_use || self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
+        if self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
             self.last = (now, 0.0);
         } else if now.saturating_sub(self.last.0) >= OVER.1 {
             self.busy = false;
@@ -145,19 +145,6 @@ mod tests {
             at = watch(&mut activity, at, 0.5, 0.0);
             assert!(!activity.busy());
         }
-    }
-
-    #[test]
-    fn what_the_user_works_with_is_at_work_however_little_it_uses() {
-        let mut activity = Activity::new(BUSY, 2);
-        let mut look = |at: u32, in_use| {
-            let now = Duration::from_secs_f64(LOOK) * at;
-            activity.see(now, &Sense { own_cpu: 0.02, in_use, ..Sense::quiet(2, LOOK) });
-            activity.busy()
-        };
-        assert!(!(1..=100).any(|at| look(at, false)), "a service that uses as much is not");
-        assert!((101..=300).all(|at| look(at, true)));
-        assert!(!(301..=400).map(|at| look(at, false)).fold(true, |_, busy| busy), "it is not used any more");
     }
 
     #[test]

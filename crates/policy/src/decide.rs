@@ -97,8 +97,6 @@ pub enum Still {
 pub struct Why {
     /// Own work is at work.
     pub busy: bool,
-    /// It is since the own program whose window has the focus is in use: it uses less than else counts.
-    pub in_use: bool,
     /// External work is in the idle class where it meets own work: it gives processors back by itself.
     pub gives_way: bool,
     /// Why external work stands still, if it has to.
@@ -353,7 +351,6 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
-            in_use: sense.in_use && sense.own_cpu < self.contract.busy,
             gives_way: self.offers.idle,
             still,
             ratios: self.ratios(),

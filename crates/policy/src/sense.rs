@@ -49,8 +49,6 @@ pub struct Sense {
     pub external_floor: u64,
     /// Whether a limit holds some of it that kills who needs more, where too little can be swapped out.
     pub held_hard: bool,
-    /// Whether the own program whose window has the focus is in use.
-    pub in_use: bool,
     /// Whether there is any external work.
     pub external_there: bool,
     /// Whether some of it stood still though it might run: memory is being taken from it.
@@ -96,7 +94,6 @@ impl Sense {
             external_kept: 0,
             external_floor: 0,
             held_hard: false,
-            in_use: false,
             external_there: true,
             held: false,
             let_run: false,
