@@ -291,9 +291,6 @@ mod tests {
         host.client().set_mode(crate::client::Mode::Never, Some(Duration::from_secs(60))).expect("is set");
         let status = host.client().status().expect("tells");
         assert!(status.mode == 3 && status.mode_ends_in > 0.0, "{status:?}");
-        host.client().set_cores(Some(7)).expect("is set");
-        let config = host.client().config().expect("tells");
-        assert!(config.contains("<ncpus>7</ncpus>") && config.contains("<no_gpus>1</no_gpus>"), "{config}");
         let mut stranger = Client::new(host.client().address(), Some("guess".into()));
         assert!(stranger.quit().expect_err("refused").message.contains("password"));
         host.check().expect("runs");

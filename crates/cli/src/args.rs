@@ -168,9 +168,6 @@ a client is set up for it.")]
     /// Do a work unit of `boinc-project`, in the slot directory of a BOINC client.
     #[command(hide = true)]
     BoincApp(Words),
-    /// Give a BOINC client the processors back that a guard has asked it to do without.
-    #[command(hide = true)]
-    BoincCores(Words),
 }
 
 /// Words for a hidden verb.

@@ -92,7 +92,6 @@ fn main() -> ExitCode {
         Verb::Man(args) => verb::man::main(&args, &out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
-        Verb::BoincCores(args) => verb::boinc::cores(&args),
         Verb::Agent => verb::agent::main(),
         Verb::End => verb::agent::end(),
         Verb::Hold(args) => verb::agent::hold(args),

@@ -296,7 +296,7 @@ fn completions_and_manual_pages_have_what_people_type_and_nothing_else() {
         let text = stdout(&output);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(text.contains("export-csv") && text.contains("warmup"), "{shell}");
-        assert!(!text.contains("boinc-cores") && !text.contains("reap"), "{shell}: the program's own verbs");
+        assert!(!text.contains("boinc-app") && !text.contains("reap"), "{shell}: the program's own verbs");
     }
     let output = crosstalk(dir.path(), &["man", "pages"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

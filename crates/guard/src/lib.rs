@@ -64,12 +64,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod client;
 mod control;
 mod domain;
 mod explain;
 mod farewell;
 mod floor;
-mod leash;
 mod limit;
 mod lock;
 mod machine;
@@ -94,7 +94,6 @@ mod waits;
 use crosstalk_core::scene::Condition;
 
 pub use explain::{explain, summary, view};
-pub use leash::Leash;
 pub use machine::Machine;
 pub use publish::Publisher;
 pub use rules::{Rules, rules_schema};

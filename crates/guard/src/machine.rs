@@ -11,15 +11,14 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::LEASE;
 use crosstalk_host::slice::prompt;
 
-use super::leash::Leash;
+use super::client::AskedClient;
 use super::place::there;
 use super::probe::Prober;
 use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
 use super::vacancy::Vacancy;
-use crosstalk_boinc::client::Donor;
-use crosstalk_boinc::client::{Found, Led, NAME};
+use crosstalk_boinc::client::{Found, NAME, Pauser};
 use crosstalk_cgroup::group::{Group, Hierarchy};
 use crosstalk_cgroup::process;
 use crosstalk_cgroup::resctrl::Partition;
@@ -42,7 +41,7 @@ pub struct Machine {
     hierarchy: Hierarchy,
     targets: Targets,
     tenants: Vec<Tenant>,
-    leash: Option<Leash>,
+    asked: Option<AskedClient>,
     prober: Option<Prober>,
     partition: Option<Partition>,
     partitioned: BTreeSet<u32>,
@@ -87,7 +86,7 @@ impl Machine {
             by_turns: false,
             notes: Vec::new(),
             tenants: Vec::new(),
-            leash: None,
+            asked: None,
             prober: None,
             partition: None,
             partitioned: BTreeSet::new(),
@@ -103,7 +102,7 @@ impl Machine {
         machine.notes.extend(unprotected.map(|tenant| machine.targets.why_not_idle(tenant)));
         machine.tenants = named;
         if let Some((client, why)) = machine.targets.barred() {
-            machine.lead_client(&client, &why)?;
+            machine.ask_client(&client, &why)?;
         }
         match Partition::new(ledger) {
             Ok(partition) => machine.partition = partition,
@@ -130,33 +129,27 @@ impl Machine {
     /// # Errors
     /// Where it cannot be asked, or shares its group with others, so that what it uses cannot be
     /// told from own work; or where more was named.
-    fn lead_client(&mut self, client: &Found, why: &Fault) -> Result<(), Fault> {
+    fn ask_client(&mut self, client: &Found, why: &Fault) -> Result<(), Fault> {
         if !self.tenants.is_empty() {
             return Err(Fault::usage("BOINC's client can only be asked here, and is then guarded alone")
                 .remedy("have another guard for the rest"));
         }
         let barred = |fault: Fault| {
             let message = format!(
-                "BOINC's group cannot be set ({}), and it cannot be led: {}",
+                "BOINC's group cannot be set ({}), and it cannot be asked to pause: {}",
                 why.message, fault.message
             );
             Fault { message, ..fault }
         };
         let group = alone(client.pid).map_err(barred)?;
         let way = self.targets.way().cloned().unwrap_or_default();
-        let led = Led::new(client, &way, &self.ledger).map_err(barred)?;
+        let pauser = Pauser::new(client, &way).map_err(barred)?;
         self.notes.push(format!(
-            "BOINC's client is asked to give way, which protects own work less: its group cannot be set: {}",
+            "BOINC's client is asked to pause, which protects own work less: its group cannot be set: {}",
             why.sentence()
         ));
-        self.lead(Box::new(led), group)
-    }
-
-    /// Deals with a donor by asking it; its group is only looked at.
-    fn lead(&mut self, donor: Box<dyn Donor>, group: Group) -> Result<(), Fault> {
-        let leash = Leash::new(donor, self.cores());
-        self.tenants = vec![Tenant::watched(leash.name(), group)?];
-        self.leash = Some(leash);
+        self.tenants = vec![Tenant::watched(NAME, group)?];
+        self.asked = Some(AskedClient::new(pauser));
         Ok(())
     }
 
@@ -179,17 +172,17 @@ impl Machine {
             changed = true;
         }
         let known: Vec<Group> = self.groups();
-        let come: Vec<Tenant> = match &self.leash {
-            // Who is led is all there is.
-            Some(leash) => {
+        let come: Vec<Tenant> = match &self.asked {
+            // A client that is asked is all there is.
+            Some(_) => {
                 let again = self.targets.client_again();
-                again.map(|group| Tenant::watched(leash.name(), group)).transpose()?.into_iter().collect()
+                again.map(|group| Tenant::watched(NAME, group)).transpose()?.into_iter().collect()
             }
             None => self.targets.come(&self.hierarchy, &known, &self.ledger, &mut self.notes),
         };
         for tenant in come {
             self.notes.push(guarded(&tenant));
-            if self.leash.is_none() && !tenant.offers().idle {
+            if self.asked.is_none() && !tenant.offers().idle {
                 self.notes.push(self.targets.why_not_idle(&tenant));
             }
             self.tenants.push(tenant);
@@ -301,8 +294,8 @@ fn processes(groups: &[Group]) -> Vec<u32> {
 
 impl Host for Machine {
     fn offers(&self) -> Offers {
-        if self.leash.is_some() {
-            return Leash::offers();
+        if self.asked.is_some() {
+            return AskedClient::offers();
         }
         let offers = || self.tenants.iter().map(Tenant::offers);
         // What processors are protected by cannot be relied on where it cannot be done to one of them. What
@@ -346,10 +339,10 @@ impl Host for Machine {
 
     fn apply(&mut self, grant: &Grant, run: bool) {
         let now = self.began.elapsed();
-        if let Some(leash) = &mut self.leash {
+        if let Some(client) = &mut self.asked {
             self.senses.turn(now, run, false);
-            leash.apply(now, grant, run);
-            self.notes.extend(leash.complaint());
+            client.apply(now, run);
+            self.notes.extend(client.complaint());
             return;
         }
         let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();

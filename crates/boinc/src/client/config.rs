@@ -1,54 +1,11 @@
-//! The client's two files of settings: `cc_config.xml`, of which one setting is
-//! changed and all else kept, and `global_prefs_override.xml`, which is written whole.
+//! The client's own settings, as `global_prefs_override.xml` has them.
 //!
-//! Source: BOINC's pages on client configuration and preferences, `lib/cc_config.cpp`,
-//! `lib/prefs.cpp`.
+//! Source: BOINC's page on preferences, `lib/prefs.cpp`.
 
 use std::str::FromStr;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units;
-
-use super::dialect::first;
-
-/// `cc_config.xml` with so many processors to use (`None`: as many as there are), and
-/// all else as it was. An empty text, or one that is no such file, becomes one.
-///
-/// The client takes the last of several settings, so only one is left.
-pub fn with_cores(config: &str, cores: Option<u32>) -> String {
-    let setting = cores.map(|cores| format!("<ncpus>{cores}</ncpus>"));
-    let config = without(config, "ncpus");
-    let into = |config: &str, tag: &str, put: &str| {
-        let at = config.find(tag)? + tag.len();
-        Some(format!("{}{put}{}", &config[..at], &config[at..]))
-    };
-    let Some(setting) = setting else {
-        return config;
-    };
-    into(&config, "<options>", &setting)
-        .or_else(|| into(&config, "<cc_config>", &format!("<options>{setting}</options>")))
-        .unwrap_or_else(|| format!("<cc_config><options>{setting}</options></cc_config>"))
-}
-
-/// How many processors the client is told to take itself to have; a number below 1 tells nothing.
-pub fn cores(config: &str) -> Option<u32> {
-    let options = first(first(config, "cc_config")?.body, "options")?;
-    let told = options.elements().filter(|element| element.name == "ncpus").last()?;
-    told.value::<u32>().filter(|cores| *cores > 0)
-}
-
-/// A text without the elements of that name.
-fn without(text: &str, name: &str) -> String {
-    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(begin) = rest.find(&open) {
-        let Some(end) = rest[begin..].find(&close) else { break };
-        kept.push_str(&rest[..begin]);
-        rest = &rest[begin + end + close.len()..];
-    }
-    kept + rest
-}
 
 /// What a client may have of the machine by its own settings, whatever else that does. Written `none`
 /// for all of it, `time N%` or `processors N%`.
@@ -129,29 +86,7 @@ pub fn preferences(share: &Preferences) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    const FILE: &str = "<cc_config>\n <log_flags>\n  <task>1</task>\n </log_flags>\n <options>\n  <ncpus>4</ncpus>\n  \
-        <no_gpus>1</no_gpus>\n </options>\n</cc_config>";
-
-    #[test]
-    fn one_setting_changes_and_all_else_stays() {
-        let changed = with_cores(FILE, Some(50));
-        assert_eq!(cores(&changed), Some(50));
-        assert_eq!(with_cores(&changed, None), with_cores(FILE, None));
-        assert!(changed.contains("<no_gpus>1</no_gpus>") && changed.contains("<task>1</task>"));
-        assert_eq!((cores(FILE), cores(&with_cores(FILE, None))), (Some(4), None));
-        assert_eq!(cores(&FILE.replace('4', "-1")), None, "which is as many as there are");
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_or_is_none_becomes_one() {
-        for config in
-            ["", "<cc_config></cc_config>", "<cc_config><options></options></cc_config>", "nonsense"]
-        {
-            assert_eq!(cores(&with_cores(config, Some(1))), Some(1), "{config}");
-        }
-    }
+    use crate::client::dialect::first;
 
     #[test]
     fn preferences_are_one_element_with_one_setting_each() {
@@ -175,14 +110,5 @@ mod tests {
         }
         let half = read("processors 50%").expect("is one");
         assert_eq!([0, 1, 2, 5, 50].map(|cores| half.tasks(cores)), [0, 1, 1, 2, 25]);
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_the_file_says_the_cores_are_those_asked_for(n in 1_u32..1000, noise in "[ a-z\n]{0,20}") {
-            let config = format!("{noise}{FILE}{noise}");
-            prop_assert_eq!(cores(&with_cores(&config, Some(n))), Some(n));
-            prop_assert_eq!(with_cores(&with_cores(&config, Some(n)), None), with_cores(&config, None));
-        }
     }
 }

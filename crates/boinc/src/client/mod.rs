@@ -12,27 +12,23 @@
 //! | `told` | what it answers, parsed |
 //! | `config` | its two files of settings, changed without losing what else is in them |
 //! | `found` | the client of this machine, by its process |
-//! | `donor` | a program that is asked for processors, and to pause |
-//! | `led` | the client as a donor, asked for processors and to stand still |
+//! | `pause` | pausing a client for a time |
 
 mod config;
 mod conversation;
 pub mod dialect;
-pub mod donor;
 mod found;
-mod led;
 #[cfg(test)]
 mod mock;
+mod pause;
 mod rpc;
 mod told;
 
 pub use config::{Preferences, preferences};
 pub use conversation::{DEADLINE, LONGEST};
-pub use donor::Donor;
 pub use found::{Found, NAMES, Way};
 pub use found::{is_client, is_running};
-pub use led::NAME;
-pub use led::{Led, give_back};
+pub use pause::{NAME, Pauser};
 pub use rpc::{Client, Mode, PASSWORD, PORT, md5_hex};
 pub use told::{Active, Status, Task, TaskState};
 
@@ -41,5 +37,4 @@ pub use told::{Active, Status, Task, TaskState};
 pub fn fuzz_reply(reply: &str) {
     told::tasks(reply);
     Status::of(reply);
-    config::with_cores(reply, config::cores(reply));
 }

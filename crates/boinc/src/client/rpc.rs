@@ -12,7 +12,6 @@ use crosstalk_core::Fault;
 use crosstalk_host::regular;
 use md5::{Digest, Md5};
 
-use super::config::{cores, with_cores};
 use super::conversation::{Conversation, DEADLINE, LONGEST};
 use super::dialect::{elements, escape, first};
 use super::found::FOLDERS;
@@ -152,41 +151,6 @@ impl Client {
     /// See [`Client::version`].
     pub fn retry_transfers(&mut self) -> Result<(), Fault> {
         self.order("<network_available/>")
-    }
-
-    /// How many processors it was told to take itself to have, if it was.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn cores(&mut self) -> Result<Option<u32>, Fault> {
-        Ok(cores(&self.config()?))
-    }
-
-    /// How many processors it takes itself to have; `None`: as many as there are.
-    /// All its other settings stay.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn set_cores(&mut self, cores: Option<u32>) -> Result<(), Fault> {
-        let config = self.config()?;
-        self.set_config(&with_cores(&config, cores))
-    }
-
-    /// Its `cc_config.xml`, as it is; empty where there is none.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn config(&mut self) -> Result<String, Fault> {
-        Ok(self.ask("<get_cc_config/>")?.trim().to_string())
-    }
-
-    /// Writes its `cc_config.xml`, and has it read it.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn set_config(&mut self, config: &str) -> Result<(), Fault> {
-        self.order(&format!("<set_cc_config>\n{config}\n</set_cc_config>"))?;
-        self.order("<read_cc_config/>")
     }
 
     /// Has it end, and its tasks with it.

@@ -6,17 +6,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crosstalk_boinc::app::run;
-use crosstalk_boinc::client::give_back;
 use crosstalk_boinc::collatz::pace;
 use crosstalk_boinc::project::{Counts, Home, Place, Server, Url, Wanted};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_host::ledger::allowed;
 use crosstalk_study::counted;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
-use crate::args::{BoincProjectArgs, Words};
+use crate::args::BoincProjectArgs;
 use crate::out::Out;
 use crate::signal;
 
@@ -68,11 +66,6 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
 /// What the client runs in a slot directory.
 pub fn app() -> Result<ExitCode, Fault> {
     run(Path::new(".")).map(|end| ExitCode::from(end.code()))
-}
-
-/// What the undo ledger runs for a client that was led.
-pub fn cores(args: &Words) -> Result<ExitCode, Fault> {
-    give_back(&args.words, allowed()).map(|()| ExitCode::SUCCESS)
 }
 
 fn wanted(args: &BoincProjectArgs) -> Result<Wanted, Fault> {

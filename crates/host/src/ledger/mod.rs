@@ -17,14 +17,13 @@
 //! descendants inherit: it can be written down before the process exists, and no reused
 //! process number carries it. One process at a time undoes a ledger: the reaper, [`clean`] and the
 //! next owner wait for each other, so that none puts back what has been set anew. Knobs and drivers are put back to what they were; control groups
-//! are emptied and go; what another program was asked for, it is asked again by one of ours.
+//! are emptied and go.
 
 mod driver;
 mod file;
 mod folder;
 mod group;
 mod knob;
-mod program;
 mod reaper;
 mod scratch;
 mod tree;
@@ -33,7 +32,6 @@ mod undo;
 pub use folder::folder;
 pub(crate) use folder::folders;
 pub use knob::Knob;
-pub use program::allowed;
 pub use reaper::{LEASE, REAP, REAPER, reaper_main};
 pub use scratch::{Scratch, temporary};
 pub use undo::{Cleaned, clean};
@@ -55,8 +53,6 @@ use undo::Patience;
 const DEADLINE: Duration = Duration::from_secs(2);
 /// The same for one that has resisted before, while somebody else waits to begin.
 const BRIEFLY: Duration = Duration::from_millis(250);
-/// How long another program is asked in all to put back what it was asked for, where nobody waits.
-const PERSISTS: Duration = Duration::from_secs(10);
 /// How long somebody else who finishes the same ledger is waited for: what that takes, but for many
 /// changes that all resist.
 const TURN: Duration = Duration::from_secs(12);
@@ -108,13 +104,6 @@ pub enum Change {
         /// What they are for, for people.
         what: String,
     },
-    /// Something that only a program can put back.
-    Program {
-        /// The program, and its arguments.
-        words: Vec<String>,
-        /// What it puts back, for people.
-        what: String,
-    },
     /// A folder of temporary files, with all that is in it.
     Folder {
         /// Where it is.
@@ -136,18 +125,11 @@ impl Change {
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
             Change::Folder { path, .. } => scratch::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
-            Change::Program { words, .. } => program::run(words, deadline),
             Change::Driver { address, was, told, .. } => {
                 driver::give(address, was.as_deref(), told.as_deref(), deadline)
             }
         };
         done.map(|()| true)
-    }
-
-    /// Whether it may be undone soon though it could not be now: another program may have been busy.
-    /// The kernel says the same again.
-    fn may_relent(&self) -> bool {
-        matches!(self, Change::Program { .. })
     }
 
     /// What it is, for people.
@@ -157,7 +139,6 @@ impl Change {
             | Change::Folder { what, .. }
             | Change::Group { what, .. }
             | Change::Knob { what, .. }
-            | Change::Program { what, .. }
             | Change::Driver { what, .. } => what,
         }
     }
@@ -174,7 +155,6 @@ pub struct Ledger {
 struct Inner {
     file: Mutex<File>,
     resisting: Mutex<Vec<Fault>>,
-    launcher: Launcher,
     // Dropped with the ledger: a reaper then finds it empty and takes it away.
     reapers: Mutex<Reapers>,
 }
@@ -193,14 +173,7 @@ impl Ledger {
         // Before the file is there, so that no moment leaves one behind.
         let reapers = Mutex::new(Reapers::start(launcher, &path)?);
         let file = File::create(path, owner)?;
-        Ok(Ledger {
-            inner: Arc::new(Inner {
-                file: Mutex::new(file),
-                resisting: Mutex::default(),
-                launcher: launcher.clone(),
-                reapers,
-            }),
-        })
+        Ok(Ledger { inner: Arc::new(Inner { file: Mutex::new(file), resisting: Mutex::default(), reapers }) })
     }
 
     /// Writes down that processes are about to be started. Start them with
@@ -303,19 +276,6 @@ impl Ledger {
         let entry = self.enter(change)?;
         driver::give(address, Some(driver), Some(driver), DEADLINE)?;
         Ok(entry)
-    }
-
-    /// Writes down that something is about to be asked of another program, which the hidden verb
-    /// `verb` of this one puts back, with these words. It must also do where nothing came of it.
-    ///
-    /// # Errors
-    /// When the ledger cannot be written: then nothing may be asked.
-    pub fn program(&self, verb: &str, words: &[String], what: &str) -> Result<Entry, Fault> {
-        let command = self.inner.launcher.command(verb);
-        let launched = std::iter::once(command.get_program()).chain(command.get_args());
-        let launched = launched.map(|word| word.to_string_lossy().into_owned());
-        let words = launched.chain(words.iter().cloned()).collect();
-        self.enter(Change::Program { words, what: what.into() })
     }
 
     /// Why what was to be undone by a drop is not, if it is not: it stays written down.

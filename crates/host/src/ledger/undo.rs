@@ -4,23 +4,18 @@ use crosstalk_core::Fault;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use super::file::{Contents, Turn};
 use super::folder::{folder, folders};
-use super::{BRIEFLY, Change, DEADLINE, PERSISTS, TURN, file};
+use super::{BRIEFLY, Change, DEADLINE, TURN, file};
 use crate::process::own_mark;
-
-/// Between two requests of a program that did not put back what it was asked to.
-const PAUSE: Duration = Duration::from_millis(250);
 
 /// What is done about changes that resist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
     /// Somebody waits to begin: those that have resisted before are tried briefly.
     Brief,
-    /// Nobody waits: each has its time, and other programs are asked again.
+    /// Nobody waits: each has its time.
     Full,
 }
 
@@ -175,7 +170,6 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
         Err(e) if e.kind() == ErrorKind::NotFound => return Cleaned::default(),
         Err(e) => return Cleaned::nothing(unreadable(path, &e.to_string())),
     };
-    let until = Instant::now() + PERSISTS;
     let (mut undone, mut resisting) = (Vec::new(), Vec::new());
     for (number, change) in &contents.open {
         // One that resists keeps no other from being undone: nothing stays frozen for it.
@@ -184,20 +178,6 @@ fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
             Ok(touched) => undone.push((*number, change, touched)),
             Err(why) => resisting.push((*number, change, why)),
         }
-    }
-    let time = || until.saturating_duration_since(Instant::now());
-    while patience == Patience::Full && resisting.iter().any(|one| one.1.may_relent()) && time() > PAUSE {
-        thread::sleep(PAUSE);
-        resisting.retain_mut(|(number, change, why)| {
-            if !change.may_relent() {
-                return true;
-            }
-            let again = change.undo(time());
-            if let Ok(touched) = &again {
-                undone.push((*number, *change, *touched));
-            }
-            again.map_err(|again| *why = again).is_err()
-        });
     }
     let mut left: Vec<Fault> = resisting.iter().map(|one| at(one.2.clone())).collect();
     if !contents.unread.is_empty() {
@@ -227,6 +207,8 @@ mod tests {
     use crate::process::{Identity, MARK, fresh_mark};
     use std::path::PathBuf;
     use std::process::Command;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     /// What was undone, or the first reason why not all was.
     fn told(cleaned: Cleaned) -> Result<Vec<String>, Fault> {
@@ -384,22 +366,40 @@ mod tests {
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "another's");
     }
 
-    #[test]
-    fn what_is_undone_beside_something_that_resists_is_not_undone_again() {
+    /// A ledger of an owner that is gone, with a group that cannot be removed while `stray` is in it, and a knob.
+    struct Resisting {
+        folder: tempfile::TempDir,
+        ledger: PathBuf,
+        stray: PathBuf,
+        knob: PathBuf,
+    }
+
+    fn resisting() -> Resisting {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (path, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
+        let (ledger, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
+        let group = folder.path().join("group");
         let own = Identity::own().expect("has a stat file");
-        let ledger = format!(
+        let text = format!(
             "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n\
-             {{\"line\":\"open\",\"number\":0,\"change\":\"program\",\"words\":[\"false\"],\"what\":\"a program\"}}\n\
+             {{\"line\":\"open\",\"number\":0,\"change\":\"group\",\"paths\":[\"{}\"],\"back\":[],\"what\":\"a group\"}}\n\
              {{\"line\":\"open\",\"number\":1,\"change\":\"knob\",\"path\":\"{}\",\"was\":\"before\",\"what\":\"a knob\"}}\n",
             own.pid,
             own.start + 1,
+            group.display(),
             knob.display()
         );
-        fs::write(&path, ledger).expect("writes");
+        fs::write(&ledger, text).expect("writes");
         fs::write(&knob, "ours").expect("writes");
-        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "`false` puts nothing back");
+        fs::create_dir(&group).expect("makes");
+        let stray = group.join("stray");
+        fs::write(&stray, "").expect("writes");
+        Resisting { folder, ledger, stray, knob }
+    }
+
+    #[test]
+    fn what_is_undone_beside_something_that_resists_is_not_undone_again() {
+        let Resisting { folder, knob, .. } = resisting();
+        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "the group is not empty");
         let says = || fs::read_to_string(&knob).expect("reads");
         assert_eq!(says(), "before");
         fs::write(&knob, "another's").expect("writes");
@@ -408,77 +408,31 @@ mod tests {
     }
 
     #[test]
-    fn what_has_resisted_is_not_waited_for_again() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let own = Identity::own().expect("has a stat file");
-        let ledger = format!(
-            "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n\
-             {{\"line\":\"open\",\"number\":0,\"change\":\"program\",\"words\":[\"sleep\",\"60\"],\"what\":\"a program\"}}\n",
-            own.pid,
-            own.start + 1
-        );
-        fs::write(folder.path().join("x.ndjson"), ledger).expect("writes");
+    fn what_has_resisted_is_waited_for_briefly() {
+        let Resisting { folder, .. } = resisting();
         let tried = || {
             let began = Instant::now();
-            assert!(clean_in(folder.path(), Patience::Brief).is_err(), "it does not end");
+            assert!(clean_in(folder.path(), Patience::Brief).is_err(), "the group is not empty");
             began.elapsed()
         };
-        assert!(tried() >= DEADLINE);
-        assert!(tried() < DEADLINE);
-    }
-
-    /// A ledger of an owner that is gone, in which a program is to put something back.
-    fn ledger_with(folder: &Path, script: &str) -> PathBuf {
-        let own = Identity::own().expect("has a stat file");
-        let change = Change::Program {
-            words: ["sh", "-c", script].map(String::from).into(),
-            what: "a program".into(),
-        };
-        let change = serde_json::to_string(&change).expect("writes");
-        let path = folder.join("x.ndjson");
-        let ledger = format!(
-            "{{\"line\":\"owner\",\"process\":{{\"pid\":{},\"start\":{}}}}}\n{{\"line\":\"open\",\"number\":0,{}\n",
-            own.pid,
-            own.start + 1,
-            &change[1..]
-        );
-        fs::write(&path, ledger).expect("writes");
-        path
+        let (first, again) = (tried(), tried());
+        assert!(first >= DEADLINE && again < first, "{first:?}, then {again:?}");
     }
 
     #[test]
     fn who_is_slow_undoes_nothing_that_the_next_has_set() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let (knob, begun) = (folder.path().join("knob"), folder.path().join("begun"));
-        let script = format!(": > {}; sleep 0.5; echo before > {}", begun.display(), knob.display());
-        let path = ledger_with(folder.path(), &script);
+        let Resisting { folder, ledger, stray, knob } = resisting();
+        let path = ledger.clone();
         let slow = thread::spawn(move || finish(&path, Patience::Full));
-        while !begun.exists() {
-            thread::sleep(Duration::from_millis(5));
+        while Turn::take(&ledger, Duration::ZERO).is_ok() {
+            thread::yield_now();
         }
+        fs::remove_file(stray).expect("is there");
         // As the next owner does, before it sets anything.
         assert_eq!(clean_in(folder.path(), Patience::Brief), Ok(Vec::new()), "the other did it");
         fs::write(&knob, "set anew").expect("writes");
-        assert_eq!(slow.join().expect("ends"), Ok(vec!["a program".into()]));
+        assert_eq!(slow.join().expect("ends"), Ok(vec!["a group".into(), "a knob".into()]));
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "set anew");
-    }
-
-    #[test]
-    fn a_program_that_is_busy_is_asked_again_with_the_time_that_is_left() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let told = folder.path().join("told");
-        // It takes too long, then fails, then does it.
-        let script = format!(
-            "echo $CROSSTALK_UNDO_WITHIN >> {0}; case $(wc -l < {0}) in 1) exec sleep 60;; 2) exit 1;; esac",
-            told.display()
-        );
-        let path = ledger_with(folder.path(), &script);
-        assert_eq!(finish(&path, Patience::Full), Ok(vec!["a program".into()]));
-        let told = fs::read_to_string(told).expect("reads");
-        let told: Vec<f64> = told.lines().map(|line| line.parse().expect("seconds")).collect();
-        assert_eq!((told.len(), told[0]), (3, DEADLINE.as_secs_f64()));
-        assert!(told[1] > told[2] && told[2] > DEADLINE.as_secs_f64() && told[1] < 8.0, "{told:?}");
-        assert!(!path.exists());
     }
 
     #[test]

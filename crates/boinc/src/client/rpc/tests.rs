@@ -18,7 +18,6 @@ fn with_the_password_all_is_done() {
                 "<exchange_versions",
                 "<server_version><major>7</major><minor>20</minor><release>5</release></server_version>",
             ),
-            ("<get_cc_config", "<cc_config><options><no_gpus>1</no_gpus></options></cc_config>"),
             ("<get_results", "<results></results>"),
         ],
         usize::MAX,
@@ -27,7 +26,6 @@ fn with_the_password_all_is_done() {
     assert_eq!(client.version(), Ok([7, 20, 5]));
     assert_eq!(client.tasks(), Ok(vec![]));
     client.set_mode(Mode::Never, Some(Duration::from_secs(3))).expect("is done");
-    client.set_cores(Some(50)).expect("is done");
     client.attach("http://127.0.0.1:1/p/", "k<y", "x").expect("is done");
     client.update("http://127.0.0.1:1/p/").expect("is done");
     client.quit().expect("is done");
@@ -35,7 +33,6 @@ fn with_the_password_all_is_done() {
     assert!(
         asked.contains(&"<set_run_mode>\n<never/>\n<duration>3.000</duration>\n</set_run_mode>".to_string())
     );
-    assert!(asked.iter().any(|a| a.contains("<options><ncpus>50</ncpus><no_gpus>1</no_gpus></options>")));
     assert!(asked.iter().any(|a| a.contains("<authenticator>k&lt;y</authenticator>")));
     assert_eq!(asked.last().map(String::as_str), Some("<quit/>"));
 }
@@ -58,8 +55,8 @@ fn a_refusal_is_quoted_and_no_key_is_told() {
     let fault = mock.client(None).attach("http://a.b/", "key", "x").expect_err("refused");
     assert!(fault.message.contains("`project_attach`: Already attached"), "{fault}");
     assert!(!fault.to_string().contains("key"), "{fault}");
-    let mock = Mock::start("", &[("<set_cc_config", "<status>-108</status>")], usize::MAX);
-    assert!(mock.client(None).set_config("x").expect_err("refused").message.contains("code -108"));
+    let mock = Mock::start("", &[("<project_update", "<status>-108</status>")], usize::MAX);
+    assert!(mock.client(None).update("x").expect_err("refused").message.contains("code -108"));
 }
 
 #[test]
