@@ -94,7 +94,6 @@ impl Machine {
             targets,
             processors,
         };
-        machine.targets.agree()?;
         ledger.renew()?;
         let named = machine.targets.named(&machine.hierarchy, ledger)?;
         machine.notes.extend(named.iter().map(guarded));

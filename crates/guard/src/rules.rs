@@ -1,21 +1,20 @@
-//! The owner's rules: which programs are external work although nobody started them as such, and
-//! which are own work in any case. Everything that no rule means is own work.
+//! The owner's rules: which programs are background work although nobody started them as such, and
+//! which are foreground work in any case. What no rule fits is foreground work.
 //!
 //! ```toml
 //! schema = "crosstalk.guard/1"
 //! slowdown = "1 %"
 //!
-//! [[external]]
+//! [[background]]
 //! command = "ffmpeg*"     # the program's name; * stands for anything
 //! user = "batch"
 //!
-//! [[own]]
+//! [[foreground]]
 //! command = "ffmpeg-live"
 //! ```
 //!
-//! A rule means a process that fits all it says. Of rules that mean the same process the one that
-//! says more counts, and of two that say as much the one that names it without a `*`. Where that
-//! does not decide, they contradict each other, which is an error and not a choice.
+//! A rule fits a process that is all it says. Where rules of both kinds fit, the process is foreground
+//! work. `external` and `own` are the same as `background` and `foreground`.
 
 use std::fs;
 use std::path::Path;
@@ -46,28 +45,21 @@ pub struct Rules {
     #[serde(default)]
     #[schemars(required)]
     schema: Option<String>,
-    /// The slowdown agreed on, as `--slowdown` takes it: `1 %`.
+    /// The largest slowdown of foreground work, as `--slowdown` takes it: `1 %`.
     #[serde(default)]
     pub slowdown: Option<String>,
-    /// Processors from which own work counts as at work.
+    /// Processors from which foreground work counts as active.
     #[serde(default)]
     pub busy: Option<f64>,
-    /// What is external work.
-    #[serde(default)]
-    external: Vec<Rule>,
-    /// What is own work in any case.
-    #[serde(default)]
-    own: Vec<Rule>,
+    /// What is background work.
+    #[serde(default, alias = "external")]
+    background: Vec<Rule>,
+    /// What is foreground work, whatever the other rules say.
+    #[serde(default, alias = "own")]
+    foreground: Vec<Rule>,
 }
 
-/// What a rule says that a process is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Work {
-    External,
-    Own,
-}
-
-/// What a process must be to be meant: all that is said.
+/// What a process must be to fit: all that is said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Rule {
@@ -76,7 +68,7 @@ struct Rule {
     /// The user's name or number.
     #[serde(default)]
     user: Option<Word>,
-    /// The number of the session, as setsid(2) begins one and `ps -o sid` tells it.
+    /// The number of the session, as setsid(2) begins one and `ps -o sid` shows it.
     session: Option<u32>,
     /// The control group in the tree that shares the CPU out, from the tree's root; `*` stands for
     /// anything.
@@ -131,65 +123,41 @@ impl Rules {
                     .remedy(format!("write for example {example}"))
             })?;
         }
-        for rule in rules.external.iter_mut().chain(&mut rules.own) {
-            rule.settle(users)?;
-        }
-        if let Some(twice) = rules.external.iter().find(|rule| rules.own.contains(rule)) {
-            return Err(contradiction(twice, twice, None));
+        for rule in rules.background.iter_mut().chain(&mut rules.foreground) {
+            rule.resolve(users)?;
         }
         Ok(rules)
     }
 
-    /// Whether no rule says that anybody is external.
-    pub fn mean_nobody_external(&self) -> bool {
-        self.external.is_empty()
+    /// Whether any rule names background work.
+    pub fn name_background(&self) -> bool {
+        !self.background.is_empty()
     }
 
-    /// Whether no rule says that anybody is own work.
-    pub fn mean_nobody_own(&self) -> bool {
-        self.own.is_empty()
+    /// Whether any rule names foreground work.
+    pub fn name_foreground(&self) -> bool {
+        !self.foreground.is_empty()
     }
 
-    /// Whether a rule says that the process is external.
-    ///
-    /// # Errors
-    /// Where two rules contradict each other about it.
-    pub fn external(&self, process: &Process) -> Result<bool, Fault> {
-        self.of(process).map(|work| work == Some(Work::External))
+    /// Whether the process is background work by a rule, and foreground work by none.
+    pub fn background(&self, process: &Process) -> bool {
+        !self.foreground(process) && self.background.iter().any(|rule| rule.fits(process))
     }
 
-    /// Whether a rule says that the process is own work, whoever has started it.
-    ///
-    /// # Errors
-    /// Where two rules contradict each other about it.
-    pub fn own(&self, process: &Process) -> Result<bool, Fault> {
-        self.of(process).map(|work| work == Some(Work::Own))
-    }
-
-    fn of(&self, process: &Process) -> Result<Option<Work>, Fault> {
-        let strongest = |rules: &'_ [Rule]| -> Option<Rule> {
-            rules.iter().filter(|rule| rule.means(process)).max_by_key(|rule| rule.strength()).cloned()
-        };
-        match (strongest(&self.external), strongest(&self.own)) {
-            (Some(external), Some(own)) if external.strength() == own.strength() => {
-                Err(contradiction(&external, &own, Some(process)))
-            }
-            (Some(external), Some(own)) if external.strength() > own.strength() => Ok(Some(Work::External)),
-            (_, Some(_)) => Ok(Some(Work::Own)),
-            (Some(_), None) => Ok(Some(Work::External)),
-            (None, None) => Ok(None),
-        }
+    /// Whether the process is foreground work by a rule, whoever has started it.
+    pub fn foreground(&self, process: &Process) -> bool {
+        self.foreground.iter().any(|rule| rule.fits(process))
     }
 }
 
 impl Rule {
-    /// Checks it, and finds the user's number.
-    fn settle(&mut self, users: &str) -> Result<(), Fault> {
+    /// Checks the rule, and finds the user's number.
+    fn resolve(&mut self, users: &str) -> Result<(), Fault> {
         if *self == Rule::default() {
-            return Err(Fault::usage("a rule that says nothing means everything")
+            return Err(Fault::usage("a rule that says nothing fits everything")
                 .remedy("say `command`, `user`, `session` or `group`"));
         }
-        self.can_be_met()?;
+        self.check()?;
         let Some(Word::Text(name)) = &self.user else { return Ok(()) };
         let known = |line: &str| -> Option<(String, u32)> {
             let mut fields = line.split(':');
@@ -210,8 +178,8 @@ impl Rule {
         Ok(())
     }
 
-    /// That there can be a process which it means.
-    fn can_be_met(&self) -> Result<(), Fault> {
+    /// Checks that a process can fit the rule.
+    fn check(&self) -> Result<(), Fault> {
         let never = |what: &str, why: String| Err(Fault::usage(format!("no {what} is ever so: {why}")));
         let known = |text: &str| text.chars().filter(|c| *c != '*').map(char::len_utf8).sum::<usize>();
         if let Some(command) = &self.command {
@@ -235,39 +203,15 @@ impl Rule {
         }
     }
 
-    fn means(&self, process: &Process) -> bool {
-        self.command.as_ref().is_none_or(|pattern| fits(pattern, &process.name))
+    /// Whether the process is all that the rule says.
+    fn fits(&self, process: &Process) -> bool {
+        self.command.as_ref().is_none_or(|pattern| matches(pattern, &process.name))
             && self.user.as_ref().is_none_or(|user| *user == Word::Number(process.user))
             && self.session.is_none_or(|session| session == process.session)
             && self
                 .group
                 .as_ref()
-                .is_none_or(|pattern| process.cpu_group().is_some_and(|group| fits(pattern, group)))
-    }
-
-    /// How much it says, and how much of that without a `*`.
-    fn strength(&self) -> (usize, usize) {
-        let patterns = [&self.command, &self.group];
-        let said = patterns.iter().filter(|said| said.is_some()).count()
-            + usize::from(self.user.is_some())
-            + usize::from(self.session.is_some());
-        let open =
-            patterns.iter().filter(|said| said.as_ref().is_some_and(|said| said.contains('*'))).count();
-        (said, said - open)
-    }
-
-    fn told(&self) -> String {
-        let user = self.user.as_ref().map(|user| match user {
-            Word::Number(number) => format!("user = {number}"),
-            Word::Text(name) => format!("user = \"{name}\""),
-        });
-        let said = [
-            self.command.as_ref().map(|said| format!("command = \"{said}\"")),
-            user,
-            self.session.map(|said| format!("session = {said}")),
-            self.group.as_ref().map(|said| format!("group = \"{said}\"")),
-        ];
-        said.into_iter().flatten().collect::<Vec<_>>().join(", ")
+                .is_none_or(|pattern| process.cpu_group().is_some_and(|group| matches(pattern, group)))
     }
 }
 
@@ -279,18 +223,8 @@ fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
         .remedy("write rules as docs/guard.md has them, or as docs/schema/guard.json says")
 }
 
-fn contradiction(external: &Rule, own: &Rule, process: Option<&Process>) -> Fault {
-    let about = process.map_or(String::new(), |p| format!(" about {} (process {})", p.name, p.pid));
-    Fault::usage(format!(
-        "rules contradict each other{about}: it is external by `{}`, and own by `{}`",
-        external.told(),
-        own.told()
-    ))
-    .remedy("take one away, or let the one that shall count say more")
-}
-
 /// Whether the text is as the pattern says, in which `*` stands for anything.
-fn fits(pattern: &str, text: &str) -> bool {
+fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut rest) = text.strip_prefix(head) else { return false };
     let mut parts: Vec<&str> = tail.split('*').collect();
@@ -304,122 +238,5 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nanna:x:1000:1000::/home/anna:/bin/sh\n";
-
-    fn process(name: &str, user: u32) -> Process {
-        Process {
-            pid: 7,
-            name: name.into(),
-            user,
-            session: 5,
-            groups: "0::/a/b".into(),
-            ..Process::default()
-        }
-    }
-
-    /// With the line that every file begins with.
-    fn parse(text: &str) -> Result<Rules, Fault> {
-        Rules::parse(&format!("schema = \"{SCHEMA}\"\n{text}"), USERS)
-    }
-
-    fn rules(text: &str) -> Rules {
-        parse(text).expect("reads")
-    }
-
-    #[test]
-    fn what_no_rule_means_is_own() {
-        let rules = rules("[[external]]\ncommand = \"ffmpeg*\"\nuser = \"anna\"\n");
-        assert_eq!(rules.external(&process("ffmpeg-7", 1000)), Ok(true));
-        assert_eq!(rules.external(&process("ffmpeg-7", 0)), Ok(false));
-        assert_eq!(rules.external(&process("vi", 1000)), Ok(false));
-        assert_eq!(rules.own(&process("vi", 1000)), Ok(false), "no rule says so");
-    }
-
-    #[test]
-    fn the_rule_that_says_more_counts() {
-        let rules = rules(
-            "[[external]]\nuser = 1000\n[[own]]\nuser = \"anna\"\ngroup = \"/a/*\"\n[[external]]\ncommand = \"a*\"\n[[own]]\ncommand = \"ab\"",
-        );
-        assert_eq!(rules.external(&process("x", 1000)), Ok(false));
-        assert_eq!(rules.own(&process("x", 1000)), Ok(true));
-        assert_eq!(rules.external(&process("ac", 0)), Ok(true));
-        assert_eq!(rules.external(&process("ab", 0)), Ok(false));
-    }
-
-    #[test]
-    fn what_cannot_be_agreed_on_is_told_by_its_key() {
-        for (text, key) in [("slowdown = \"0 %\"", "slowdown"), ("busy = -1.0", "busy")] {
-            let fault = parse(text).expect_err(key);
-            assert!(fault.message.starts_with(&format!("{key}: expected")), "{fault}");
-            assert!(fault.remedy.is_some_and(|remedy| remedy.contains(&format!("{key} = "))), "{key}");
-        }
-    }
-
-    #[test]
-    fn contradictions_are_errors_with_both_rules() {
-        let fault = parse("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"a\"").expect_err("contradict");
-        assert!(fault.message.contains("contradict") && fault.message.contains("command = \"a\""), "{fault}");
-        let rules = rules("[[external]]\ncommand = \"a\"\n[[own]]\nsession = 5");
-        let fault = rules.external(&process("a", 0)).expect_err("contradict");
-        assert!(fault.message.contains("about a (process 7)") && fault.remedy.is_some(), "{fault}");
-        assert_eq!(rules.external(&Process { session: 6, ..process("a", 0) }), Ok(true));
-    }
-
-    #[test]
-    fn what_is_wrong_is_said() {
-        let refused = |text: &str| parse(text).expect_err("refused").to_string();
-        assert!(refused("[[external]]\n").contains("says nothing"));
-        assert!(refused("[[external]]\nuser = \"ana\"").contains("did you mean `anna`?"));
-        assert!(refused("[[external]]\ncomand = \"x\"").contains("comand"));
-        assert!(rules("").mean_nobody_external());
-        for never in [
-            "command = \"\"",
-            "command = \"a\\u0000\"",
-            "command = \"a-name-of-16-byte\"",
-            "command = \"*longer-than-fifteen*\"",
-            "group = \"\"",
-            "group = \"batch\"",
-        ] {
-            let fault = parse(&format!("[[external]]\n{never}")).expect_err(never);
-            assert!(fault.message.contains("is ever so") && fault.remedy.is_some(), "{fault}");
-        }
-        rules("[[external]]\ncommand = \"fifteen-bytes-a*\"\ngroup = \"*/batch\"");
-        for text in ["schema = \"crosstalk.guard/9\"", "[[external]]\ncommand = \"a\""] {
-            let fault = Rules::parse(text, USERS).expect_err("refused");
-            assert!(fault.remedy.is_some_and(|said| said.contains("crosstalk.guard/1")), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_toml_is_told_by_its_line_and_in_short() {
-        let fault = parse(&format!("\n[[own]]\n{}", "x".repeat(100_000))).expect_err("refused");
-        assert!(fault.message.starts_with("line 4: ") && fault.message.len() < 200, "{fault}");
-        let fault = parse("[[own]]\nsession = \"x\"").expect_err("refused");
-        assert!(fault.message.starts_with("line 3: ") && fault.remedy.is_some(), "{fault}");
-    }
-
-    #[test]
-    fn a_star_stands_for_anything() {
-        for (pattern, text) in
-            [("*", ""), ("a*c", "abc"), ("a*c", "ac"), ("*b*", "abc"), ("a*b*c", "a-b-b-c"), ("ab", "ab")]
-        {
-            assert!(fits(pattern, text), "{pattern} {text}");
-        }
-        for (pattern, text) in [("a*c", "ab"), ("ab*ba", "aba"), ("a", "ab"), ("*x*", "abc")] {
-            assert!(!fits(pattern, text), "{pattern} {text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in "\\PC{0,60}", pattern in "[a*é]{0,8}", name in "[aé]{0,8}") {
-            let _ = Rules::parse(&text, &text);
-            let _ = parse(&format!("[[external]]\ncommand = \"{pattern}\"\nuser = \"{name}\""));
-            fits(&pattern, &name);
-        }
-    }
-}
+#[path = "rules_tests.rs"]
+mod tests;

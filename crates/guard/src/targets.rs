@@ -120,18 +120,8 @@ impl Targets {
         Some(group)
     }
 
-    /// Whether the rules agree about all processes that are there.
-    ///
-    /// # Errors
-    /// Where they contradict each other.
-    pub(super) fn agree(&self) -> Result<(), Fault> {
-        let mut others = all().into_iter().filter(|process| process.pid != std::process::id());
-        others.try_for_each(|process| self.rules.external(&process).map(drop))
-    }
-
     /// Those that have come since: started by `crosstalk exec --external`, meant by a rule, or
-    /// BOINC's client or a group that was named, started again. Who comes while rules contradict each other about it is own
-    /// work: everything else stays guarded.
+    /// BOINC's client or a group that was named, started again.
     pub(super) fn come(
         &mut self,
         hierarchy: &Hierarchy,
@@ -155,24 +145,23 @@ impl Targets {
             self.keep(NAME, tenant, &mut tenants, &told, notes);
             self.client = (tenants.len() > before).then_some(client.pid);
         }
-        if self.rules.mean_nobody_external() {
+        if !self.rules.name_background() {
             return tenants;
         }
         let processes = all();
         let guarded: Vec<u32> = groups(known, &tenants).iter().flat_map(Group::processes).collect();
         for process in processes.iter().filter(|process| !guarded.contains(&process.pid)) {
-            let external = self.rules.external(process);
-            if process.pid == std::process::id() || external == Ok(false) {
+            if process.pid == std::process::id() || !self.rules.background(process) {
                 continue;
             }
             // A descendant comes with the one above it, if that is meant, too.
             let parent = processes.iter().find(|parent| parent.pid == process.parent);
-            if parent.is_some_and(|parent| self.rules.external(parent).unwrap_or(false)) {
+            if parent.is_some_and(|parent| self.rules.background(parent)) {
                 continue;
             }
             let name = format!("{} ({})", process.name, process.pid);
             let known = groups(known, &tenants);
-            let tenant = external.and_then(|_| self.process(process.pid, &name, hierarchy, &known, ledger));
+            let tenant = self.process(process.pid, &name, hierarchy, &known, ledger);
             self.keep(&name, tenant, &mut tenants, &told, notes);
         }
         tenants
@@ -258,8 +247,8 @@ impl Targets {
 
     /// A process and its descendants, without those that rules say are own work, and theirs.
     fn external_tree(&self, pid: u32, all: &[Process]) -> Vec<u32> {
-        let theirs = |process: &Process| self.rules.own(process).unwrap_or(true);
-        let left: Vec<Process> = all.iter().filter(|process| !theirs(process)).cloned().collect();
+        let left: Vec<Process> =
+            all.iter().filter(|process| !self.rules.foreground(process)).cloned().collect();
         if left.iter().any(|process| process.pid == pid) { descendants(pid, &left) } else { Vec::new() }
     }
 
@@ -289,11 +278,11 @@ impl Targets {
         }
         can_be_counted(name, &group)?;
         // Most have no rules, and then nobody is to be looked at.
-        let own = if self.rules.mean_nobody_own() {
+        let own = if !self.rules.name_foreground() {
             None
         } else {
             let there = inside.iter().filter_map(|pid| crosstalk_cgroup::process::one(*pid));
-            there.into_iter().find(|process| self.rules.own(process).unwrap_or(true))
+            there.into_iter().find(|process| self.rules.foreground(process))
         };
         if let Some(process) = own {
             return Err(Fault::usage(format!(

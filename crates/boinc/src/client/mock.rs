@@ -22,22 +22,13 @@ pub(super) struct Mock {
 impl Mock {
     /// One that ends a connection after so many answers.
     pub(super) fn start(password: &'static str, answers: Answers, each: usize) -> Self {
-        Self::with(password, answers, each, Duration::ZERO)
-    }
-
-    /// One that takes so long for each answer.
-    pub(super) fn slow(password: &'static str, answers: Answers, pause: Duration) -> Self {
-        Self::with(password, answers, usize::MAX, pause)
-    }
-
-    fn with(password: &'static str, answers: Answers, each: usize, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         let asked = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                serve(stream, password, answers, (each, pause), &noted);
+                serve(stream, password, answers, each, &noted);
             }
         });
         Mock { address, asked }
@@ -56,7 +47,7 @@ fn serve(
     mut stream: TcpStream,
     password: &str,
     answers: Answers,
-    (each, pause): (usize, Duration),
+    each: usize,
     noted: &Mutex<Vec<String>>,
 ) {
     let mut authorized = password.is_empty();
@@ -69,7 +60,6 @@ fn serve(
             }
             request.push(byte[0]);
         }
-        thread::sleep(pause);
         let request = String::from_utf8_lossy(&request).into_owned();
         let operation = first(&request, "boinc_gui_rpc_request").expect("is one").body.trim().to_string();
         let reply = if operation == "<auth1/>" {
