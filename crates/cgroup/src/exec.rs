@@ -1,7 +1,7 @@
-//! A command in a control group of its own: as external work, which gives way to everything else,
-//! or as own work, beside which its neighbours can be told apart.
+//! A command in a control group of its own: as background work, which yields to everything else,
+//! or as foreground work, beside which its neighbours can be told apart.
 //!
-//! External work gets `cpu.idle` where its tree meets the others': it runs on what they leave, and
+//! Background work gets `cpu.idle` where its tree meets the others': it runs on what they leave, and
 //! they take a processor from it the moment they wake up. A nice value does nothing there, since it
 //! counts within a group only. When the command ends, what else it has started ends with it.
 
@@ -20,15 +20,15 @@ use crosstalk_host::process::{cannot, is_scarce};
 use crate::group::reading::cpu_time;
 use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting};
 
-/// What names of external work's groups begin with: the guard knows them by it.
-pub const EXTERNAL: &str = "crosstalk-external";
-/// What names begin with of groups of external work that a study measures: no guard but the study's own
+/// What names of background work's groups begin with: the guard knows them by it.
+pub const BACKGROUND: &str = "crosstalk-background";
+/// What names begin with of groups of background work that a study measures: no guard but the study's own
 /// is to change what it does.
 pub const STUDY: &str = "crosstalk-study";
 /// What names begin with of groups in which a guard has processes that were there before it.
 pub const GUESTS: &str = "crosstalk-guests";
-/// What names of own work's groups begin with.
-pub const OWN: &str = "crosstalk-own";
+/// What names of foreground work's groups begin with.
+pub const FOREGROUND: &str = "crosstalk-foreground";
 /// The least share of a device, where it has shares.
 const LEAST_IO: u32 = 1;
 /// The least memory that is taken for meant, in bytes.
@@ -41,8 +41,8 @@ const MOST_PROCESSORS: f64 = 8192.0;
 pub struct Asked {
     /// The command and its arguments.
     pub command: Vec<OsString>,
-    /// Whether it gives way.
-    pub external: bool,
+    /// Whether it yields.
+    pub background: bool,
     /// What its group is called; its program's name where nobody says.
     pub name: Option<String>,
     /// Memory that it never goes beyond.
@@ -77,7 +77,8 @@ pub struct Ended {
 pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
     let command = asked.command.split_first().filter(|(program, _)| !program.is_empty());
     let (program, arguments) = command.ok_or_else(|| {
-        Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --its-own-flag")
+        Fault::usage("there is no command")
+            .remedy("write it behind two dashes: -- ./my-job --its-foreground-flag")
     })?;
     if asked.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
         return Err(Fault::usage("expected at least 1 MiB: no program runs in less").at("--memory"));
@@ -99,7 +100,7 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
 }
 
 fn group_name(asked: &Asked, program: &str) -> Result<String, Fault> {
-    let kind = if asked.external { EXTERNAL } else { OWN };
+    let kind = if asked.background { BACKGROUND } else { FOREGROUND };
     if let Some(name) = &asked.name {
         if name.len() > 64 || !name.chars().all(is_plain) || name.chars().all(|c| c == '.') {
             return Err(Fault::usage(format!(
@@ -125,11 +126,11 @@ pub fn called(program: &str) -> String {
     if known.chars().all(|c| c == '.') { "work".into() } else { known }
 }
 
-/// Has what runs in a group of ours give way to all that runs beside it.
+/// Has what runs in a group of ours yield to all that runs beside it.
 ///
 /// # Errors
 /// What the kernel refuses.
-pub fn give_way(group: &Group) -> Result<(), Fault> {
+pub fn set_idle_class(group: &Group) -> Result<(), Fault> {
     // Without the idle class, the least weight is what comes nearest to it.
     if group.place(&Setting::Idle(true)).is_some() {
         group.set(&Setting::Idle(true))?;
@@ -144,8 +145,8 @@ pub fn give_way(group: &Group) -> Result<(), Fault> {
 }
 
 fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
-    if asked.external {
-        give_way(group)?;
+    if asked.background {
+        set_idle_class(group)?;
     }
     if let Some(memory) = asked.memory {
         group.tighten(&Setting::MemoryMax(Some(memory)))?;
@@ -220,8 +221,8 @@ pub fn groups(hierarchy: &Hierarchy) -> Need {
     match Seat::find(hierarchy, &crate::group::may_write) {
         Ok(seat) => {
             let reach = match seat.reach {
-                Reach::Everybody => "give way to everybody",
-                Reach::User => "give way to this user's own services only",
+                Reach::Everybody => "yield to everybody",
+                Reach::User => "yield to this user's own services only",
             };
             Need::found(
                 "control groups",
@@ -229,7 +230,7 @@ pub fn groups(hierarchy: &Hierarchy) -> Need {
             )
         }
         Err(Fault { message, remedy, .. }) => {
-            let consequence = format!("external work cannot be kept apart: {message}");
+            let consequence = format!("background work cannot be kept apart: {message}");
             Need { what: "control groups".into(), state: NeedState::Missing { consequence, remedy } }
         }
     }
@@ -259,7 +260,7 @@ mod tests {
     fn asked(name: Option<&str>) -> Asked {
         Asked {
             command: vec!["x".into()],
-            external: true,
+            background: true,
             name: name.map(String::from),
             memory: None,
             cores: None,
@@ -269,11 +270,15 @@ mod tests {
 
     #[test]
     fn a_group_is_called_as_asked_or_after_its_program() {
-        assert_eq!(group_name(&asked(Some("night")), "x"), Ok("crosstalk-external-night".into()));
-        assert_eq!(group_name(&asked(Some("night.2")), "x"), Ok("crosstalk-external-night.2".into()));
-        assert_eq!(group_name(&asked(None), "/usr/bin/a b.c"), Ok("crosstalk-external-ab.c".into()));
+        assert_eq!(group_name(&asked(Some("night")), "x"), Ok("crosstalk-background-night".into()));
+        assert_eq!(group_name(&asked(Some("night.2")), "x"), Ok("crosstalk-background-night.2".into()));
+        assert_eq!(group_name(&asked(None), "/usr/bin/a b.c"), Ok("crosstalk-background-ab.c".into()));
         for program in ["…", "..", "/", "a/.."] {
-            assert_eq!(group_name(&asked(None), program), Ok("crosstalk-external-work".into()), "{program}");
+            assert_eq!(
+                group_name(&asked(None), program),
+                Ok("crosstalk-background-work".into()),
+                "{program}"
+            );
         }
         assert_eq!(called(&"x".repeat(255)).len(), 32);
         for wrong in ["", "a/b", "..", "a b", "a\n", "é", &"x".repeat(65)] {

@@ -1,4 +1,4 @@
-//! The processes of this host, as far as it takes to tell own work from external.
+//! The processes of this host, as far as it takes to tell foreground work from background.
 //!
 //! Source: proc_pid_stat(5), proc_pid_cgroup(5), sched(7).
 
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn this_process_is_among_all() {
-        let own = std::process::id();
-        let found = all().into_iter().find(|process| process.pid == own).expect("is there");
+        let foreground = std::process::id();
+        let found = all().into_iter().find(|process| process.pid == foreground).expect("is there");
         assert!(found.parent > 0 && !found.name.is_empty());
     }
 

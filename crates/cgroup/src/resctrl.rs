@@ -14,14 +14,14 @@ use crosstalk_host::process::fresh_mark;
 
 /// Where the kernel shows it.
 const MOUNT: &str = "/sys/fs/resctrl";
-/// The share of bandwidth that external work is left with, in percent; rounded up by the kernel. Where
+/// The share of bandwidth that background work is left with, in percent; rounded up by the kernel. Where
 /// bandwidth is told in MB a second instead, nobody tells of how many, and it has no limit.
 const BANDWIDTH: u64 = 10;
 
 /// Whether this host has it.
 pub fn need() -> Need {
     let what = "cache partitions";
-    let shared = "external work shares the cache: the guard lets it run for less of the time instead";
+    let shared = "background work shares the cache: the guard lets it run for less of the time instead";
     if Path::new(MOUNT).join("schemata").exists() {
         return Need::found(what, MOUNT);
     }
@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn external_work_is_left_with_the_least() {
+    fn background_work_is_left_with_the_least() {
         let all = "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n";
         let smallest = BTreeMap::from([("L3".to_string(), 2)]);
         assert_eq!(least(all, &smallest, false), "MB:0=10;1=10\nL3:0=3;1=3\n");

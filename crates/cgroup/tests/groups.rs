@@ -20,7 +20,7 @@ fn ledger() -> Ledger {
 }
 
 fn made(ledger: &Ledger) -> Option<Made> {
-    match Made::new("crosstalk-own-test", ledger) {
+    match Made::new("crosstalk-foreground-test", ledger) {
         Ok(made) => Some(made),
         Err(fault) => {
             eprintln!("skipped: {}", fault.sentence());
@@ -191,10 +191,10 @@ fn guests_go_back_to_where_they_were() {
     let place = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("runs");
     let before = place(child.id());
     let home = Group::of_process(child.id()).expect("is there");
-    match Made::for_guests("crosstalk-own-guests", &home, &ledger) {
+    match Made::for_guests("crosstalk-foreground-guests", &home, &ledger) {
         Ok(made) => {
             made.take_in(child.id()).expect("may be moved");
-            assert!(place(child.id()).contains("crosstalk-own-guests-"));
+            assert!(place(child.id()).contains("crosstalk-foreground-guests-"));
             assert_eq!(made.group().processes(), [child.id()]);
             made.remove().expect("goes");
             assert_eq!(place(child.id()), before);
@@ -212,7 +212,8 @@ fn guests_have_no_more_than_at_home() {
     let Some(home) = made(&ledger) else { return };
     let quota = Setting::Quota(Some(0.5));
     home.group().set(&quota).expect("is offered where groups can be made");
-    let guests = Made::for_guests("crosstalk-own-guests", home.group(), &ledger).expect("can be made, too");
+    let guests =
+        Made::for_guests("crosstalk-foreground-guests", home.group(), &ledger).expect("can be made, too");
     let told = |group: &Group| fs::read_to_string(group.place(&quota).expect("is offered")).expect("reads");
     assert_eq!(told(guests.group()), told(home.group()));
     assert!(told(guests.group()).starts_with("50000"), "{}", told(guests.group()));
@@ -226,7 +227,7 @@ fn what_cannot_be_set_leaves_nothing() {
     }
     let asked = Asked {
         command: vec!["true".into()],
-        external: true,
+        background: true,
         name: Some("refused".into()),
         memory: None,
         cores: Some(usize::MAX),
@@ -236,7 +237,7 @@ fn what_cannot_be_set_leaves_nothing() {
     let asked = Asked { cores: None, command: vec!["/no/such/program".into()], ..asked };
     assert!(begin(&asked, &ledger).expect_err("is not there").message.contains("cannot start it"));
     let left = Command::new("find")
-        .args(["/sys/fs/cgroup", "-name", "crosstalk-external-refused-*"])
+        .args(["/sys/fs/cgroup", "-name", "crosstalk-background-refused-*"])
         .output()
         .expect("finds");
     assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));

@@ -97,45 +97,44 @@ A request is what a client sends on a TCP connection until it is answered. Where
 machine its part is told, too; of other clients the server's part. Open the file of --perfetto at \
 ui.perfetto.dev. docs/trace.md tells what each stage is.")]
     Trace(TraceArgs),
-    /// Run a command in a control group of its own: as external work, which gives way to everything
-    /// else, or as own work.
+    /// Run a command in a control group of its own, as background or as foreground work.
     #[command(after_help = "Examples:
-  crosstalk exec --external -- make -j8  it runs on what others leave
-  crosstalk exec --external --cores 2 --memory 4GiB --name night -- ./simulate
-  crosstalk exec --own -- ./service      to be told apart from its neighbours
+  crosstalk exec --background -- make -j8  it runs on what others leave
+  crosstalk exec --background --cores 2 --memory 4GiB --name night -- ./simulate
+  crosstalk exec --foreground -- ./service  a group that the guard can tell from its neighbours
 
-External work is put into the idle class where its group meets all others: a nice value would do \
-nothing there. Signals go to the command, and its exit code comes back (128 and the signal's number \
-where one ended it). What it has started ends with it, also where crosstalk is killed. \
-docs/guard.md tells more.")]
+Background work is put into the idle class (cpu.idle) where its group meets all others: a nice value \
+has no effect there. Signals go to the command, and its exit code is returned (128 and the signal's \
+number where a signal ended it). What it has started ends with it, also where crosstalk is killed. \
+More: docs/guard.md.")]
     Exec(ExecArgs),
-    /// Keep own work as fast as agreed, and let external work have the rest.
+    /// Keep foreground work within an agreed slowdown, and give background work the rest.
     #[command(after_help = "Examples:
-  crosstalk guard                           what crosstalk exec --external runs
+  crosstalk guard                           guard what crosstalk exec --background runs
   crosstalk guard --slowdown 1% boinc       and BOINC's client with its tasks
-  crosstalk guard --external /batch --pid 4711 --for 60s --explain
-  crosstalk guard --metrics 127.0.0.1:9273  OpenMetrics, at /metrics there
+  crosstalk guard --background /batch --pid 4711 --for 60s --explain
+  crosstalk guard --metrics 127.0.0.1:9273  serve OpenMetrics at /metrics
 
-Everything that is not declared external is own work. All settings are put back at the end, however \
-that comes. docs/guard.md tells what it does, how it decides, and what it cannot see.")]
+Everything that is not declared background work is foreground work. All settings are put back at the \
+end, also after kill -9. More, and what the guard cannot see: docs/guard.md.")]
     Guard(GuardArgs),
     /// Analyse what a run has measured, again; never measures.
     #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
     Report(ReportArgs),
-    /// Tell what this host can do, what is missing, and the command that mends it.
+    /// Check what this host can do, what is missing, and print the command that mends it.
     #[command(after_help = "Examples:
   crosstalk doctor
   crosstalk doctor --no-load       on a machine that others are using
 
-It tries for a few seconds what links between virtual nodes hold. Where external work (BOINC's client, \
-or what is nice) competes with own work and computes at the moment, it measures what that costs: a \
-thread on each of the processors where that work runs, for little more than a second. Nothing else \
-loads this machine, and no setting is changed.")]
+It measures for a few seconds what links between virtual nodes hold. Where background work (BOINC's \
+client, or niced processes) competes with foreground work and computes at the moment, it measures what \
+that costs: one thread on each processor where that work runs, for about a second. Nothing else loads \
+this machine, and no setting is changed.")]
     Doctor(DoctorArgs),
     /// Undo what earlier runs have left behind.
     #[command(after_help = "Example:\n  crosstalk clean")]
     Clean,
-    /// Be a BOINC project: give external work to BOINC clients, and check what they return.
+    /// Run a BOINC project: give work to BOINC clients, and check what they return.
     #[command(after_help = "Examples:
   crosstalk boinc-project ./project --units 100 --task '10 s'
   boinccmd --project_attach http://127.0.0.1:8470/project/ KEY  elsewhere

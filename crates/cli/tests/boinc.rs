@@ -294,7 +294,7 @@ fn is_paused(client: &mut Client) -> bool {
 fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was() {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let dir = tempfile::tempdir().expect("a directory");
-    let can = crosstalk(dir.path(), &["exec", "--own", "--", "true"]).status.code() == Some(0);
+    let can = crosstalk(dir.path(), &["exec", "--foreground", "--", "true"]).status.code() == Some(0);
     if all < 2 || !can {
         eprintln!("skipped: it takes two processors and control groups");
         return;
@@ -306,7 +306,7 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     may(dir.path(), 0o755);
     // In a group of its own, so that there is somebody to give way to.
     let apart = |client: &Path| {
-        let mut own = command(dir.path(), &["exec", "--own", "--name", "boinc", "--"]);
+        let mut own = command(dir.path(), &["exec", "--foreground", "--name", "boinc", "--"]);
         own.arg(client);
         own
     };
@@ -361,7 +361,7 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
     }
     let dir = tempfile::tempdir().expect("a directory");
     let apart = |words: &[String]| {
-        let mut own = command(dir.path(), &["exec", "--own", "--"]);
+        let mut own = command(dir.path(), &["exec", "--foreground", "--"]);
         own.args(words).stdout(Stdio::null()).stderr(Stdio::null());
         own
     };

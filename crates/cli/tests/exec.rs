@@ -19,9 +19,9 @@ fn the_exit_code_comes_back_and_signals_go_through() {
     }
     let _alone = alone();
     let run = |kind: &str, script: &str| crosstalk(Path::new("/"), &["exec", kind, "--", "sh", "-c", script]);
-    assert_eq!(run("--external", "exit 7").status.code(), Some(7));
-    assert_eq!(run("--own", "echo said; exit 0").stdout, b"said\n");
-    assert_eq!(run("--external", "kill -9 $$").status.code(), Some(137));
+    assert_eq!(run("--background", "exit 7").status.code(), Some(7));
+    assert_eq!(run("--foreground", "echo said; exit 0").stdout, b"said\n");
+    assert_eq!(run("--background", "kill -9 $$").status.code(), Some(137));
     let child = external("signal", "trap 'exit 33' TERM; echo ready; while :; do sleep 0.05; done");
     await_that("it begins", || inside("signal").len() > 1);
     let output = child.end();
@@ -51,7 +51,7 @@ fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
     let freeze = || {
         drop(fs::OpenOptions::new().write(true).open(&path).and_then(|mut f| f.write_all(word.as_bytes())))
     };
-    // As a guard does that sees own work use all: it is frozen again before it has had a processor.
+    // As a guard does that sees foreground work use all: it is frozen again before it has had a processor.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     freeze();
     child.ask_to_end();
@@ -69,7 +69,7 @@ fn what_cannot_be_is_said() {
     let _alone = alone();
     let run = |args: &[&str]| crosstalk(Path::new("/"), &[&["exec"], args].concat());
     assert_eq!(run(&["--", "true"]).status.code(), Some(2), "own or external?");
-    assert_eq!(run(&["--external"]).status.code(), Some(2), "what?");
+    assert_eq!(run(&["--background"]).status.code(), Some(2), "what?");
     if lacks_groups() {
         return;
     }
@@ -82,7 +82,7 @@ fn what_cannot_be_is_said() {
         (&["--memory", "0 B", "--", "true"], "--memory"),
         (&["--", ""], "there is no command"),
     ] {
-        let output = run(&[&["--external"], args].concat());
+        let output = run(&[&["--background"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
     }
@@ -95,7 +95,7 @@ fn arguments_are_any_bytes() {
         return;
     }
     let _alone = alone();
-    let mut command = command(Path::new("/"), &["exec", "--external", "--", "printf", "%s"]);
+    let mut command = command(Path::new("/"), &["exec", "--background", "--", "printf", "%s"]);
     let output = finish(command.arg(OsStr::from_bytes(b"a\xffb")).spawn().expect("starts"));
     assert_eq!(output.stdout, b"a\xffb", "{}", stderr(&output));
 }
@@ -104,7 +104,7 @@ fn arguments_are_any_bytes() {
 fn without_privileges_it_says_what_helps() {
     use std::os::unix::process::CommandExt;
     let _alone = alone();
-    let mut command = command(Path::new("/"), &["exec", "--external", "--", "true"]);
+    let mut command = command(Path::new("/"), &["exec", "--background", "--", "true"]);
     let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
         eprintln!("skipped: only root can be somebody else");
         return;
@@ -145,7 +145,7 @@ fn memory_has_its_limit_and_is_counted_where_it_belongs() {
     let _alone = alone();
     let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
     let output =
-        crosstalk(Path::new("/"), &["exec", "--external", "--memory", "64 MiB", "--", "sh", "-c", script]);
+        crosstalk(Path::new("/"), &["exec", "--background", "--memory", "64 MiB", "--", "sh", "-c", script]);
     if stderr(&output).contains("does not offer a memory limit") {
         eprintln!("skipped: {}", stderr(&output).trim());
         return;
@@ -161,12 +161,12 @@ fn a_group_has_no_more_than_its_caller() {
         return;
     }
     let _alone = alone();
-    let told = "find /sys/fs/cgroup -path '*crosstalk-external-inner-*' \
+    let told = "find /sys/fs/cgroup -path '*crosstalk-background-inner-*' \
                 \\( -name cpu.max -o -name cpu.cfs_quota_us \\) -exec cat {} +";
     for (asked, holds) in [(&[][..], "50000"), (&["--quota", "1"], "50000"), (&["--quota", "0.25"], "25000")]
     {
-        let mut args = vec!["exec", "--own", "--quota", "0.5", "--", env!("CARGO_BIN_EXE_crosstalk")];
-        args.extend(["exec", "--external", "--name", "inner"]);
+        let mut args = vec!["exec", "--foreground", "--quota", "0.5", "--", env!("CARGO_BIN_EXE_crosstalk")];
+        args.extend(["exec", "--background", "--name", "inner"]);
         args.extend(asked);
         args.extend(["--", "sh", "-c", told]);
         let output = crosstalk(Path::new("/"), &args);
@@ -191,6 +191,9 @@ fn own_work_has_the_processor_beside_eight_external_spinners() {
     await_that("time passes", || ticks(own.id()) - before + others() - theirs > 200);
     let (own, theirs) = (ticks(own.id()) - before, others() - theirs);
     child.end();
-    assert!(dirs("spin").is_empty(), "its group is gone, although own work leaves it no processor to end on");
+    assert!(
+        dirs("spin").is_empty(),
+        "its group is gone, although foreground work leaves it no processor to end on"
+    );
     assert!(own > 20 * theirs, "{own} ticks beside {theirs}");
 }

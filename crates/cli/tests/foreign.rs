@@ -28,7 +28,7 @@ fn guard(arguments: &[&str]) -> Running {
     Running::of(command(Path::new("/"), &[&["guard"], arguments].concat()).spawn().expect("starts"))
 }
 
-/// Own work that leaves nothing.
+/// Foreground work that leaves nothing.
 fn crowd() -> Vec<Spinner> {
     (0..8).map(|_| Spinner::on("0-1023")).collect()
 }
@@ -47,10 +47,10 @@ fn a_group_has_again_the_weight_that_its_owner_gave_it() {
     let weight = foreign.file("cpu.shares").expect("a tree shares processors out");
     for shares in ["512", "2048", "2"] {
         fs::write(&weight, shares).expect("may be set");
-        let output = crosstalk(Path::new("/"), &["guard", "--external", &foreign.name(), "--for", "0.5 s"]);
+        let output = crosstalk(Path::new("/"), &["guard", "--background", &foreign.name(), "--for", "0.5 s"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert_eq!(foreign.told("cpu.shares").as_deref(), Some(shares));
-        let mut killed = guard(&["--external", &foreign.name()]);
+        let mut killed = guard(&["--background", &foreign.name()]);
         await_that("it is in hand", || foreign.told("cpu.idle").as_deref() == Some("1"));
         killed.kill();
         await_promised("it has its class and weight", || {
@@ -71,7 +71,7 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
     foreign.takes(spinner.id());
     let before = ["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file));
     let own = crowd();
-    let guard = Guarding::begin(&["--external", &foreign.name(), "--json"]);
+    let guard = Guarding::begin(&["--background", &foreign.name(), "--json"]);
     await_that("it stands still", || foreign.is_frozen());
     foreign.rename(&format!("crosstalk-test-{}-renamed", std::process::id()));
     let lines = guard.said().lines().count();
@@ -92,7 +92,7 @@ fn who_may_set_nothing_keeps_no_guard_away() {
     let foreign = Foreign::at_the_top();
     let mut dirs = foreign.dirs();
     dirs.sort();
-    let run = || crosstalk(Path::new("/"), &["guard", "--external", &foreign.name(), "--for", "0.2 s"]);
+    let run = || crosstalk(Path::new("/"), &["guard", "--background", &foreign.name(), "--for", "0.2 s"]);
     let mut nobody = Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "flock", "--no-fork", "-x"])
         .arg(&dirs[0])
@@ -151,14 +151,14 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
         eprintln!("skipped: there is one processor");
         return;
     }
-    // Where others use the processors that own work leaves here, there is nowhere to go.
+    // Where others use the processors that foreground work leaves here, there is nowhere to go.
     if lacks_quiet() {
         return;
     }
     let crowd = crowd();
     crowd.iter().for_each(|one| service.takes(one.id()));
-    let mut guard = guard(&["--external", &service.name()]);
-    // Two that own work runs on, one after the other: each is left to it.
+    let mut guard = guard(&["--background", &service.name()]);
+    // Two that foreground work runs on, one after the other: each is left to it.
     let goes = [*all.last().expect("two"), all[0]].into_iter().all(|one| {
         let _own = Spinner::on(&one.to_string());
         holds_within(Duration::from_secs(60), || {
@@ -171,7 +171,7 @@ fn where_the_idle_class_does_not_reach_external_work_goes_where_own_work_does_no
     drop(crowd);
     if !goes {
         let others = processors_in_use();
-        assert!(others >= 0.5, "external work does not go elsewhere: others use {others} processors");
+        assert!(others >= 0.5, "background work does not go elsewhere: others use {others} processors");
         eprintln!("skipped: others use {others:.1} processors of this machine");
     }
     let groups = service.dirs();

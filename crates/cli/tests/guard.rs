@@ -28,7 +28,7 @@ fn what_cannot_be_is_said() {
     assert_eq!(code(&["guard", "--metrics", "127.0.0.1"]), Some(2), "at which port?");
     let output = crosstalk(Path::new("/"), &["guard", "batch"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("--external"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--background"), "{}", stderr(&output));
     if lacks_groups() {
         return;
     }
@@ -37,7 +37,7 @@ fn what_cannot_be_is_said() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
         stderr(&output)
     };
-    assert!(said(&["guard", "--external", "no-such-group"]).contains("no-such-group"));
+    assert!(said(&["guard", "--background", "no-such-group"]).contains("no-such-group"));
     assert!(said(&["guard", "--pid", "4194303"]).contains("4194303"));
     assert!(said(&["guard", "boinc", "--boinc-address", "127.0.0.1:1"]).contains("127.0.0.1:1"));
     assert!(said(&["guard", "--pid", &std::process::id().to_string()]).contains("has started this guard"));
@@ -55,7 +55,7 @@ fn what_cannot_be_is_said() {
     assert!(Command::new("mkfifo").arg(&rules).status().expect("coreutils").success());
     assert!(said(&["guard", "--rules", &path]).contains("expected a file"), "and does not wait for it");
     assert!(said(&["guard", "--metrics", "127.0.0.1:99999"]).contains("65535"));
-    let told = said(&["guard", "--external", "a\u{1b}[2J"]);
+    let told = said(&["guard", "--background", "a\u{1b}[2J"]);
     assert!(!told.contains('\u{1b}') && told.contains("a\\u{1b}[2J"), "{told}");
 }
 
@@ -67,7 +67,7 @@ fn a_group_that_goes_while_it_is_guarded_is_told_once() {
     let _alone = alone();
     let child = external("going", "sleep 300");
     await_that("it begins", || !inside("going").is_empty());
-    let guard = Guarding::begin(&["--external", "going", "--json"]);
+    let guard = Guarding::begin(&["--background", "going", "--json"]);
     guard.await_look();
     child.end();
     assert!(dirs("going").is_empty(), "its group is gone while the guard runs");
@@ -88,11 +88,12 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     let child = external("guarded", "for n in 1 2 3 4; do sh -c 'while :; do :; done' & done; wait");
     await_that("they spin", || inside("guarded").len() > 4);
     let before = settings("guarded");
-    // Enough own work that the guard has something to do.
+    // Enough foreground work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     // While it begins, and last once everything stands still.
     for millis in [Some(0), Some(30), Some(200), Some(700), None] {
-        let mut guard = command(Path::new("/"), &["guard", "--external", "guarded"]).spawn().expect("starts");
+        let mut guard =
+            command(Path::new("/"), &["guard", "--background", "guarded"]).spawn().expect("starts");
         match millis {
             Some(millis) => std::thread::sleep(Duration::from_millis(millis)),
             None => await_that("it stands still", || is_frozen(&dirs("guarded"))),
@@ -102,7 +103,7 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
         await_promised("all is as before", || settings("guarded") == before);
     }
     // And when it ends as it is told to. It takes a moment to be sure that nothing is left over.
-    let guard = Guarding::begin(&["--external", "guarded", "--json"]);
+    let guard = Guarding::begin(&["--background", "guarded", "--json"]);
     let last = |said: &str| said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let has_stood = |line: &Value| line["sums"]["still"].as_f64().is_some_and(|still| still > 0.5);
     await_that("it stands still for half a second", || {
@@ -113,7 +114,7 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     assert_eq!(settings("guarded"), before);
     let result = last(&said).expect("JSON");
     assert_eq!(result["result"], "guard");
-    assert_eq!(result["sums"]["highest"], "still", "own work used everything: {result}");
+    assert_eq!(result["sums"]["highest"], "still", "foreground work used everything: {result}");
     child.end();
     assert!(dirs("guarded").is_empty());
 }
@@ -140,7 +141,7 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
         writer.write_all(&[b'\n'; 1 << 16]).expect("has room");
         let path = metrics.display().to_string();
         let mut start =
-            command(Path::new("/"), &["guard", "--external", "unread", "--metrics", &path, "--json"]);
+            command(Path::new("/"), &["guard", "--background", "unread", "--metrics", &path, "--json"]);
         match stream {
             "output" => start.stdout(writer),
             _ => start.stderr(writer).stdout(Stdio::null()),
@@ -190,7 +191,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     let script = "for n in 1 2; do sh -c 'while :; do :; done' & done; wait";
     let mut starts = command(
         Path::new("/"),
-        &["exec", "--external", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
+        &["exec", "--background", "--name", "held", "--cores", "1", "--", "sh", "-c", script],
     );
     let child = Running::of(starts.spawn().expect("starts"));
     await_that("they spin", || inside("held").len() > 2);
@@ -208,10 +209,10 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     await_that("it stands still", is_frozen);
     let before = settings("held");
     let processors = told("held", "cpuset.cpus");
-    // Own work that leaves room, and own work that leaves none, have the guard do something.
+    // Foreground work that leaves room, and foreground work that leaves none, have the guard do something.
     for spinners in [1, 8] {
         let _own: Vec<Spinner> = (0..spinners).map(|_| Spinner::on("0-1023")).collect();
-        let mut guard = command(Path::new("/"), &["guard", "--external", "held", "--for", "2 s"])
+        let mut guard = command(Path::new("/"), &["guard", "--background", "held", "--for", "2 s"])
             .spawn()
             .expect("starts");
         while guard.try_wait().expect("is ours").is_none() {
@@ -264,11 +265,11 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("guard.prom");
     let path = file.display().to_string();
-    let first = Guarding::begin(&["--external", "told", "--metrics", &path, "--explain"]);
+    let first = Guarding::begin(&["--background", "told", "--metrics", &path, "--explain"]);
     await_that("numbers come", || {
         fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_looks_total"))
     });
-    let second: Output = crosstalk(dir.path(), &["guard", "--external", "told", "--for", "1 s"]);
+    let second: Output = crosstalk(dir.path(), &["guard", "--background", "told", "--for", "1 s"]);
     assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));
     let who = format!("another guard (process {}) has the group of told", first.id());
     assert!(stderr(&second).contains(&who), "{}", stderr(&second));

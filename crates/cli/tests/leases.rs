@@ -98,7 +98,7 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
     let all = pairs.iter().flat_map(|(one, other)| {
         ways.iter().flat_map(move |first| ways.map(|second| [(*one, *first), (*other, second)]))
     });
-    // Own work that leaves nothing.
+    // Foreground work that leaves nothing.
     let _own: Vec<Spinner> = (0..4).map(|_| Spinner::on("0-1023")).collect();
     let mut all: Vec<Pair> = all.map(|done| Pair::new(folder.path(), done)).collect();
     await_that("each guard has two reapers", || all.iter_mut().all(Pair::finds_its_reapers));

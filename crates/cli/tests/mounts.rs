@@ -26,12 +26,12 @@ fn apart(script: &str) -> Option<Output> {
 const READ_ONLY: &str = "for at in $(grep -E ' (cgroup|cgroup2) ' /proc/self/mounts | cut -d' ' -f2); do \
                          mount -o remount,bind,ro $at || exit 99; done;";
 
-/// Waits until the group NAME has stood still for half a second without a break, as own work that leaves nothing
-/// has it, and not for a moment, to see whether own work would use more.
+/// Waits until the group NAME has stood still for half a second without a break, as foreground work that leaves nothing
+/// has it, and not for a moment, to see whether foreground work would use more.
 fn until_still(name: &str) -> String {
     format!(
         "n=0; while [ $n -lt 10 ]; do n=$((n + 1)); grep -qsE 'FROZEN|^1$' $(find /sys/fs/cgroup -path \
-         '*/crosstalk-external-{name}-*' '(' -name freezer.state -o -name cgroup.freeze ')') || n=0; sleep 0.05; \
+         '*/crosstalk-background-{name}-*' '(' -name freezer.state -o -name cgroup.freeze ')') || n=0; sleep 0.05; \
          done;"
     )
 }
@@ -47,11 +47,11 @@ fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
     let before = settings("kept");
     let dir = tempfile::tempdir().expect("a directory");
     let ran = dir.path().join("ran");
-    let start = format!("exec $CROSSTALK exec --external --name never -- touch {}", ran.display());
+    let start = format!("exec $CROSSTALK exec --background --name never -- touch {}", ran.display());
     for (script, says) in [
         (start.as_str(), "mount -o remount,rw /sys/fs/cgroup"),
         ("sleep 9 & $CROSSTALK guard --pid $!; code=$?; kill $!; exit $code", "mount -o remount,rw"),
-        ("exec $CROSSTALK guard --external kept --for '9 s'", "mount -o remount,rw"),
+        ("exec $CROSSTALK guard --background kept --for '9 s'", "mount -o remount,rw"),
     ] {
         let Some(output) = apart(&format!("{READ_ONLY} {script}")) else { return };
         assert_eq!(output.status.code(), Some(4), "{script}: {}", stderr(&output));
@@ -71,7 +71,7 @@ fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
     let child = external("unseen", "sleep 300");
     await_that("it begins", || !inside("unseen").is_empty());
     let script = "mount -t tmpfs none /proc/pressure || exit 99; \
-                  exec $CROSSTALK guard --external unseen --for '2 s' --json";
+                  exec $CROSSTALK guard --background unseen --for '2 s' --json";
     if let Some(output) = apart(script) {
         if output.status.code() == Some(99) {
             eprintln!("skipped: this kernel has no pressure to hide");
@@ -93,12 +93,12 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     let child = external("stuck", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
     await_that("they spin", || inside("stuck").len() > 2);
     let before = settings("stuck");
-    // Enough own work that the guard has something to do.
+    // Enough foreground work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     // After a second it has tried to write, and has not ended.
     let still = until_still("stuck");
     let script = format!(
-        "$CROSSTALK guard --external stuck --json & guard=$!; {still} {READ_ONLY} sleep 1; kill -TERM $guard && \
+        "$CROSSTALK guard --background stuck --json & guard=$!; {still} {READ_ONLY} sleep 1; kill -TERM $guard && \
          wait $guard"
     );
     if let Some(output) = apart(&script) {
@@ -127,7 +127,7 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
     let unmount = "grep -E ' cgroup2? ' /proc/self/mounts | while read -r _ at _; do umount -l $at; done;";
     let still = until_still("unmounted");
     let script = format!(
-        "$CROSSTALK guard --external unmounted & guard=$!; {still} {unmount} sleep 1; kill -TERM $guard && \
+        "$CROSSTALK guard --background unmounted & guard=$!; {still} {unmount} sleep 1; kill -TERM $guard && \
          wait $guard"
     );
     if let Some(output) = apart(&script) {

@@ -26,17 +26,18 @@ fn a_program_is_found_by_its_name_whatever_that_holds() {
         fs::write(&program, "#!/bin/sh\nexec sleep 300\n").expect("writes");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("is ours");
         let path = program.display().to_string();
-        let child = command(folder.path(), &["exec", "--external", "--", &path]).spawn().expect("starts");
+        let child = command(folder.path(), &["exec", "--background", "--", &path]).spawn().expect("starts");
         let child = Running::of(child);
         await_that("it begins", || !inside(known).is_empty());
         for told in [name, known, &path] {
-            let output = crosstalk(folder.path(), &["guard", "--external", told, "--for", "0.1 s", "--json"]);
+            let output =
+                crosstalk(folder.path(), &["guard", "--background", told, "--for", "0.1 s", "--json"]);
             assert_eq!(output.status.code(), Some(0), "{told:?}: {}", stderr(&output));
             assert!(stdout(&output).contains("is guarded from now on"), "{}", stdout(&output));
         }
         child.end();
     }
-    let output = crosstalk(folder.path(), &["exec", "--external", "--name", "..", "--", "true"]);
+    let output = crosstalk(folder.path(), &["exec", "--background", "--name", "..", "--", "true"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
@@ -88,7 +89,7 @@ fn a_group_whose_name_is_no_text_is_refused_with_the_reason() {
     let child = Command::new("sleep").arg("300").spawn().expect("sleep starts");
     let named = Named(group, child);
     fs::write(named.0.join("cgroup.procs"), named.1.id().to_string()).expect("may be moved");
-    let mut by_name = command(Path::new("/"), &["guard", "--for", "0.1 s", "--external"]);
+    let mut by_name = command(Path::new("/"), &["guard", "--for", "0.1 s", "--background"]);
     by_name.arg(OsStr::from_bytes(&name));
     let pid = named.1.id().to_string();
     let by_process = command(Path::new("/"), &["guard", "--for", "0.1 s", "--pid", &pid]);

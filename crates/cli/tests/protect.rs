@@ -1,4 +1,4 @@
-//! The condition `protect`: where external work stands while own work runs, and that it is as
+//! The condition `protect`: where background work stands while foreground work runs, and that it is as
 //! before when that has ended. Skipped without root and where no control groups can be made.
 
 mod common;
@@ -17,7 +17,7 @@ use crosstalk_cgroup::process;
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
-title = "Own work under protection"
+title = "Foreground work under protection"
 looks = [1]
 seed = 6
 
@@ -46,7 +46,7 @@ fn begin(dir: &Path, levels: &[&str]) -> Child {
     command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", "local"]).spawn().expect("starts")
 }
 
-/// What must hold of where external work stood.
+/// What must hold of where background work stood.
 type Check = fn(&Stood) -> bool;
 
 /// How an agent stood at one moment.
@@ -62,7 +62,7 @@ struct Stood {
     idle: bool,
     /// or a quota,
     limited: bool,
-    /// while a guard was there, told to keep own work's slowdown to so many percent.
+    /// while a guard was there, told to keep foreground work's slowdown to so many percent.
     guarded: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ fn observe(mut run: Child) -> (Output, Vec<Stood>) {
     (finish(run), seen)
 }
 
-/// Groups of external work of studies that are there.
+/// Groups of background work of studies that are there.
 fn groups() -> Vec<PathBuf> {
     let hierarchy = Hierarchy::here();
     let trees = hierarchy.trees().into_iter();
@@ -174,7 +174,7 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
         let agent = seen[first].pid;
         let mut after = seen[first..].iter().filter(|stood| stood.pid == agent);
         assert!(after.any(Stood::as_before), "{level}: it does not go back: {seen:?}");
-        // Own work stays what it is.
+        // Foreground work stays what it is.
         let own = seen.iter().find(|stood| stood.pid != agent).expect("an agent of its own").pid;
         assert!(seen.iter().filter(|stood| stood.pid == own).all(Stood::as_before), "{level}");
     }
@@ -190,7 +190,7 @@ fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
     let dir = tempfile::tempdir().expect("a directory");
     let run = begin(dir.path(), &["guard"]);
     let mut group = None;
-    await_that("external work is guarded", || {
+    await_that("background work is guarded", || {
         let stood = agents(run.id()).into_iter().find(|stood| stood.inside && stood.guarded.is_some());
         let agent = stood.and_then(|stood| process::one(stood.pid));
         group = agent.and_then(|agent| agent.cpu_group().map(String::from));
@@ -231,7 +231,7 @@ fn a_guarded_attempt_ends_on_a_machine_that_others_load() {
     }
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a directory");
-    // What the guard takes for own work: it pauses external work from its first look on.
+    // What the guard takes for foreground work: it pauses background work from its first look on.
     let _others: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     let output = finish(begin(dir.path(), &["guard"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -44,7 +44,7 @@ fn without_room_for_a_process_or_thread_it_is_said() {
     }
     let _alone = alone();
     let Some(few) = Few::new() else { return };
-    for words in ["guard --for 0.1s --metrics 127.0.0.1:0", "exec --external -- true"] {
+    for words in ["guard --for 0.1s --metrics 127.0.0.1:0", "exec --background -- true"] {
         let mut codes = Vec::new();
         for most in [1, 3, 4, 5, 9] {
             fs::write(few.0.join("pids.max"), most.to_string()).expect("may be set");

@@ -40,7 +40,7 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     child.end();
 }
 
-/// A group above those of external work, which goes with its test.
+/// A group above those of background work, which goes with its test.
 struct Above(PathBuf);
 
 impl Above {
@@ -71,11 +71,11 @@ fn within(group: &Path, words: &[&str]) -> Command {
     starts
 }
 
-/// A script as external work, which begins in this group.
+/// A script as background work, which begins in this group.
 fn external_in(group: &Path, name: &str, script: &str) -> Running {
     let program = command(Path::new("/"), &[]).get_program().to_os_string();
     let program = program.to_str().expect("a path in UTF-8");
-    let words = [program, "exec", "--external", "--name", name, "--", "sh", "-c", script];
+    let words = [program, "exec", "--background", "--name", name, "--", "sh", "-c", script];
     Running::of(within(group, &words).spawn().expect("starts"))
 }
 
@@ -111,7 +111,7 @@ fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
         |file: &str| -> Option<u64> { fs::read_to_string(group()?.join(file)).ok()?.trim().parse().ok() };
     await_that("it has its pages", || number("memory.usage_in_bytes") > Some(250 << 20));
     let numbers = folder.path().join("numbers");
-    let words = ["guard", "--external", "again", "--metrics", numbers.to_str().expect("a path in UTF-8")];
+    let words = ["guard", "--background", "again", "--metrics", numbers.to_str().expect("a path in UTF-8")];
     let guard = Running::of(command(Path::new("/"), &words).spawn().expect("starts"));
     await_that("it is guarded", || numbers.exists());
     let own = within(&above.0, &["dd", "if=/dev/zero", "of=/dev/null", "bs=320M"]).spawn();
@@ -121,7 +121,7 @@ fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
     let counted = || fs::read_to_string(folder.path().join("told")).ok().filter(|text| !text.is_empty());
     await_that("it has what it wanted", || counted().is_some());
     assert_eq!(counted().expect("is there").trim(), (160 << 20).to_string(), "it was killed");
-    assert_eq!(own.end().status.signal(), Some(15), "own work was killed");
+    assert_eq!(own.end().status.signal(), Some(15), "foreground work was killed");
     guard.end();
     child.end();
 }
@@ -177,7 +177,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
         child.end();
         return;
     }
-    let words = ["guard", "--external", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
+    let words = ["guard", "--background", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
     let guard = command(Path::new("/"), &words).spawn().expect("starts");
     // A trial that shows nothing is followed by another after 2 s.
     writes(&own, 5 * second);
@@ -187,7 +187,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
     // Writing takes memory bandwidth, too: where that is seen first, nobody waits for the device any more.
-    let why = ["own work waits for devices", "While external work runs, memory "];
+    let why = ["foreground work waits for devices", "While background work runs, memory "];
     assert!(why.iter().any(|why| said.contains(why)), "{said}");
     // A disk that many share, or that has a limit, gives less after seconds of writing, to whoever writes alone,
     // too.
@@ -201,7 +201,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     }
     // How much faster depends on the disk, and is measured by `bench/guard_pareto.py`.
     assert!(guarded > beside, "{alone} alone, {beside} beside others, {guarded} guarded: {said}");
-    let still = said.split_once("External work stood still ").and_then(|(_, rest)| rest.split_once(" %"));
+    let still = said.split_once("Background work stood still ").and_then(|(_, rest)| rest.split_once(" %"));
     let still: f64 = still.expect("is said").0.parse().expect("is a number");
     assert!(still > 50.0, "{said}");
 }

@@ -1,4 +1,4 @@
-//! Own work beside external work: one scene, real processes.
+//! Foreground work beside background work: one scene, real processes.
 
 mod common;
 
@@ -15,7 +15,7 @@ use std::thread;
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
-title = "Own work beside external work"
+title = "Foreground work beside background work"
 looks = [6]
 seed = 1
 
@@ -26,7 +26,7 @@ observe = ["pressure", "faults"]
 factors = { external = ["quarter", "four times"] }
 
 [claim.more-is-worse]
-statement = "The more external work, the longer own work takes"
+statement = "The more background work, the longer foreground work takes"
 experiment = "owner"
 ratio = { metric = "run_time", of = { external = "four times" }, to = { external = "quarter" } }
 expect = "> 1"
@@ -52,7 +52,7 @@ fn external_work_costs_the_owner_and_is_told_beside() {
             .expect("JSON");
     let claim = &findings["claims"][0];
     assert_eq!(claim["verdict"], "reproduced", "{claim:#}");
-    // Six blocks of two cells, in each of which external work was steady and gave something.
+    // Six blocks of two cells, in each of which background work was steady and gave something.
     let donated: Vec<f64> = told
         .iter()
         .filter(|line| line["metric"] == "donated")
@@ -110,7 +110,7 @@ factors = { external = [1] }
     assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
 }
 
-/// One at a time: external work of one would keep that of the other from ever being steady.
+/// One at a time: background work of one would keep that of the other from ever being steady.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// The bundled study: quick, one block of its fewest cells, and programs from `path` alone.
@@ -151,7 +151,7 @@ fn names(findings: &Value, of: &str) -> BTreeSet<String> {
 fn the_bundled_study_of_volunteers_ends_with_its_report_where_there_is_no_boinc() {
     let dir = tempfile::tempdir().expect("a directory");
     let findings = volunteer(dir.path(), dir.path().as_os_str());
-    // Own work alone takes no client; beside BOINC's tasks it is not tried, and the reason is said once.
+    // Foreground work alone takes no client; beside BOINC's tasks it is not tried, and the reason is said once.
     assert_eq!(beside(dir.path(), 0).expect("was tried")["status"], "finished");
     assert_eq!(beside(dir.path(), 2), None);
     let warnings = findings["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);

@@ -221,20 +221,20 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
             done
             false
         }
-        crosstalk exec --external --name given --memory '64 MiB' --cores 1 --quota 0.5 -- sleep 1000 &
+        crosstalk exec --background --name given --memory '64 MiB' --cores 1 --quota 0.5 -- sleep 1000 &
         spin='for n in 1 2; do while :; do :; done & done; wait'
-        crosstalk exec --external --name spin -- sh -c "$spin" &
+        crosstalk exec --background --name spin -- sh -c "$spin" &
         awaits given cpu.max '50000 100000'
         awaits spin cpu.idle 1
         echo "== nested"
-        crosstalk exec --own --memory '64 MiB' --cores 1 --quota 0.5 -- \
-            crosstalk exec --external --name inner --memory '1 GiB' -- \
-            sh -c 'cd /sys/fs/cgroup/crosstalk-external-inner-* && cat memory.max cpuset.cpus cpu.max'
+        crosstalk exec --foreground --memory '64 MiB' --cores 1 --quota 0.5 -- \
+            crosstalk exec --background --name inner --memory '1 GiB' -- \
+            sh -c 'cd /sys/fs/cgroup/crosstalk-background-inner-* && cat memory.max cpuset.cpus cpu.max'
         echo "== controllers"
         cat /sys/fs/cgroup/cgroup.controllers
         echo "== given"
         settings given "cpu.idle memory.max cpuset.cpus cpu.max"
-        crosstalk exec --own --name mine -- sh -c "$spin" &
+        crosstalk exec --foreground --name mine -- sh -c "$spin" &
         mine=$!
         awaits mine cpu.idle 0
         # Its shells begin while the others have the processors.
@@ -260,12 +260,12 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
             wait $guard
             cat $said
         }
-        crosstalk --json guard --external spin >/guarded &
+        crosstalk --json guard --background spin >/guarded &
         guard=$!
         ends_once /guarded '"still":([1-9]|0[.][6-9])' '"own":[1-9]'
         echo "== after"
         settings spin "$knobs"
-        crosstalk guard --external spin >/dev/null 2>&1 &
+        crosstalk guard --background spin >/dev/null 2>&1 &
         guard=$!
         echo "== frozen"
         awaits spin cgroup.freeze 1 && echo seen
@@ -274,23 +274,23 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         sleep 0.5
         echo "== killed"
         settings spin "$knobs"
-        # External work has used much before own work begins.
+        # Background work has used much before foreground work begins.
         kill $mine
         wait $mine
         sleep 2
-        crosstalk --json guard --external spin >/late &
+        crosstalk --json guard --background spin >/late &
         guard=$!
         sleep 2
-        crosstalk exec --own --name late -- sh -c "$spin" &
+        crosstalk exec --foreground --name late -- sh -c "$spin" &
         echo "== late"
         ends_once /late '"own":([2-9][.]|[1-9][0-9])'
         foreign=/sys/fs/cgroup/foreign
         mkdir $foreign
         echo 50 >$foreign/cpu.weight
         echo "== foreign"
-        crosstalk guard --external /foreign --for 1s >/dev/null
+        crosstalk guard --background /foreign --for 1s >/dev/null
         cat $foreign/cpu.idle $foreign/cpu.weight
-        crosstalk guard --external /foreign >/dev/null 2>&1 &
+        crosstalk guard --background /foreign >/dev/null 2>&1 &
         guard=$!
         for turn in $(seq 100); do
             [ "$(cat $foreign/cpu.idle)" = 1 ] && echo seen && break
@@ -317,7 +317,12 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     assert_eq!(part("nested"), &["67108864", "1", "50000 100000"], "a group has no more than its caller");
     let shares: Vec<f64> =
         part("shares")[0].split_whitespace().map(|part| part.parse().expect("a number")).collect();
-    assert!(shares[0] > 20.0 * shares[1], "own work has used {} µs, external {}", shares[0], shares[1]);
+    assert!(
+        shares[0] > 20.0 * shares[1],
+        "foreground work has used {} µs, external {}",
+        shares[0],
+        shares[1]
+    );
     let before = part("before");
     assert!(
         before.contains(&"cpu.idle 1".into()) && before.contains(&"memory.high max".into()),
@@ -325,7 +330,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     );
     assert_eq!(part("after"), before, "{parts:#?}");
     let sums = &told(part("guarded"))["sums"];
-    assert_eq!(sums["highest"], "still", "own work used all processors: {sums}");
+    assert_eq!(sums["highest"], "still", "foreground work used all processors: {sums}");
     assert!(sums["still"].as_f64() > Some(0.5) && sums["own"].as_f64() > Some(1.0), "{sums}");
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
@@ -338,18 +343,18 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
 fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_goes() {
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
-        crosstalk exec --external --name going -- sleep 1000 &
+        crosstalk exec --background --name going -- sleep 1000 &
         owner=$!
         for turn in $(seq 100); do
-            [ -d /sys/fs/cgroup/crosstalk-external-going-* ] && break
+            [ -d /sys/fs/cgroup/crosstalk-background-going-* ] && break
             sleep 0.1
         done
         vanish() { for name in cpu cpuset memory io; do echo "-$name" > /sys/fs/cgroup/cgroup.subtree_control; done; }
-        (sleep 2; vanish; sleep 6; ls -d /sys/fs/cgroup/crosstalk-external-going-*/cpu.weight >/left; kill $owner) &
+        (sleep 2; vanish; sleep 6; ls -d /sys/fs/cgroup/crosstalk-background-going-*/cpu.weight >/left; kill $owner) &
         echo "== pressure"
         ls /proc/pressure 2>/dev/null
         echo "== guarded"
-        crosstalk --json guard --external going --for 15s
+        crosstalk --json guard --background going --for 15s
         echo "== code $?"
         echo "== left"
         cat /left

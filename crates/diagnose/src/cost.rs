@@ -1,9 +1,9 @@
-//! What external work costs own work at this moment, measured: a thread of own work is put on each of
+//! What background work costs foreground work at this moment, measured: a thread of foreground work is put on each of
 //! the processors where that work may run, and what each gets is counted.
 //!
 //! The threads are this process's own, so that they stand where the caller's programs do. It takes
 //! nobody's rights, changes no setting, and loads those processors for little more than a second; not
-//! at all where no external work computes.
+//! at all where no background work computes.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -32,15 +32,15 @@ const SPAN: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "cost", rename_all = "kebab-case")]
 pub enum Cost {
-    /// Own work was set beside it.
+    /// Foreground work was set beside it.
     Measured {
-        /// What one thread of own work a processor got of it: 1 is all.
+        /// What one thread of foreground work a processor got of it: 1 is all.
         share: f64,
         /// The part of the time in which those threads could have run and others did; nothing where
         /// the kernel does not tell.
         waited: Option<f64>,
-        /// Processors' time that the external work took meanwhile, a second.
-        external: f64,
+        /// Processors' time that the background work took meanwhile, a second.
+        background: f64,
         /// How many processors that were.
         processors: usize,
         /// How long it was counted.
@@ -62,8 +62,8 @@ impl Cost {
     /// In a sentence.
     pub fn told(&self) -> String {
         match self {
-            Cost::Measured { share, external, processors, seconds, .. } => {
-                let theirs = external / *processors as f64;
+            Cost::Measured { share, background, processors, seconds, .. } => {
+                let theirs = background / *processors as f64;
                 let rest = 1.0 - share - theirs;
                 let others = if rest > WORTH_A_WORD {
                     format!(", and what else runs here {:.0} %", rest * 100.0)
@@ -71,8 +71,8 @@ impl Cost {
                     String::new()
                 };
                 format!(
-                    "own work gets {:.0} % of a processor beside it; it takes {:.0} %{others} (measured now for {seconds:.0} s, \
-                     a thread of own work on each of {processors})",
+                    "foreground work gets {:.0} % of a processor beside it; it takes {:.0} %{others} (measured now for {seconds:.0} s, \
+                     a thread of foreground work on each of {processors})",
                     share * 100.0,
                     theirs * 100.0
                 )
@@ -97,27 +97,27 @@ fn long(seconds: f64) -> String {
 
 /// What each of these costs, each told by its processes, with what those have started. All are
 /// measured at once, so that it takes no longer the more there are.
-pub fn costs(external: &[Vec<u32>]) -> Vec<Cost> {
-    if external.is_empty() {
+pub fn costs(background: &[Vec<u32>]) -> Vec<Cost> {
+    if background.is_empty() {
         return Vec::new();
     }
     let everybody = all();
-    let mut each: Vec<Watched> = external.iter().map(|pids| Watched::new(pids, &everybody)).collect();
+    let mut each: Vec<Watched> = background.iter().map(|pids| Watched::new(pids, &everybody)).collect();
     thread::sleep(LOOK);
     let everybody = all();
     each.iter_mut().for_each(|watched| watched.look(&everybody));
-    let own = allowed();
+    let foreground = allowed();
     let wanted: BTreeSet<usize> = each
         .iter()
         .filter(|watched| watched.computes)
         .flat_map(|watched| watched.processors.iter().copied())
-        .filter(|processor| own.contains(processor))
+        .filter(|processor| foreground.contains(processor))
         .collect();
     let (got, taken, seconds) = beside(&wanted, &each);
     each.iter().zip(taken).map(|(watched, taken)| watched.cost(&got, taken, seconds)).collect()
 }
 
-/// External work that is watched.
+/// Background work that is watched.
 struct Watched {
     pids: Vec<u32>,
     used: u64,
@@ -151,7 +151,7 @@ impl Watched {
         Cost::Measured {
             share: beside.iter().map(|got| got.share).sum::<f64>() / count,
             waited: waited.map(|waited| waited / count),
-            external: taken as f64 * TICK.as_secs_f64() / seconds,
+            background: taken as f64 * TICK.as_secs_f64() / seconds,
             processors: beside.len(),
             seconds,
         }
@@ -177,22 +177,22 @@ fn may_run_on(pid: u32) -> Vec<usize> {
     listed(list.unwrap_or_default())
 }
 
-/// What a thread of own work got of its processor.
+/// What a thread of foreground work got of its processor.
 struct Got {
     processor: usize,
     share: f64,
     waited: Option<f64>,
 }
 
-/// Has a thread of own work compute on each processor. What those got, the ticks that each of the
-/// external works took, and for how many seconds that was.
-fn beside(processors: &BTreeSet<usize>, external: &[Watched]) -> (Vec<Got>, Vec<u64>, f64) {
+/// Has a thread of foreground work compute on each processor. What those got, the ticks that each of the
+/// background works took, and for how many seconds that was.
+fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Vec<u64>, f64) {
     if processors.is_empty() {
-        return (Vec::new(), vec![0; external.len()], SPAN.as_secs_f64());
+        return (Vec::new(), vec![0; background.len()], SPAN.as_secs_f64());
     }
     let used = || {
         let everybody = all();
-        external.iter().map(|watched| ticks(&watched.pids, &everybody)).collect::<Vec<u64>>()
+        background.iter().map(|watched| ticks(&watched.pids, &everybody)).collect::<Vec<u64>>()
     };
     let began = Instant::now();
     thread::scope(|scope| {
@@ -253,16 +253,16 @@ mod tests {
     }
 
     #[test]
-    fn own_work_s_share_is_that_on_the_processors_of_the_external_work() {
+    fn foreground_work_s_share_is_that_on_the_processors_of_the_background_work() {
         let all = [got(0, 0.5), got(1, 0.6), got(2, 1.0)];
         let cost = watched(true, &[0, 1, 7]).cost(&all, 90, 1.0);
-        let Cost::Measured { share, waited, external, processors, .. } = cost else { panic!("{cost:?}") };
+        let Cost::Measured { share, waited, background, processors, .. } = cost else { panic!("{cost:?}") };
         assert!((share - 0.55).abs() < 1e-9 && waited.is_some_and(|waited| (waited - 0.45).abs() < 1e-9));
-        assert!((external - 0.9).abs() < 1e-9 && processors == 2);
+        assert!((background - 0.9).abs() < 1e-9 && processors == 2);
         let told = |ticks: u64| watched(true, &[0, 1]).cost(&all, ticks, 1.0).told();
         assert_eq!(
             told(88),
-            "own work gets 55 % of a processor beside it; it takes 44 % (measured now for 1 s, a thread of own work on \
+            "foreground work gets 55 % of a processor beside it; it takes 44 % (measured now for 1 s, a thread of foreground work on \
              each of 2)"
         );
         assert!(told(60).contains("it takes 30 %, and what else runs here 15 % (measured"), "{}", told(60));
@@ -297,9 +297,9 @@ mod tests {
         let found = costs(&[vec![work.id()]]);
         work.kill().expect("is ours");
         work.wait().expect("is ours");
-        let [Cost::Measured { external, processors, .. }] = found[..] else { panic!("{found:?}") };
+        let [Cost::Measured { background, processors, .. }] = found[..] else { panic!("{found:?}") };
         // Others may be busy here; of any one process it would be less than a fifth.
-        assert!(external > 0.25 && external < processors as f64 + 0.1, "{found:?}");
+        assert!(background > 0.25 && background < processors as f64 + 0.1, "{found:?}");
     }
 
     #[test]

@@ -24,12 +24,12 @@ use crosstalk_core::need::Need;
 use crosstalk_boinc::client::is_client;
 use crosstalk_cgroup::process::{Process, descendants};
 
-/// A nice value from which work is meant to give way.
+/// A nice value from which work is meant to yield.
 const NICE: i32 = 10;
 /// Work that has used less CPU time than this is not worth a word: 10 s, in ticks.
 const HEAVY: u64 = 1000;
 
-/// External work in one group, and how it stands there.
+/// Background work in one group, and how it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
     /// Which it is.
@@ -40,12 +40,12 @@ pub struct Diagnosis {
     pub standing: Standing,
 }
 
-/// How external work stands beside own work.
+/// How background work stands beside foreground work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// It gives way, and by what.
+    /// It yields, and by what.
     GivesWay(String),
-    /// It competes with own work.
+    /// It competes with foreground work.
     Competes {
         /// Why.
         why: String,
@@ -68,7 +68,7 @@ impl Diagnosis {
         }
     }
 
-    /// The processes whose cost can be asked for; none where it gives way.
+    /// The processes whose cost can be asked for; none where it yields.
     pub fn competing(&self) -> Option<&[u32]> {
         match &self.standing {
             Standing::GivesWay(_) => None,
@@ -77,7 +77,7 @@ impl Diagnosis {
     }
 }
 
-/// What is wrong, and the line that mends it; what is right, where there is external work; nothing
+/// What is wrong, and the line that mends it; what is right, where there is background work; nothing
 /// where there is none.
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
     let meant = meant(&snapshot.processes);
@@ -95,7 +95,7 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
     groups.into_iter().flat_map(judge).collect()
 }
 
-/// What gives way in a manner of its own.
+/// What yields in a manner of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Manner {
     /// BOINC's client and its tasks.
@@ -134,7 +134,7 @@ pub fn level_of(snapshot: &Snapshot, pids: &[u32]) -> Option<(String, Option<Str
     (share.idle == Some(false)).then(|| (level.into(), line()))
 }
 
-/// The numbers of those that are meant to give way. A client's tasks are, however young: it starts each as a
+/// The numbers of those that are meant to yield. A client's tasks are, however young: it starts each as a
 /// process of its own, and many are short.
 fn meant(processes: &[Process]) -> BTreeSet<u32> {
     let is_nice = |process: &Process| process.nice >= NICE || process.idle_class;
@@ -164,11 +164,11 @@ fn judge(
         _ => "BOINC".to_string(),
     };
     let standing = standing(snapshot, meant, group, members, part);
-    Diagnosis { what: format!("external work {name}"), group: group.into(), standing }
+    Diagnosis { what: format!("background work {name}"), group: group.into(), standing }
 }
 
-/// From the top down: at the first level where own work stands beside it, its group gives way there
-/// or competes. What stands beside it further down, in a group that gives way, does so, too.
+/// From the top down: at the first level where foreground work stands beside it, its group yields there
+/// or competes. What stands beside it further down, in a group that yields, does so, too.
 fn standing(
     snapshot: &Snapshot,
     meant: &BTreeSet<u32>,
@@ -179,10 +179,8 @@ fn standing(
     let mut above = "/";
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
-        if share.gives_way() {
-            return Standing::GivesWay(format!(
-                "gives way: its group {level} is idle, or of the least weight"
-            ));
+        if share.yields() {
+            return Standing::GivesWay(format!("yields: its group {level} is idle, or of the least weight"));
         }
         if stands_beside(snapshot, meant, above, level) {
             let why = format!(
@@ -199,24 +197,24 @@ fn standing(
     }
     // Beside everybody's programs nice does what it should.
     Standing::GivesWay(if above == "/" {
-        "shares its group with own work, where its nice value counts".into()
+        "shares its group with foreground work, where its nice value counts".into()
     } else {
         format!("stands in one group with all others ({above}), where its nice value counts")
     })
 }
 
-/// What it does itself to give way, which is the nicest of its processes'.
+/// What it does itself to yield, which is the nicest of its processes'.
 fn nice(part: &[&Process]) -> String {
     let nicest = part.iter().map(|process| process.nice).max().unwrap_or(0);
     let within = "counts within its group only";
     match part.iter().any(|process| process.idle_class) {
         true => format!("it is in the idle class, but that {within}"),
         false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
-        false => "it does nothing to give way".into(),
+        false => "it does nothing to yield".into(),
     }
 }
 
-/// Whether own work stands in a group or below it, but outside of `level`.
+/// Whether foreground work stands in a group or below it, but outside of `level`.
 fn stands_beside(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, level: &str) -> bool {
     snapshot.processes.iter().filter(|process| !meant.contains(&process.pid)).any(|process| {
         process.cpu_group().map(Path::new).is_some_and(|of| of.starts_with(group) && !of.starts_with(level))

@@ -53,8 +53,8 @@ fn by_systemd(group: &str, level: &str, alone: bool) -> Option<String> {
     // Its slice holds own services, too, and cannot be idle: it needs one of its own.
     (theirs && is_plain(unit)).then(|| {
         format!(
-            "sudo sh -c 'd=/etc/systemd/system/{unit}.d; mkdir -p $d; printf \"[Service]\\nSlice=external.slice\\n\" \
-             > $d/external.conf; systemctl daemon-reload; systemctl set-property external.slice CPUWeight=idle; \
+            "sudo sh -c 'd=/etc/systemd/system/{unit}.d; mkdir -p $d; printf \"[Service]\\nSlice=background.slice\\n\" \
+             > $d/background.conf; systemctl daemon-reload; systemctl set-property background.slice CPUWeight=idle; \
              systemctl restart {unit}'"
         )
     })

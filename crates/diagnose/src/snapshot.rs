@@ -68,8 +68,8 @@ impl Share {
         Some(Share { weight: weight?, idle, at })
     }
 
-    /// Whether what stands in it gives way to what stands beside it.
-    pub fn gives_way(&self) -> bool {
+    /// Whether what stands in it yields to what stands beside it.
+    pub fn yields(&self) -> bool {
         /// A weight that is as good as none.
         const SMALL: u64 = 2;
         self.idle == Some(true) || self.weight <= SMALL
@@ -119,11 +119,11 @@ mod tests {
     fn a_group_without_the_controller_has_no_share_of_its_own() {
         assert_eq!(share(&[("cgroup.procs", "7\n")]), None);
         let v2 = share(&[("cpu.weight", "50\n"), ("cpu.idle", "0\n")]).expect("has one");
-        assert_eq!((v2.weight, v2.idle, v2.gives_way()), (50, Some(false), false));
+        assert_eq!((v2.weight, v2.idle, v2.yields()), (50, Some(false), false));
         let v1 = share(&[("cpu.shares", "1024\n")]).expect("has one");
-        assert_eq!((v1.weight, v1.idle, v1.gives_way()), (100, None, false));
-        assert!(share(&[("cpu.shares", "2\n")]).is_some_and(|share| share.gives_way()));
-        assert!(share(&[("cpu.weight", "100"), ("cpu.idle", "1\n")]).is_some_and(|share| share.gives_way()));
+        assert_eq!((v1.weight, v1.idle, v1.yields()), (100, None, false));
+        assert!(share(&[("cpu.shares", "2\n")]).is_some_and(|share| share.yields()));
+        assert!(share(&[("cpu.weight", "100"), ("cpu.idle", "1\n")]).is_some_and(|share| share.yields()));
     }
 
     #[test]

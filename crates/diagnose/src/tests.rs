@@ -55,7 +55,7 @@ fn remedy_of(snapshot: &Snapshot) -> String {
     }
 }
 
-fn gives_way(snapshot: &Snapshot) -> String {
+fn yields(snapshot: &Snapshot) -> String {
     match only(snapshot).standing {
         Standing::GivesWay(how) => how,
         Standing::Competes { why, .. } => panic!("{why}"),
@@ -65,7 +65,7 @@ fn gives_way(snapshot: &Snapshot) -> String {
 #[test]
 fn the_packaged_service_is_found_where_nice_does_nothing() {
     let found = only(&packaged(DEBIAN));
-    assert_eq!((found.what.as_str(), found.competing()), ("external work BOINC", Some(&[7, 8][..])));
+    assert_eq!((found.what.as_str(), found.competing()), ("background work BOINC", Some(&[7, 8][..])));
     let Standing::Competes { why, remedy, .. } = &found.standing else { panic!("{found:?}") };
     assert!(why.contains("within its group only") && why.contains("/system.slice has as much"), "{why}");
     assert!(remedy.contains("boinc-client.service.d") && remedy.contains("CPUWeight=idle"), "{remedy}");
@@ -79,10 +79,10 @@ fn what_it_costs_is_told_with_it_where_that_was_measured() {
         NeedState::Missing { consequence, remedy } => (consequence, remedy.is_some()),
         NeedState::Found { detail } => panic!("{detail}"),
     };
-    let cost = Cost::Measured { share: 0.51, waited: None, external: 1.96, processors: 4, seconds: 1.0 };
+    let cost = Cost::Measured { share: 0.51, waited: None, background: 1.96, processors: 4, seconds: 1.0 };
     let (measured, mended) = told(Some(&cost));
     assert!(
-        measured.contains("of yours; own work gets 51 % of a processor beside it") && mended,
+        measured.contains("of yours; foreground work gets 51 % of a processor beside it") && mended,
         "{measured}"
     );
     assert!(told(Some(&Cost::Quiet { used: 7200.0 })).0.contains("it has used 2 h of CPU time"));
@@ -93,13 +93,11 @@ fn what_it_costs_is_told_with_it_where_that_was_measured() {
 fn once_it_is_mended_nothing_is_wrong() {
     let mut snapshot = packaged(DEBIAN);
     for process in &mut snapshot.processes[1..3] {
-        process.groups = "0::/external.slice/boinc-client.service".into();
+        process.groups = "0::/background.slice/boinc-client.service".into();
     }
     let mut snapshot = host(DEBIAN, snapshot.processes);
-    idle(&mut snapshot, "/external.slice");
-    assert!(
-        only(&snapshot).need(None).is_found() && gives_way(&snapshot).contains("/external.slice is idle")
-    );
+    idle(&mut snapshot, "/background.slice");
+    assert!(only(&snapshot).need(None).is_found() && yields(&snapshot).contains("/background.slice is idle"));
 }
 
 #[test]
@@ -111,35 +109,41 @@ fn an_idle_service_in_a_slice_with_others_still_competes() {
 
 #[test]
 fn below_one_group_for_all_each_level_is_judged() {
-    let container = |own: &str| {
-        host(Manager::Other, vec![process(7, "boinc", 19, "/docker/x/boinc"), process(10, "bash", 0, own)])
+    let container = |foreground: &str| {
+        host(
+            Manager::Other,
+            vec![process(7, "boinc", 19, "/docker/x/boinc"), process(10, "bash", 0, foreground)],
+        )
     };
-    let mut snapshot = container("/docker/x/own");
+    let mut snapshot = container("/docker/x/foreground");
     let Standing::Competes { why, remedy, .. } = only(&snapshot).standing else { panic!("it competes") };
     assert!(why.contains("/docker/x/boinc has as much"), "{why}");
     assert_eq!(remedy, "echo 1 | sudo tee /sys/fs/cgroup/docker/x/boinc/cpu.idle");
     idle(&mut snapshot, "/docker/x/boinc");
-    assert!(gives_way(&snapshot).contains("/docker/x/boinc is idle"));
-    // With own work in its own group, and with that below it, nice counts among them.
-    for own in ["/docker/x/boinc", "/docker/x/boinc/own"] {
-        assert!(gives_way(&container(own)).contains("one group with all others (/docker/x/boinc)"), "{own}");
+    assert!(yields(&snapshot).contains("/docker/x/boinc is idle"));
+    // With foreground work in its own group, and with that below it, nice counts among them.
+    for foreground in ["/docker/x/boinc", "/docker/x/boinc/foreground"] {
+        assert!(
+            yields(&container(foreground)).contains("one group with all others (/docker/x/boinc)"),
+            "{foreground}"
+        );
     }
-    // Own work right in the group above stands beside it, too.
+    // Foreground work right in the group above stands beside it, too.
     assert!(only(&container("/docker/x")).competing().is_some());
 }
 
 #[test]
-fn what_stands_in_a_group_that_gives_way_is_external_all_of_it() {
+fn what_stands_in_a_group_that_gives_way_is_background_all_of_it() {
     let mut snapshot = host(
         Manager::Other,
         vec![
-            process(7, "boinc", 19, "/external/boinc"),
-            process(8, "render", 0, "/external/render"),
-            process(10, "bash", 0, "/own"),
+            process(7, "boinc", 19, "/background/boinc"),
+            process(8, "render", 0, "/background/render"),
+            process(10, "bash", 0, "/foreground"),
         ],
     );
-    idle(&mut snapshot, "/external");
-    assert!(gives_way(&snapshot).contains("/external is idle"));
+    idle(&mut snapshot, "/background");
+    assert!(yields(&snapshot).contains("/background is idle"));
 }
 
 #[test]
@@ -154,11 +158,11 @@ fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
     assert!(why(&snapshot).starts_with("it is in the idle class, but"));
     snapshot.processes[2].idle_class = false;
     (snapshot.processes[1].nice, snapshot.processes[2].nice) = (0, 0);
-    assert!(why(&snapshot).starts_with("it does nothing to give way. It stands in"), "{}", why(&snapshot));
+    assert!(why(&snapshot).starts_with("it does nothing to yield. It stands in"), "{}", why(&snapshot));
 }
 
 #[test]
-fn tasks_of_a_client_are_external_however_short_they_are() {
+fn tasks_of_a_client_are_background_however_short_they_are() {
     let mut snapshot = packaged(DEBIAN);
     snapshot.processes[1].nice = 0;
     let task = Process { parent: 7, ticks: 3, idle_class: true, ..snapshot.processes[2].clone() };
@@ -182,9 +186,9 @@ fn where_v2_s_controller_is_not_enabled_nice_counts_among_groups() {
         "below one slice for all it is the service that competes"
     );
     snapshot.shares.retain(|group, _| group == "/system.slice");
-    assert!(gives_way(&snapshot).contains("one group with all others (/system.slice)"));
+    assert!(yields(&snapshot).contains("one group with all others (/system.slice)"));
     snapshot.shares.clear();
-    assert!(gives_way(&snapshot).contains("shares its group with own work"));
+    assert!(yields(&snapshot).contains("shares its group with foreground work"));
 }
 
 #[test]
@@ -228,13 +232,17 @@ fn where_the_idle_class_is_missing_above_a_group_is_told_with_what_gives_it_that
         host(Manager::Other, vec![process(7, "render", 0, "/batch/a"), process(10, "bash", 0, others)])
     };
     let line = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
-    assert_eq!(told(&nested("/own"), 7), ("/batch".into(), Some(line)));
-    assert_eq!(told(&nested("/batch/own"), 7), ("/batch".into(), None), "own work would give way, too");
+    assert_eq!(told(&nested("/foreground"), 7), ("/batch".into(), Some(line)));
+    assert_eq!(
+        told(&nested("/batch/foreground"), 7),
+        ("/batch".into(), None),
+        "foreground work would yield, too"
+    );
     let (level, line) = told(&packaged(DEBIAN), 8);
     assert!(level == "/system.slice" && line.is_some_and(|line| line.contains("boinc-client.service.d")));
     assert_eq!(level_of(&host(DEBIAN, vec![process(7, "render", 0, "/")]), &[7]), None);
     assert_eq!(level_of(&packaged(DEBIAN), &[99]), None, "it has ended");
-    let mut idle_already = nested("/own");
+    let mut idle_already = nested("/foreground");
     idle(&mut idle_already, "/batch");
     assert_eq!(level_of(&idle_already, &[7]), None);
 }
@@ -245,13 +253,13 @@ fn any_nice_work_in_a_group_with_others_can_be_guarded() {
     snapshot.processes.drain(1..3);
     snapshot.processes.push(process(20, "make", 19, "/user.slice/user-1000.slice/session-2.scope"));
     assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard --pid 20");
-    assert_eq!(only(&snapshot).what, "external work make (process 20)");
+    assert_eq!(only(&snapshot).what, "background work make (process 20)");
 }
 
 #[test]
 fn each_in_a_group_is_told_of_with_its_own_nice_value() {
     let spin = |pid, name: &str, nice| process(pid, name, nice, "/batch");
-    let others = [spin(22, "render", 19), process(10, "bash", 0, "/own")];
+    let others = [spin(22, "render", 19), process(10, "bash", 0, "/foreground")];
     let members = [vec![spin(20, "pack", 12), spin(21, "render", 19)], others.to_vec()].concat();
     let told = |snapshot: &Snapshot| -> Vec<(String, String, Vec<u32>, String)> {
         let one = |found: Diagnosis| match found.standing {
@@ -263,9 +271,9 @@ fn each_in_a_group_is_told_of_with_its_own_nice_value() {
         diagnose(snapshot).into_iter().map(one).collect()
     };
     let idle = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
-    let pack = ("external work pack (process 20)".to_string(), "it is nice (12)".to_string(), vec![20]);
+    let pack = ("background work pack (process 20)".to_string(), "it is nice (12)".to_string(), vec![20]);
     let render = (
-        "external work render (process 22) and another".to_string(),
+        "background work render (process 22) and another".to_string(),
         "it is nice (19)".to_string(),
         vec![21, 22],
     );
@@ -274,7 +282,7 @@ fn each_in_a_group_is_told_of_with_its_own_nice_value() {
     let mut snapshot = host(Manager::Other, members);
     let both = [with(pack.clone(), &idle), with(render.clone(), &idle)];
     assert_eq!(told(&snapshot), both, "one line mends both");
-    // With own work in the group, each is named.
+    // With foreground work in the group, each is named.
     snapshot.processes.push(spin(23, "editor", 0));
     assert_eq!(
         told(&snapshot),
@@ -285,7 +293,7 @@ fn each_in_a_group_is_told_of_with_its_own_nice_value() {
     snapshot.processes.push(process(24, "backup", 12, "/system.slice/boinc-client.service"));
     let found: Vec<(String, String)> = told(&snapshot).into_iter().map(|one| (one.0, one.1)).collect();
     let named = [("BOINC", "it is nice (19)"), ("backup (process 24)", "it is nice (12)")];
-    assert_eq!(found, named.map(|(what, why)| (format!("external work {what}"), why.to_string())));
+    assert_eq!(found, named.map(|(what, why)| (format!("background work {what}"), why.to_string())));
 }
 
 #[test]

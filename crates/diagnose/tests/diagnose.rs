@@ -1,4 +1,4 @@
-//! What a nice service in a group beside own work costs, for real. Skipped where this user can make no
+//! What a nice service in a group beside foreground work costs, for real. Skipped where this user can make no
 //! groups.
 
 use std::process::{Child, Command, Stdio};
@@ -17,7 +17,7 @@ struct Service {
 
 impl Service {
     fn start(ledger: &Ledger) -> Option<Self> {
-        let made = match Made::new("crosstalk-own-nice", ledger) {
+        let made = match Made::new("crosstalk-foreground-nice", ledger) {
             Ok(made) => made,
             Err(fault) => {
                 eprintln!("skipped: {}", fault.sentence());
@@ -45,20 +45,20 @@ impl Service {
             .filter(|process| ours(process.pid))
             .for_each(|process| process.ticks += 1_000_000);
         let mut found = diagnose(&snapshot);
-        found.retain(|found| found.group.contains("crosstalk-own-nice-"));
+        found.retain(|found| found.group.contains("crosstalk-foreground-nice-"));
         assert_eq!(found.len(), 1, "{found:?}");
         found.remove(0)
     }
 
-    /// Of the processors' time that both had, own work's part, whoever else is on this machine; nothing
+    /// Of the processors' time that both had, foreground work's part, whoever else is on this machine; nothing
     /// where the service does not get to compute.
     fn own_part(&self) -> Option<f64> {
         let pids = self.programs.iter().map(Child::id).collect();
         let cost = costs(&[pids]).remove(0);
         eprintln!("{}", cost.told());
         match cost {
-            Cost::Measured { share, external, processors, .. } => {
-                Some(share / (share + external / processors as f64))
+            Cost::Measured { share, background, processors, .. } => {
+                Some(share / (share + background / processors as f64))
             }
             Cost::Quiet { .. } => None,
             Cost::Unknown { why } => panic!("{why}"),
@@ -76,7 +76,7 @@ impl Drop for Service {
 }
 
 #[test]
-fn a_nice_service_beside_own_work_takes_a_large_part_of_it_until_its_group_is_idle() {
+fn a_nice_service_beside_foreground_work_takes_a_large_part_of_it_until_its_group_is_idle() {
     let args = ["-c", "printf +; cat > /dev/null"].map(Into::into).to_vec();
     let ledger = Ledger::open(&Launcher { program: PathBuf::from("sh"), args }).expect("a ledger");
     let Some(service) = Service::start(&ledger) else { return };
@@ -87,10 +87,10 @@ fn a_nice_service_beside_own_work_takes_a_large_part_of_it_until_its_group_is_id
     assert!(service.diagnosed().competing().is_some(), "nice does nothing there");
     // A half where both stand in groups of their own; two thirds where this process stands at the top.
     let beside = service.own_part().expect("it computes");
-    assert!((0.3..0.8).contains(&beside), "own work has {beside} of what both have");
+    assert!((0.3..0.8).contains(&beside), "foreground work has {beside} of what both have");
     service.made.group().set(&Setting::Idle(true)).expect("is offered");
     assert!(service.diagnosed().competing().is_none(), "it is mended");
     // Where others use the machine, what is idle may not even get to compute.
     let mended = service.own_part().unwrap_or(1.0);
-    assert!(mended > 0.92, "own work has {mended} of what both have");
+    assert!(mended > 0.92, "foreground work has {mended} of what both have");
 }

@@ -1,4 +1,4 @@
-//! The memory that external work shares with own work: of the nearest group above it that has a
+//! The memory that background work shares with foreground work: of the nearest group above it that has a
 //! limit, and else of the host.
 
 use crosstalk_core::units::Bytes;

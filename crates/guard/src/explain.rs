@@ -7,79 +7,79 @@ use crosstalk_policy::{Decision, Grade, Still};
 use crosstalk_policy::{Probe, Sense};
 use crosstalk_policy::{Report, Sums};
 
-/// One sentence, or two: what is done now, and why. `largest` are own work's programs that use most.
+/// One sentence, or two: what is done now, and why. `largest` are foreground work's programs that use most.
 pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
     let percent = |value: f64| format!("{} %", digits(value * 100.0));
     let why = &decision.why;
     let (kind, ratio) = worst(&why.ratios);
     let grant = &decision.grant;
-    if !sense.external_there {
-        return "No external work is guarded: there is none, or none that can be.".into();
+    if !sense.background_there {
+        return "No background work is guarded: there is none, or none that can be.".into();
     }
     // Who waits for devices hardly computes.
     let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);
     if !why.busy && !devices {
-        let then = if why.gives_way {
-            "gives way by itself to whatever wakes up"
+        let then = if why.yields {
+            "yields by itself to whatever wakes up"
         } else {
-            "is held back as soon as own work is seen to begin"
+            "is held back as soon as foreground work is seen to begin"
         };
         return format!(
-            "Own work is quiet (it uses {}): external work runs on what is idle, and {then}.",
-            processors(sense.own_cpu, sense)
+            "Foreground work is quiet (it uses {}): background work runs on what is idle, and {then}.",
+            processors(sense.foreground_cpu, sense)
         );
     }
     // Who ends soon is not among them.
     let known: f64 = largest.iter().map(|program| program.cpu).sum();
-    let word = if 2.0 * known >= sense.own_cpu { "mostly" } else { "among it" };
+    let word = if 2.0 * known >= sense.foreground_cpu { "mostly" } else { "among it" };
     let mostly = if largest.is_empty() { String::new() } else { format!(" ({word} {})", names(largest)) };
-    let own = format!("Own work uses {}{mostly}.", processors(sense.own_cpu, sense));
+    let foreground = format!("Foreground work uses {}{mostly}.", processors(sense.foreground_cpu, sense));
     match decision.grade {
         Grade::Base if ratio > 1.0 => format!(
-            "{own} Beside external work {kind} takes {} longer, which keeps within the {} agreed on: external work runs.",
+            "{foreground} Beside background work {kind} takes {} longer, which keeps within the {} agreed on: background work runs.",
             percent(ratio - 1.0), percent(budget)
         ),
-        Grade::Base if !why.gives_way => format!(
-            "{own} External work shares them with it by weight, and runs."
+        Grade::Base if !why.yields => format!(
+            "{foreground} Background work shares them with it by weight, and runs."
         ),
         Grade::Base => format!(
-            "{own} External work gives way to it, and slows neither computing nor memory: it runs on the rest."
+            "{foreground} Background work yields to it, and slows neither computing nor memory: it runs on the rest."
         ),
-        Grade::Cores => format!("External work is kept to {} of {} processors, so that own work has those that it uses.", grant.cores, sense.cores),
+        Grade::Cores => format!("Background work is kept to {} of {} processors, so that foreground work has those that it uses.", grant.cores, sense.cores),
         Grade::Memory if sense.refaults < 1.0 => format!(
-            "Memory is short, and own work has needed more of it: external work may have {}.",
+            "Memory is short, and foreground work has needed more of it: background work may have {}.",
             human(grant.memory.unwrap_or(0) as f64, "B")
         ),
         Grade::Memory => format!(
-            "Own work has to fetch pages again that were pushed out ({} a second): external work may have {} of memory.",
+            "Foreground work has to fetch pages again that were pushed out ({} a second): background work may have {} of memory.",
             digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
         ),
-        Grade::Io => "Own work may be waiting for devices: external work comes last there.".into(),
+        Grade::Io => "Foreground work may be waiting for devices: background work comes last there.".into(),
         Grade::Turns => {
             let cause = if !why.busy || why.devices > why.waiting.max(ratio - 1.0) {
-                format!("While external work runs, own work waits for devices and takes {} longer", percent(why.devices))
+                format!("While background work runs, foreground work waits for devices and takes {} longer", percent(why.devices))
             } else if why.waiting > ratio - 1.0 {
-                format!("While external work runs, own work waits for processors and takes {} longer", percent(why.waiting))
+                format!("While background work runs, foreground work waits for processors and takes {} longer", percent(why.waiting))
             } else {
-                format!("While external work runs, {kind} takes {} longer", percent(ratio - 1.0))
+                format!("While background work runs, {kind} takes {} longer", percent(ratio - 1.0))
             };
             let plural = if grant.cores == 1 { "" } else { "s" };
             let cores = if grant.cores < sense.cores { format!(" on {} processor{plural}", grant.cores) } else { String::new() };
             format!(
-                "{cause}: external work runs {} of the time{cores}, so that own work is slower by {} at most.",
+                "{cause}: background work runs {} of the time{cores}, so that foreground work is slower by {} at most.",
                 percent(grant.share), percent(budget)
             )
         }
-        Grade::Still if why.still == Some(Still::Trial) => "External work stands still for a moment, to see whether own work would use more processors.".into(),
-        Grade::Still if why.still == Some(Still::Devices) => "External work stands still for a moment, to see whether devices would serve own work faster.".into(),
+        Grade::Still if why.still == Some(Still::Trial) => "Background work stands still for a moment, to see whether foreground work would use more processors.".into(),
+        Grade::Still if why.still == Some(Still::Devices) => "Background work stands still for a moment, to see whether devices would serve foreground work faster.".into(),
         Grade::Still if why.still == Some(Still::Swapping) => {
-            "Own work needs the memory: external work would mostly swap, or read its files again. It stands still.".into()
+            "Foreground work needs the memory: background work would mostly swap, or read its files again. It stands still.".into()
         }
-        Grade::Still => format!("Own work uses all processors{mostly}: external work would get nothing and only be in its way. It stands still until there is room."),
+        Grade::Still => format!("Foreground work uses all processors{mostly}: background work would get nothing and only be in its way. It stands still until there is room."),
     }
 }
 
-/// Who uses most of what own work does.
+/// Who uses most of what foreground work does.
 fn names(largest: &[Program]) -> String {
     let all: Vec<String> = largest.iter().map(|one| format!("{} {}", one.name, one.pid)).collect();
     all.join(", ")
@@ -94,11 +94,11 @@ fn processors(used: f64, sense: &Sense) -> String {
 pub fn summary(sums: &Sums) -> String {
     let share = |part: f64| format!("{} %", digits(100.0 * part / sums.seconds.max(1e-9)));
     format!(
-        "In {} external work donated {} of CPU time; own work used {}, and was at work {} of the time. External work stood \
+        "In {} background work donated {} of CPU time; foreground work used {}, and was at work {} of the time. Background work stood \
          still {} of the time. The guard itself took {} of a processor.",
         human(sums.seconds, "s"),
         human(sums.donated, "s"),
-        human(sums.own, "s"),
+        human(sums.foreground, "s"),
         share(sums.busy),
         share(sums.still),
         share(sums.cost),
@@ -127,15 +127,15 @@ pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
         kinds.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
     let mut lines = vec![
         format!(
-            "own       {} {:.2} of {cores} processors  {}",
-            bar(sense.own_cpu / cores),
-            sense.own_cpu,
+            "foreground       {} {:.2} of {cores} processors  {}",
+            bar(sense.foreground_cpu / cores),
+            sense.foreground_cpu,
             names(largest)
         ),
         format!(
-            "external  {} {:.2} donated {}",
-            bar(sense.external_cpu / cores),
-            sense.external_cpu,
+            "background  {} {:.2} donated {}",
+            bar(sense.background_cpu / cores),
+            sense.background_cpu,
             human(sums.donated, "s")
         ),
         format!(
@@ -191,7 +191,7 @@ mod tests {
         let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
         let why = Why {
             busy: true,
-            gives_way: true,
+            yields: true,
             still: None,
             ratios: [1.0, 1.4, 1.1],
             pairs: 9,
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn every_grade_is_told_with_its_reason() {
-        let sense = Sense { own_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
+        let sense = Sense { foreground_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
         let told = |grade| explain(&decision(grade), &sense, &[], 0.01);
         assert!(told(Grade::Turns).starts_with(
-            "While external work runs, memory latency takes 40.0 % longer: external work runs 25.0 % of the time on 1 processor,"
+            "While background work runs, memory latency takes 40.0 % longer: background work runs 25.0 % of the time on 1 processor,"
         ));
         assert!(told(Grade::Turns).contains("by 1.00 % at most"));
         assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
@@ -220,7 +220,7 @@ mod tests {
         let largest = [program("sysbench", 4711), program("sh", 12)];
         let named = explain(&decision(Grade::Still), &sense, &largest, 0.01);
         assert!(named.contains("all processors (mostly sysbench 4711, sh 12):"), "{named}");
-        let more = Sense { own_cpu: 2.1, ..sense };
+        let more = Sense { foreground_cpu: 2.1, ..sense };
         assert!(
             explain(&decision(Grade::Still), &more, &largest, 0.01)
                 .contains("(among it sysbench 4711, sh 12)")
@@ -231,15 +231,15 @@ mod tests {
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
         let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), &[], 0.01);
         assert!(
-            told(&quiet).starts_with("Own work is quiet") && told(&quiet).contains("gives way by itself")
+            told(&quiet).starts_with("Foreground work is quiet") && told(&quiet).contains("yields by itself")
         );
-        let beside = Decision { why: Why { gives_way: false, ..quiet.why }, ..quiet };
-        assert!(!told(&beside).contains("gives way"), "the idle class does not reach");
+        let beside = Decision { why: Why { yields: false, ..quiet.why }, ..quiet };
+        assert!(!told(&beside).contains("yields"), "the idle class does not reach");
     }
 
     #[test]
     fn the_view_fits() {
-        let sense = Sense { own_cpu: 1.0, ..Sense::quiet(2, 0.05) };
+        let sense = Sense { foreground_cpu: 1.0, ..Sense::quiet(2, 0.05) };
         let (decision, sums) = (decision(Grade::Turns), Sums::default());
         let (at, largest) = (Duration::ZERO, [Program { pid: 1, name: "x".repeat(99), cpu: 1.0 }]);
         let report =

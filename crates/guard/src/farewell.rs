@@ -1,5 +1,5 @@
 //! Who is told to end is let hear of it: a process that stands still handles no signal, and
-//! whoever stops a service would wait for own work to end.
+//! whoever stops a service would wait for foreground work to end.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crosstalk_cgroup::group::Group;
 const LOOKS: Duration = Duration::from_secs(1);
 /// For how long its group runs then, at most.
 const TAKES: Duration = Duration::from_secs(10);
-/// For so many times as long as that took nobody is let go on for it afterwards: own work is not to pay for who
+/// For so many times as long as that took nobody is let go on for it afterwards: foreground work is not to pay for who
 /// is told time and again.
 const QUIET: u32 = 6;
 /// Of each group so many processes are looked at: those with the least numbers, of which one has
@@ -31,7 +31,7 @@ pub(super) struct Farewell {
 }
 
 impl Farewell {
-    /// Whether external work in this group, which is to stand still, runs: some of it was told to end.
+    /// Whether background work in this group, which is to stand still, runs: some of it was told to end.
     pub(super) fn is_due(&mut self, now: Duration, group: &Group) -> bool {
         if let Some(since) = self.since {
             let left = self.told.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists());
@@ -53,7 +53,7 @@ impl Farewell {
         new
     }
 
-    /// External work may run anyway: who was told to end hears of it.
+    /// Background work may run anyway: who was told to end hears of it.
     pub(super) fn goes_on(&mut self, now: Duration) {
         if let Some(since) = self.since.take() {
             self.next = now + QUIET * now.saturating_sub(since);

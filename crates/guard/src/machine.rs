@@ -33,7 +33,7 @@ const RENEW: Duration = Duration::from_secs(5);
 /// Between two renewals of what holds only while the guard is at work.
 const HOLD: Duration = Duration::from_millis(500);
 
-/// This machine, with the external work that is guarded.
+/// This machine, with the background work that is guarded.
 #[derive(Debug)]
 pub struct Machine {
     began: Instant,
@@ -54,7 +54,7 @@ pub struct Machine {
     held_at: Duration,
     unheld: bool,
     slept_until: Duration,
-    /// Some of external work stands still though it may run: memory is being taken from it.
+    /// Some of background work stands still though it may run: memory is being taken from it.
     held: bool,
     /// Some of it runs though it is to stand still: it was told to end.
     let_run: bool,
@@ -64,7 +64,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Takes the external work in hand that `targets` names.
+    /// Takes the background work in hand that `targets` names.
     ///
     /// # Errors
     /// Where none of it can be, or what was named is not there; nothing is changed then.
@@ -110,11 +110,11 @@ impl Machine {
         machine.renew()?;
         if !machine.senses.tell_pressure() {
             machine.notes.push(
-                "this kernel tells no pressure: own work's waiting for memory and devices is not seen (boot with psi=1)".into(),
+                "this kernel tells no pressure: foreground work's waiting for memory and devices is not seen (boot with psi=1)".into(),
             );
         }
         machine.prober = Some(Prober::new()?);
-        // Where own work is, a probe would else wait for the end of its slice while external work runs on: so it does
+        // Where foreground work is, a probe would else wait for the end of its slice while background work runs on: so it does
         // where this is refused.
         prompt().ok();
         machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
@@ -127,7 +127,7 @@ impl Machine {
     ///
     /// # Errors
     /// Where it cannot be asked, or shares its group with others, so that what it uses cannot be
-    /// told from own work; or where more was named.
+    /// told from foreground work; or where more was named.
     fn ask_client(&mut self, client: &Found, why: &Fault) -> Result<(), Fault> {
         if !self.tenants.is_empty() {
             return Err(Fault::usage("BOINC's client can only be asked here, and is then guarded alone")
@@ -144,7 +144,7 @@ impl Machine {
         let way = self.targets.way().cloned().unwrap_or_default();
         let pauser = Pauser::new(client, &way).map_err(barred)?;
         self.notes.push(format!(
-            "BOINC's client is asked to pause, which protects own work less: its group cannot be set: {}",
+            "BOINC's client is asked to pause, which protects foreground work less: its group cannot be set: {}",
             why.sentence()
         ));
         self.tenants = vec![Tenant::watched(NAME, group)?];
@@ -189,14 +189,14 @@ impl Machine {
         }
         self.tenants.iter_mut().for_each(|tenant| tenant.renew(&self.hierarchy));
         self.tell_complaints();
-        let external = processes(&self.groups());
-        self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !external.is_empty());
-        self.set_apart(&external);
+        let background = processes(&self.groups());
+        self.senses.renew(self.began.elapsed(), &mut self.tenants, changed, !background.is_empty());
+        self.set_apart(&background);
         Ok(())
     }
 
     /// Says that the guard is at work, without which nothing stands still for long. Whether it was stopped for so
-    /// long that external work has run meanwhile.
+    /// long that background work has run meanwhile.
     fn hold(&mut self) -> bool {
         let now = self.now();
         let silent = now.saturating_sub(self.held_at);
@@ -212,14 +212,14 @@ impl Machine {
         self.tenants.iter_mut().for_each(Tenant::rest_again);
         if silent > LEASE {
             self.notes.push(format!(
-                "the guard did not run for {:.1} s (stopped, or the machine is too busy): external work was not held back meanwhile",
+                "the guard did not run for {:.1} s (stopped, or the machine is too busy): background work was not held back meanwhile",
                 silent.as_secs_f64()
             ));
         }
         silent > LEASE
     }
 
-    /// The processors that external work does not get, of which it gets so many.
+    /// The processors that background work does not get, of which it gets so many.
     fn withheld(&mut self, count: usize) -> Vec<usize> {
         if count >= self.processors.len() {
             return Vec::new();
@@ -228,22 +228,23 @@ impl Machine {
         self.processors.iter().filter(|one| chosen.binary_search(one).is_err()).copied().collect()
     }
 
-    /// Takes a probe, if one is asked for: where own work runs, or else always on the same processor, since what
+    /// Takes a probe, if one is asked for: where foreground work runs, or else always on the same processor, since what
     /// the caches of another one hold makes a difference of its own.
     fn probe(&mut self, asked: bool) -> (Option<Probe>, Stand) {
         let Some(prober) = self.prober.as_mut().filter(|_| asked) else {
-            return (None, Stand { own: self.senses.place().is_known(), ..Stand::default() });
+            return (None, Stand { foreground: self.senses.place().is_known(), ..Stand::default() });
         };
-        let own = self.senses.place().processor().filter(|own| self.processors.contains(own));
-        let on = own.or(self.processors.last().copied());
+        let foreground =
+            self.senses.place().processor().filter(|foreground| self.processors.contains(foreground));
+        let on = foreground.or(self.processors.last().copied());
         let taken = on.and_then(|on| there(on, &self.processors, || prober.take()));
-        if own.is_none() || taken.is_none() {
+        if foreground.is_none() || taken.is_none() {
             self.senses.place().bar();
         }
         match taken {
             Some((probe, time)) => {
-                let seconds = own.map_or(0.0, |_| time.as_secs_f64());
-                (Some(probe), Stand { own: own.is_some(), on, seconds })
+                let seconds = foreground.map_or(0.0, |_| time.as_secs_f64());
+                (Some(probe), Stand { foreground: foreground.is_some(), on, seconds })
             }
             None => (Some(prober.take()), Stand::default()),
         }
@@ -256,15 +257,15 @@ impl Machine {
         }
     }
 
-    /// Gives external work its part of the cache. What its tasks start later is there by itself.
-    fn set_apart(&mut self, external: &[u32]) {
+    /// Gives background work its part of the cache. What its tasks start later is there by itself.
+    fn set_apart(&mut self, background: &[u32]) {
         let Some(partition) = &self.partition else { return };
-        for pid in external.iter().filter(|pid| !self.partitioned.contains(pid)) {
+        for pid in background.iter().filter(|pid| !self.partitioned.contains(pid)) {
             let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
             let numbers = tasks.filter_map(|task| task.file_name().to_str()?.parse().ok());
             numbers.for_each(|task| partition.take_in(task));
         }
-        self.partitioned = external.iter().copied().collect();
+        self.partitioned = background.iter().copied().collect();
     }
 }
 
@@ -324,13 +325,13 @@ impl Host for Machine {
             self.renew()?;
         }
         if self.senses.has_to_choose(self.now()) {
-            // As they are now: what external work has started since would wait as if it were own.
-            let external = processes(&self.groups());
-            let mut own = process::all();
-            own.retain(|process| {
-                external.binary_search(&process.pid).is_err() && process.pid != std::process::id()
+            // As they are now: what background work has started since would wait as if it were foreground work.
+            let background = processes(&self.groups());
+            let mut foreground = process::all();
+            foreground.retain(|process| {
+                background.binary_search(&process.pid).is_err() && process.pid != std::process::id()
             });
-            self.senses.choose(self.now(), &own);
+            self.senses.choose(self.now(), &foreground);
         }
         let (lateness, held, let_run) = (lateness.as_secs_f64(), self.held, self.let_run);
         Ok(Sense { lateness, probe, stand, held, let_run, ..self.senses.sense() })
@@ -346,7 +347,7 @@ impl Host for Machine {
         }
         let has: Vec<Option<(u64, u64)>> = self.tenants.iter().map(Tenant::has).collect();
         let parts = grant.memory.map(|bytes| parts(bytes, &has));
-        // In the idle class it gives way to own work wherever that runs.
+        // In the idle class it yields to foreground work wherever that runs.
         let by_halves = self.tenants.iter().map(Tenant::offers).any(|offers| !offers.idle && offers.cores);
         if run {
             self.vacancy.goes_on(now);
@@ -362,7 +363,7 @@ impl Host for Machine {
             self.let_run |= !run && !tenant_rests && tenant.is_let_run();
         }
         if self.let_run {
-            // What it uses would be taken for own work's.
+            // What it uses would be taken for foreground work's.
             self.vacancy.goes_on(now);
         }
         // For as long as a probe takes says nothing.

@@ -45,21 +45,21 @@ impl Text {
 pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> String {
     let mut text = Text(String::new());
     let (grant, why) = (&decision.grant, &decision.why);
-    text.gauge("slowdown_agreed", "ratio", "Slowdown of own work that is agreed on.", budget);
+    text.gauge("slowdown_agreed", "ratio", "Slowdown of foreground work that is agreed on.", budget);
     text.gauge(
         "slowdown_expected",
         "ratio",
-        "Slowdown of own work that is to be expected now.",
+        "Slowdown of foreground work that is to be expected now.",
         why.expected,
     );
-    text.gauge("own_processors", "", "Processors that own work uses.", sense.own_cpu);
-    text.gauge("external_processors", "", "Processors that external work uses.", sense.external_cpu);
+    text.gauge("foreground_processors", "", "Processors that foreground work uses.", sense.foreground_cpu);
+    text.gauge("background_processors", "", "Processors that background work uses.", sense.background_cpu);
     text.gauge("stolen_processors", "", "Processors that other machines take.", sense.stolen);
-    text.gauge("granted_time", "ratio", "Share of the time that external work may run.", grant.share);
-    text.gauge("granted_processors", "", "Processors that external work may use.", grant.cores as f64);
+    text.gauge("granted_time", "ratio", "Share of the time that background work may run.", grant.share);
+    text.gauge("granted_processors", "", "Processors that background work may use.", grant.cores as f64);
     let memory = grant.memory.map_or(f64::INFINITY, |bytes| bytes as f64);
-    text.gauge("granted_memory", "bytes", "Memory that external work may have.", memory);
-    text.gauge("own_busy", "", "Whether own work is at work.", f64::from(u8::from(why.busy)));
+    text.gauge("granted_memory", "bytes", "Memory that background work may have.", memory);
+    text.gauge("foreground_busy", "", "Whether foreground work is at work.", f64::from(u8::from(why.busy)));
     text.gauge(
         "grade",
         "",
@@ -73,7 +73,7 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
         "gauge",
         "contention",
         "ratio",
-        "How many times as long a probe takes beside external work.",
+        "How many times as long a probe takes beside background work.",
         &ratios,
     );
     let probe = sense.probe.as_ref().map(Probe::times).unwrap_or_default();
@@ -87,23 +87,33 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
         text.family("gauge", "probe", "seconds", "What a batch of the last probe took.", &times);
     }
     text.gauge(
-        "own_memory_stall",
+        "foreground_memory_stall",
         "ratio",
-        "Least share of the time that own work waits for memory.",
+        "Least share of the time that foreground work waits for memory.",
         sense.memory_stall,
     );
     text.gauge(
-        "own_io_stall",
+        "foreground_io_stall",
         "ratio",
-        "Least share of the time that own work waits for devices.",
+        "Least share of the time that foreground work waits for devices.",
         sense.io_stall,
     );
-    text.gauge("own_refaults", "", "Pages a second that own work fetches again.", sense.refaults);
-    text.gauge("external_memory", "bytes", "Memory that external work has.", sense.external_memory as f64);
+    text.gauge(
+        "foreground_refaults",
+        "",
+        "Pages a second that foreground work fetches again.",
+        sense.refaults,
+    );
+    text.gauge(
+        "background_memory",
+        "bytes",
+        "Memory that background work has.",
+        sense.background_memory as f64,
+    );
     text.gauge("wake_up_lateness", "seconds", "How much later than asked the guard woke up.", sense.lateness);
-    text.counter("own_cpu", "seconds", "CPU time of own work.", sums.own);
-    text.counter("donated_cpu", "seconds", "CPU time of external work.", sums.donated);
-    text.counter("still", "seconds", "Time for which external work stood still.", sums.still);
+    text.counter("foreground_cpu", "seconds", "CPU time of foreground work.", sums.foreground);
+    text.counter("donated_cpu", "seconds", "CPU time of background work.", sums.donated);
+    text.counter("still", "seconds", "Time for which background work stood still.", sums.still);
     text.counter("cost_cpu", "seconds", "CPU time of the guard itself.", sums.cost);
     text.counter("looks", "", "How often the guard looked.", sums.looks as f64);
     text.0 + "# EOF\n"

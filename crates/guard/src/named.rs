@@ -4,19 +4,19 @@ use std::path::Path;
 
 use crosstalk_core::Fault;
 
-use crosstalk_cgroup::exec::{EXTERNAL, OWN, called};
+use crosstalk_cgroup::exec::{BACKGROUND, FOREGROUND, called};
 use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
 
 /// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program; `started` is
-/// what `crosstalk exec --external` has started.
+/// what `crosstalk exec --background` has started.
 ///
 /// # Errors
-/// Where there is none, or `crosstalk exec --own` has started what is called so.
+/// Where there is none, or `crosstalk exec --foreground` has started what is called so.
 pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierarchy) -> Result<Group, Fault> {
     let text = name.display().to_string();
     let program = called(&text);
     let find = |name: &str| {
-        let one = started.iter().find(|(whole, _)| is_called(whole, EXTERNAL, name));
+        let one = started.iter().find(|(whole, _)| is_called(whole, BACKGROUND, name));
         one.map(|(_, group)| group.clone())
     };
     // Its name as it was given, then a group of that path, then the name of the program that was started.
@@ -25,12 +25,12 @@ pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierar
     }
     Group::named(name, hierarchy).or_else(|unknown| match find(&program) {
         Some(group) => Ok(group),
-        None if is_own(&text, hierarchy) || is_own(&program, hierarchy) => {
-            Err(Fault::usage(format!("{text} is own work: `crosstalk exec --own` has started it"))
-                .at("--external")
-                .remedy("start it by `crosstalk exec --external`, or name its processes by --pid"))
-        }
-        None => Err(unknown.at("--external")),
+        None if is_own(&text, hierarchy) || is_own(&program, hierarchy) => Err(Fault::usage(format!(
+            "{text} is foreground work: `crosstalk exec --foreground` has started it"
+        ))
+        .at("--background")
+        .remedy("start it by `crosstalk exec --background`, or name its processes by --pid")),
+        None => Err(unknown.at("--background")),
     })
 }
 
@@ -41,9 +41,9 @@ fn is_called(whole: &str, kind: &str, name: &str) -> bool {
         .is_some_and(|mark| mark.len() == 8 && mark.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether `crosstalk exec --own` has started something of this name.
+/// Whether `crosstalk exec --foreground` has started something of this name.
 fn is_own(name: &str, hierarchy: &Hierarchy) -> bool {
-    anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, OWN, name))
+    anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, FOREGROUND, name))
 }
 
 #[cfg(test)]
@@ -52,12 +52,15 @@ mod tests {
 
     #[test]
     fn a_group_is_known_by_the_name_that_it_was_given() {
-        assert!(is_called("crosstalk-own-night-0123abcd", OWN, "night"));
-        for other in
-            ["crosstalk-own-night-0123abc", "crosstalk-own-nightly-0123abcd", "night", "crosstalk-own-night"]
-        {
-            assert!(!is_called(other, OWN, "night"), "{other}");
+        assert!(is_called("crosstalk-foreground-night-0123abcd", FOREGROUND, "night"));
+        for other in [
+            "crosstalk-foreground-night-0123abc",
+            "crosstalk-foreground-nightly-0123abcd",
+            "night",
+            "crosstalk-foreground-night",
+        ] {
+            assert!(!is_called(other, FOREGROUND, "night"), "{other}");
         }
-        assert!(!is_called("crosstalk-own-night-0123abcd", EXTERNAL, "night"));
+        assert!(!is_called("crosstalk-foreground-night-0123abcd", BACKGROUND, "night"));
     }
 }

@@ -1,8 +1,8 @@
-//! Where own work runs, so that a probe is taken there.
+//! Where foreground work runs, so that a probe is taken there.
 //!
-//! The kernel wakes the guard up where external work alone runs, since that gives way at once. A probe there
-//! would stand in external work's place: on two processors it would meet own work only, and see nothing of
-//! what external work does. In own work's place it meets what own work meets.
+//! The kernel wakes the guard up where background work alone runs, since that yields at once. A probe there
+//! would stand in background work's place: on two processors it would meet foreground work only, and see nothing of
+//! what background work does. In foreground work's place it meets what foreground work meets.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::steady::Steady;
 /// So many threads are kept: one that sleeps does not say where the others run.
 const KEPT: usize = 4;
 
-/// The threads of own work that run most.
+/// The threads of foreground work that run most.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     threads: Vec<Steady>,
@@ -69,7 +69,7 @@ fn state(text: &str) -> Option<(bool, usize)> {
 }
 
 /// What `act` says on that processor, of `all` on which the guard may run, and for how long that was; then it goes
-/// elsewhere, since what it does next would keep own work from its place. `None` where it cannot go there.
+/// elsewhere, since what it does next would keep foreground work from its place. `None` where it cannot go there.
 pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
     let pinned = Some(processor).filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok())?;
     let came = Instant::now();

@@ -10,7 +10,7 @@
 //! copy (decision 34).
 //!
 //! The pages of a probe are found before time begins: how dear that is depends on how long ago the probe
-//! before was taken, and that on whether external work ran (decision 31).
+//! before was taken, and that on whether background work ran (decision 31).
 
 use std::fs;
 use std::hint::black_box;

@@ -4,14 +4,7 @@ use proptest::prelude::*;
 const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nanna:x:1000:1000::/home/anna:/bin/sh\n";
 
 fn process(name: &str, user: u32) -> Process {
-    Process {
-        pid: 7,
-        name: name.into(),
-        user,
-        session: 5,
-        groups: "0::/a/b".into(),
-        ..Process::default()
-    }
+    Process { pid: 7, name: name.into(), user, session: 5, groups: "0::/a/b".into(), ..Process::default() }
 }
 
 /// With the line that every file begins with.
@@ -43,7 +36,7 @@ fn foreground_wins_where_rules_of_both_kinds_fit() {
 
 #[test]
 fn the_old_words_are_read_too() {
-    let rules = rules("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"b\"");
+    let rules = rules("[[background]]\ncommand = \"a\"\n[[foreground]]\ncommand = \"b\"");
     assert!(rules.background(&process("a", 0)) && rules.foreground(&process("b", 0)));
 }
 

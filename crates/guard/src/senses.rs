@@ -7,7 +7,7 @@ use std::time::Duration;
 use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::domain::Domain;
-use super::own::AllCpu;
+use super::foreground::AllCpu;
 use super::place::Place;
 use super::serving::{Serving, Turned};
 use super::steady::Steady;
@@ -26,11 +26,11 @@ const SLOW: [Duration; 2] = [Duration::from_millis(250), Duration::from_millis(4
 /// while so small a share is.
 const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
-/// Between two looks for who own work is, while it is at work.
+/// Between two looks for who foreground work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
 /// Who used most over a longer time is not who does so now.
 pub(super) const LATELY: Duration = Duration::from_secs(6);
-/// Who has joined own work is known when what all have used so long after has been seen.
+/// Who has joined foreground work is known when what all have used so long after has been seen.
 const KNOWN: Duration = Duration::from_millis(100);
 
 /// All that is looked at, and what it said before.
@@ -77,36 +77,36 @@ struct Counted {
     memory_stall: Both<Duration>,
 }
 
-/// What all have, and external work's part of that. One may be counted from longer ago than the other.
+/// What all have, and background work's part of that. One may be counted from longer ago than the other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Both<T> {
     all: T,
-    external: T,
+    background: T,
 }
 
 impl Both<u64> {
-    /// Own work's part of what has come since.
-    fn own_since(self, before: Self) -> u64 {
-        self.all.saturating_sub(before.all).saturating_sub(self.external.saturating_sub(before.external))
+    /// Foreground work's part of what has come since.
+    fn foreground_since(self, before: Self) -> u64 {
+        self.all.saturating_sub(before.all).saturating_sub(self.background.saturating_sub(before.background))
     }
 }
 
 impl Both<Duration> {
     /// The same.
-    fn own_since(self, before: Self) -> Duration {
-        self.all.saturating_sub(before.all).saturating_sub(self.external.saturating_sub(before.external))
+    fn foreground_since(self, before: Self) -> Duration {
+        self.all.saturating_sub(before.all).saturating_sub(self.background.saturating_sub(before.background))
     }
 }
 
-/// Waiting for processors while external work runs: where it runs by turns, what it costs own work would else
-/// be the less, the less it runs; and while it stands still, own work waits for itself.
+/// Waiting for processors while background work runs: where it runs by turns, what it costs foreground work would else
+/// be the less, the less it runs; and while it stands still, foreground work waits for itself.
 #[derive(Debug)]
 struct Waiting {
     runs: bool,
-    /// For how long external work has run, and own work waited meanwhile, since that was last told.
+    /// For how long background work has run, and foreground work waited meanwhile, since that was last told.
     ran: Duration,
     meanwhile: Duration,
-    /// When own work was last read, and how long it had waited by then.
+    /// When foreground work was last read, and how long it had waited by then.
     read: Duration,
     waited: Option<Duration>,
     told: Option<f64>,
@@ -116,7 +116,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Choice {
     at: Duration,
-    /// Processors that own work used then.
+    /// Processors that foreground work used then.
     used: f64,
     /// Other had joined it by then.
     new: bool,
@@ -126,7 +126,7 @@ impl Choice {
     /// Whether it is time to choose again, which then is done.
     fn is_due(&mut self, now: Duration, used: f64) -> bool {
         let passed = now.saturating_sub(self.at);
-        // Own work that was quiet in between may be another.
+        // Foreground work that was quiet in between may be another.
         let again = used >= BUSY && passed >= LATELY;
         let new = again || used > self.used + MORE && passed >= SLOW[0];
         let known = self.new && passed >= KNOWN;
@@ -151,7 +151,7 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// External work runs from now on, or stands still, and own work has `waited` so long by now. A probe's
+    /// Background work runs from now on, or stands still, and foreground work has `waited` so long by now. A probe's
     /// moment is no rest; after a rest every going on counts, since behind a trial no other may come.
     fn turn(&mut self, now: Duration, runs: bool, briefly: bool, waited: impl FnOnce() -> Option<Duration>) {
         if runs != self.runs && (runs || !briefly) {
@@ -160,7 +160,7 @@ impl Waiting {
         }
     }
 
-    /// Own work has waited so long by now, if anybody is watched.
+    /// Foreground work has waited so long by now, if anybody is watched.
     fn read(&mut self, now: Duration, waited: Option<Duration>) {
         match waited.zip(self.waited) {
             Some((waited, before)) if self.runs => {
@@ -173,7 +173,7 @@ impl Waiting {
         (self.read, self.waited) = (now, waited);
     }
 
-    /// How many processors' worth of it there is while external work runs; what was told before where that
+    /// How many processors' worth of it there is while background work runs; what was told before where that
     /// has hardly run since.
     fn tell(&mut self) -> Option<f64> {
         if self.ran >= RAN {
@@ -222,13 +222,13 @@ impl Senses {
         self.sense
     }
 
-    /// External work runs from now on, or stands still: `briefly`, for as long as a probe takes.
+    /// Background work runs from now on, or stands still: `briefly`, for as long as a probe takes.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
         self.waiting.turn(now, runs, briefly, || self.waits.read());
         self.turned.turn(now, runs, briefly);
     }
 
-    /// Looks; `turns` says that external work is about to stand still, or to go on, and not only for a probe.
+    /// Looks; `turns` says that background work is about to stand still, or to go on, and not only for a probe.
     pub(super) fn look(&mut self, now: Duration, turns: bool, tenants: &mut [Tenant]) {
         self.sense.interval = now.saturating_sub(self.looked).as_secs_f64().max(1e-4);
         self.looked = now;
@@ -244,7 +244,7 @@ impl Senses {
     }
 
     /// Looks at what changes slowly. `changed` says that tenants have come or gone, `there` that there
-    /// is external work.
+    /// is background work.
     pub(super) fn renew(&mut self, now: Duration, tenants: &mut [Tenant], changed: bool, there: bool) {
         self.look_at_the_host(now);
         self.all.renew();
@@ -253,36 +253,36 @@ impl Senses {
             self.count(now, tenants);
             self.counted.slow_at = Duration::ZERO;
         }
-        self.sense.external_there = there;
+        self.sense.background_there = there;
         self.domain = tenants.first().and_then(|tenant| Domain::of(tenant.group()));
     }
 
-    /// Whether it is time to choose whom of own work to watch for waiting.
+    /// Whether it is time to choose whom of foreground work to watch for waiting.
     pub(super) fn has_to_choose(&mut self, now: Duration) -> bool {
-        self.sense.external_there && self.choice.is_due(now, self.sense.own_cpu)
+        self.sense.background_there && self.choice.is_due(now, self.sense.foreground_cpu)
     }
 
     /// Chooses of these.
-    pub(super) fn choose(&mut self, now: Duration, own: &[Process]) {
-        self.waits.choose(now, own);
+    pub(super) fn choose(&mut self, now: Duration, foreground: &[Process]) {
+        self.waits.choose(now, foreground);
         self.waiting.read(now, self.waits.read());
     }
 
-    /// The programs of own work that use most, as far as that was looked at lately.
+    /// The programs of foreground work that use most, as far as that was looked at lately.
     pub(super) fn largest(&self) -> &[Program] {
         let lately = self.looked.saturating_sub(self.choice.at);
         if lately < LATELY { self.waits.largest() } else { &[] }
     }
 
-    /// Where own work runs.
+    /// Where foreground work runs.
     pub(super) fn place(&mut self) -> &mut Place {
         self.waits.place()
     }
 
     /// Begins to count processors' time anew.
     pub(super) fn count(&mut self, now: Duration, tenants: &mut [Tenant]) {
-        let external = tenants.iter_mut().map(Tenant::cpu).sum();
-        self.counted.cpu = Both { all: self.all.read().unwrap_or_default(), external };
+        let background = tenants.iter_mut().map(Tenant::cpu).sum();
+        self.counted.cpu = Both { all: self.all.read().unwrap_or_default(), background };
         self.counted.cost = [process_cpu_ns(), thread_cpu_ns()];
         self.counted.at = now;
     }
@@ -299,15 +299,15 @@ impl Senses {
         let cost = |which: usize| self.counted.cost[which].saturating_sub(before.cost[which]) as f64 * 1e-9;
         let (cost, looking) = (cost(0), cost(1));
         let this = if self.counts_this { cost } else { 0.0 };
-        let external = self.counted.cpu.external.saturating_sub(before.cpu.external).as_secs_f64();
-        let own = (self.counted.cpu.own_since(before.cpu).as_secs_f64() - this).max(0.0);
-        let used = Used { own, external, cost };
+        let background = self.counted.cpu.background.saturating_sub(before.cpu.background).as_secs_f64();
+        let foreground = (self.counted.cpu.foreground_since(before.cpu).as_secs_f64() - this).max(0.0);
+        let used = Used { foreground, background, cost };
         let cores = self.sense.cores as f64;
         (self.sense.cost, self.sense.looking) = (cost / seconds, looking / seconds);
-        self.sense.external_cpu = (used.external / seconds).min(cores);
+        self.sense.background_cpu = (used.background / seconds).min(cores);
         // It has begun in a group that was empty when that was last looked into.
-        self.sense.external_there |= used.external > 0.0;
-        self.sense.own_cpu = (used.own / seconds).min(cores);
+        self.sense.background_there |= used.background > 0.0;
+        self.sense.foreground_cpu = (used.foreground / seconds).min(cores);
         (self.sense.used, self.sense.covers) = (used, seconds);
     }
 
@@ -325,8 +325,9 @@ impl Senses {
     /// Devices, and who waits for them.
     fn look_at_devices(&mut self, now: Duration, tenants: &mut [Tenant]) {
         self.sense.served = self.serving.look(now, self.turned, tenants);
-        let own = |served: Served| (served.waits() - served.external_waits().unwrap_or(0.0)).max(0.0);
-        self.sense.io_stall = self.sense.served.map_or(0.0, own);
+        let foreground =
+            |served: Served| (served.waits() - served.background_waits().unwrap_or(0.0)).max(0.0);
+        self.sense.io_stall = self.sense.served.map_or(0.0, foreground);
     }
 
     /// Memory and waiting for processors, which are looked at more rarely.
@@ -347,35 +348,35 @@ impl Senses {
         self.sense.held_hard = may_kill(tenants);
         let host = self.files.vmstat.as_mut().and_then(|file| file.told(|text| Some(pages(text).refaults)));
         let all = self.files.memory.as_mut().and_then(|file| file.told(pressure)).unwrap_or_default().some;
-        // Somebody waited for at least as long as both did, less external work's part.
-        let stall = Both { all, external: waited };
-        let refaults = Both { all: host.unwrap_or(memory.refaults), external: memory.refaults };
+        // Somebody waited for at least as long as both did, less background work's part.
+        let stall = Both { all, background: waited };
+        let refaults = Both { all: host.unwrap_or(memory.refaults), background: memory.refaults };
         let seconds = now.saturating_sub(self.counted.slow_at).as_secs_f64();
         if self.counted.slow_at > Duration::ZERO && seconds > 0.0 {
-            let stalled = stall.own_since(self.counted.memory_stall).as_secs_f64();
+            let stalled = stall.foreground_since(self.counted.memory_stall).as_secs_f64();
             self.sense.memory_stall = (stalled / seconds).min(1.0);
-            self.sense.refaults = refaults.own_since(self.counted.refaults) as f64 / seconds;
+            self.sense.refaults = refaults.foreground_since(self.counted.refaults) as f64 / seconds;
             let swapped = memory.swapped.saturating_sub(self.counted.swapped);
-            self.sense.external_swapping = swapped as f64 / seconds;
-            let theirs = refaults.external.saturating_sub(self.counted.refaults.external);
-            self.sense.external_refaults = theirs as f64 / seconds;
+            self.sense.background_swapping = swapped as f64 / seconds;
+            let theirs = refaults.background.saturating_sub(self.counted.refaults.background);
+            self.sense.background_refaults = theirs as f64 / seconds;
         }
         self.short_soon = false;
-        let swells = memory.has > self.sense.external_memory;
-        self.sense.external_memory = memory.has;
-        (self.sense.external_kept, self.sense.external_floor) = (memory.floor.kept, memory.floor.left);
+        let swells = memory.has > self.sense.background_memory;
+        self.sense.background_memory = memory.has;
+        (self.sense.background_kept, self.sense.background_floor) = (memory.floor.kept, memory.floor.left);
         self.counted.swapped = memory.swapped;
         if let Some([used, available, all]) = self.domain.as_mut().and_then(Domain::look) {
-            let before = self.sense.own_memory;
-            self.sense.own_memory = used.0.saturating_sub(memory.has);
+            let before = self.sense.foreground_memory;
+            self.sense.foreground_memory = used.0.saturating_sub(memory.has);
             self.sense.free_memory = all.0.saturating_sub(used.0);
             self.sense.all_memory = all.0;
-            let grows = swells || self.sense.own_memory > before;
+            let grows = swells || self.sense.foreground_memory > before;
             self.short_soon = grows && (self.sense.free_memory as f64) < SOON * all.0 as f64;
             self.sense.short_memory = (available.0 as f64) < SHORT * all.0 as f64;
         }
         self.waiting.read(now, self.waits.read());
-        self.sense.own_wait = self.waiting.tell();
+        self.sense.foreground_wait = self.waiting.tell();
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.slow = now;
     }
@@ -391,7 +392,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_external_work_costs_by_waiting_is_the_same_however_little_it_runs() {
+    fn what_background_work_costs_by_waiting_is_the_same_however_little_it_runs() {
         for (run, still) in [(250, 0), (100, 150), (30, 240), (8, 492)] {
             let (mut waiting, mut now, mut waited) =
                 (Waiting::default(), Duration::ZERO, Duration::from_secs(7));
@@ -402,7 +403,7 @@ mod tests {
                 (now, waited) = (now + run, waited + run / 5);
                 waiting.read(now, Some(waited));
                 waiting.runs = false;
-                // While external work stands still, own work waits for itself.
+                // While background work stands still, foreground work waits for itself.
                 (now, waited) = (now + still, waited + still / 3);
                 waiting.read(now, Some(waited));
                 waiting.runs = true;
@@ -420,7 +421,7 @@ mod tests {
         let at = Duration::from_millis;
         let mut waiting = Waiting::default();
         waiting.read(at(0), Some(at(0)));
-        // A trial, after which external work always runs, but for probes.
+        // A trial, after which background work always runs, but for probes.
         for (now, runs, briefly) in
             [(100, false, false), (400, true, true), (500, false, true), (504, true, true)]
         {
@@ -448,11 +449,11 @@ mod tests {
     }
 
     #[test]
-    fn own_work_is_seen_whatever_external_work_had_used_before() {
-        let before = Both { all: Duration::ZERO, external: Duration::from_secs(86_400) };
-        let now = Both { all: Duration::from_secs(5), external: Duration::from_secs(86_402) };
-        assert_eq!(now.own_since(before), Duration::from_secs(3));
-        let read_later = Both { all: Duration::from_secs(1), external: Duration::from_secs(86_402) };
-        assert_eq!(read_later.own_since(before), Duration::ZERO);
+    fn foreground_work_is_seen_whatever_background_work_had_used_before() {
+        let before = Both { all: Duration::ZERO, background: Duration::from_secs(86_400) };
+        let now = Both { all: Duration::from_secs(5), background: Duration::from_secs(86_402) };
+        assert_eq!(now.foreground_since(before), Duration::from_secs(3));
+        let read_later = Both { all: Duration::from_secs(1), background: Duration::from_secs(86_402) };
+        assert_eq!(read_later.foreground_since(before), Duration::ZERO);
     }
 }

@@ -26,14 +26,14 @@ pub(super) struct Serving {
     /// The disks whose requests are looked at, and where each stands.
     disks: BTreeMap<String, usize>,
     before: Option<Counted>,
-    /// Whether external work waited for devices when last looked at.
+    /// Whether background work waited for devices when last looked at.
     wanted: bool,
 }
 
 /// Of each kind how many requests, and how many milliseconds.
 type Counters = [(u64, u64); Requests::KINDS];
 
-/// Since when external work runs, or stands still.
+/// Since when background work runs, or stands still.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turned {
     pub(super) at: Duration,
@@ -54,7 +54,7 @@ impl Turned {
 struct Counted {
     at: Duration,
     waited: Duration,
-    external: Option<Duration>,
+    background: Option<Duration>,
     requests: Option<Counters>,
 }
 
@@ -71,7 +71,7 @@ impl Serving {
         }
     }
 
-    /// Looks for disks that have come or gone; `anew` where external work has.
+    /// Looks for disks that have come or gone; `anew` where background work has.
     pub(super) fn renew(&mut self, anew: bool) {
         let all = fs::read_dir(DISKS).into_iter().flatten().flatten();
         let meant = all.filter(|disk| is_meant(&disk.path()));
@@ -83,7 +83,7 @@ impl Serving {
         self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether it is time to look. `turned` is since when external work runs, or stands still; `turns` says that
+    /// Whether it is time to look. `turned` is since when background work runs, or stands still; `turns` says that
     /// it is about to do the other. What is seen while it does either begins once what went before is over, and
     /// ends with that; while it runs that says something only where it wants anything of devices.
     pub(super) fn is_due(&self, now: Duration, turned: Turned, turns: bool) -> bool {
@@ -97,24 +97,24 @@ impl Serving {
     /// above.
     pub(super) fn look(&mut self, now: Duration, turned: Turned, tenants: &mut [Tenant]) -> Option<Served> {
         let waited = self.pressure.as_mut()?.told(pressure)?.some;
-        let external: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
+        let background: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
         let stats = self.stats.as_mut();
         let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
-        let counted = Counted { at: now, waited, external, requests };
+        let counted = Counted { at: now, waited, background, requests };
         let before = self.before.replace(counted)?;
         let found = Served {
             seconds: now.saturating_sub(before.at).as_secs_f64(),
             waited: waited.saturating_sub(before.waited).as_secs_f64(),
-            external: external
-                .zip(before.external)
+            background: background
+                .zip(before.background)
                 .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
-        self.learn(before.at, turned, found.external.is_some_and(|waited| waited > 0.0));
+        self.learn(before.at, turned, found.background.is_some_and(|waited| waited > 0.0));
         Some(found).filter(|found| found.seconds > 0.0)
     }
 
-    /// Learns whether external work `waited` for devices since then. That it does not say only looks between
+    /// Learns whether background work `waited` for devices since then. That it does not say only looks between
     /// which it ran: while it stands still it waits for nothing.
     fn learn(&mut self, since: Duration, turned: Turned, waited: bool) {
         let ran = turned.runs && since >= turned.at;
@@ -131,7 +131,7 @@ fn since((now, before): (Counters, Counters)) -> Requests {
     all
 }
 
-/// Whether requests to this disk tell what own work loses: those of hardware (what is made of others would
+/// Whether requests to this disk tell what foreground work loses: those of hardware (what is made of others would
 /// count twice) whose queue has no scheduler that lets the others wait by their weight.
 fn is_meant(disk: &Path) -> bool {
     let weighs = || fs::read_to_string(disk.join("queue/scheduler")).is_ok_and(|text| text.contains("[bfq]"));
@@ -148,7 +148,7 @@ mod tests {
         let mut serving = Serving::new();
         let runs = Turned { at: at(0), runs: true };
         assert!(serving.is_due(at(0), runs, false), "the first");
-        let counted = |millis| Counted { at: at(millis), waited: at(0), external: None, requests: None };
+        let counted = |millis| Counted { at: at(millis), waited: at(0), background: None, requests: None };
         serving.before = Some(counted(100));
         assert!(!serving.is_due(at(340), runs, true) && serving.is_due(at(350), runs, false));
         // It stands still from 200 ms on.
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_probe_makes_no_looks() {
         let at = Duration::from_millis;
-        let counted = Counted { at: at(100), waited: at(0), external: None, requests: None };
+        let counted = Counted { at: at(100), waited: at(0), background: None, requests: None };
         let serving = Serving { wanted: true, before: Some(counted), ..Serving::new() };
         let mut turned = Turned { at: at(0), runs: true };
         for (now, runs) in [(200, false), (204, true)] {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_served_beside_external_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
+    fn what_is_served_beside_background_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
         let at = Duration::from_millis;
         for (runs, still, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
             let mut serving = Serving { wanted: !waits, ..Serving::new() };
@@ -193,7 +193,7 @@ mod tests {
                         serving.learn(at(before), turned, waits && ran);
                         (before, looks, ran) = (now, looks + 1, false);
                         serving.before =
-                            Some(Counted { at: at(now), waited: at(0), external: None, requests: None });
+                            Some(Counted { at: at(now), waited: at(0), background: None, requests: None });
                     }
                 }
                 turned = Turned { at: at(now), runs: turn % 2 == 1 };

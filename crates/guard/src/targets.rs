@@ -1,5 +1,5 @@
-//! Which work is external: groups and processes that were named, those that a rule means, and all
-//! that `crosstalk exec --external` has started.
+//! Which work is background: groups and processes that were named, those that a rule means, and all
+//! that `crosstalk exec --background` has started.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::named;
 use super::rules::Rules;
 use super::tenant::Tenant;
 use crosstalk_boinc::client::{Found, NAME, Way, is_running};
-use crosstalk_cgroup::exec::{EXTERNAL, GUESTS, USAGE};
+use crosstalk_cgroup::exec::{BACKGROUND, GUESTS, USAGE};
 use crosstalk_cgroup::group::{Group, Hierarchy, Made, anybodys, below};
 use crosstalk_cgroup::process::{Process, all, descendants};
 use crosstalk_diagnose::{Snapshot, level_of};
@@ -27,7 +27,7 @@ pub enum Target {
     Boinc(Way),
 }
 
-/// Everything that is external.
+/// Everything that is background.
 #[derive(Debug, Default)]
 pub struct Targets {
     named: Vec<Target>,
@@ -41,7 +41,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Those that are named and meant by rules; what `crosstalk exec --external` has started is
+    /// Those that are named and meant by rules; what `crosstalk exec --background` has started is
     /// always among them.
     pub fn new(named: Vec<Target>, rules: Rules) -> Self {
         Targets { named, rules, ..Targets::default() }
@@ -60,7 +60,7 @@ impl Targets {
                     let group = named::group(&name, &started(hierarchy), hierarchy)?;
                     self.whole(&name.display().to_string(), group, hierarchy, &known, ledger).map_err(
                         |fault| match fault.place {
-                            None => fault.at("--external"),
+                            None => fault.at("--background"),
                             Some(_) => fault,
                         },
                     )?
@@ -120,7 +120,7 @@ impl Targets {
         Some(group)
     }
 
-    /// Those that have come since: started by `crosstalk exec --external`, meant by a rule, or
+    /// Those that have come since: started by `crosstalk exec --background`, meant by a rule, or
     /// BOINC's client or a group that was named, started again.
     pub(super) fn come(
         &mut self,
@@ -181,7 +181,7 @@ impl Targets {
             Err(fault) => {
                 if !told.iter().any(|known| known == name) {
                     let why = fault.sentence();
-                    notes.push(format!("{name} is not guarded, and counts as own work here: {why}"));
+                    notes.push(format!("{name} is not guarded, and counts as foreground work here: {why}"));
                 }
                 self.refused.push(name.into());
             }
@@ -199,7 +199,7 @@ impl Targets {
             .collect()
     }
 
-    /// A process and its descendants, but for those that rules say are own work: by the groups that
+    /// A process and its descendants, but for those that rules say are foreground work: by the groups that
     /// they have to themselves, and where they have none by one that is made for them. None where one of
     /// the groups that are `known` holds it.
     fn process(
@@ -215,38 +215,40 @@ impl Targets {
         }
         let processes = all();
         let first = find(pid, &processes)?;
-        let tree = self.external_tree(pid, &processes);
+        let tree = self.background_tree(pid, &processes);
         if tree.contains(&std::process::id()) {
-            return Err(Fault::usage(format!("process {pid} has started this guard: it cannot be external"))
-                .at("--pid")
-                .remedy("guard from another terminal, or as a service of its own"));
+            return Err(Fault::usage(format!(
+                "process {pid} has started this guard: it cannot be background"
+            ))
+            .at("--pid")
+            .remedy("guard from another terminal, or as a service of its own"));
         }
         if tree.is_empty() {
-            return Err(Fault::usage(format!("process {pid} is own work by a rule")));
+            return Err(Fault::usage(format!("process {pid} is foreground work by a rule")));
         }
-        let (own, shared) =
+        let (foreground, shared) =
             Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
         let (_, shared) = shared.parted(|controller| STAYS.contains(&controller));
         if shared.is_nowhere() {
-            return Tenant::new(name, own, None, hierarchy, ledger).map(Some);
+            return Tenant::new(name, foreground, None, hierarchy, ledger).map(Some);
         }
         let made = Made::for_guests(GUESTS, &shared, ledger)?;
         // Who comes to be while others are moved is found by another look. Those that it has put into
         // other groups stand there for a reason.
         for _ in 0..LOOKS {
             let processes = all();
-            let tree = self.external_tree(pid, &processes);
+            let tree = self.background_tree(pid, &processes);
             let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
             for one in left {
                 made.take_in(one.pid)?;
             }
         }
-        let group = own.with(made.group());
+        let group = foreground.with(made.group());
         Tenant::new(name, group, Some(made), hierarchy, ledger).map(Some)
     }
 
-    /// A process and its descendants, without those that rules say are own work, and theirs.
-    fn external_tree(&self, pid: u32, all: &[Process]) -> Vec<u32> {
+    /// A process and its descendants, without those that rules say are foreground work, and theirs.
+    fn background_tree(&self, pid: u32, all: &[Process]) -> Vec<u32> {
         let left: Vec<Process> =
             all.iter().filter(|process| !self.rules.foreground(process)).cloned().collect();
         if left.iter().any(|process| process.pid == pid) { descendants(pid, &left) } else { Vec::new() }
@@ -273,20 +275,20 @@ impl Targets {
         }
         let inside = group.processes();
         if inside.contains(&std::process::id()) {
-            return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be external"))
+            return Err(Fault::usage(format!("the group {name} holds this guard: it cannot be background"))
                 .remedy("guard from another terminal, or as a service of its own"));
         }
         can_be_counted(name, &group)?;
         // Most have no rules, and then nobody is to be looked at.
-        let own = if !self.rules.name_foreground() {
+        let foreground = if !self.rules.name_foreground() {
             None
         } else {
             let there = inside.iter().filter_map(|pid| crosstalk_cgroup::process::one(*pid));
             there.into_iter().find(|process| self.rules.foreground(process))
         };
-        if let Some(process) = own {
+        if let Some(process) = foreground {
             return Err(Fault::usage(format!(
-                "the group {name} holds {} (process {}), which is own work by a rule",
+                "the group {name} holds {} (process {}), which is foreground work by a rule",
                 process.name, process.pid
             ))
             .remedy("move it to another group, or name the others by `--pid`"));
@@ -304,7 +306,7 @@ impl Targets {
             None => ("its kernel or a group above it keeps it from that".into(), String::new()),
         };
         format!(
-            "{} cannot give way by the idle class: {why}; own work is protected by fewer processors and by turns, \
+            "{} cannot yield by the idle class: {why}; foreground work is protected by fewer processors and by turns, \
              which costs donated work{remedy}",
             tenant.name
         )
@@ -327,13 +329,13 @@ fn find(pid: u32, processes: &[Process]) -> Result<&Process, Fault> {
 }
 
 /// That the group's processors' time is told: on v1 that may be in another tree than the one in which
-/// they are shared out, and what is not told would count as own work's.
+/// they are shared out, and what is not told would count as foreground work's.
 fn can_be_counted(name: &str, group: &Group) -> Result<(), Fault> {
     if group.file(&USAGE).is_some() {
         return Ok(());
     }
     Err(Fault::environment(format!(
-        "what the group {name} uses cannot be told from own work: it has no group in the tree of cpuacct"
+        "what the group {name} uses cannot be told from foreground work: it has no group in the tree of cpuacct"
     ))
     .remedy("make it there, too, and move its processes; or name these by `--pid`"))
 }
@@ -346,13 +348,13 @@ pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
     let processes = all();
     let first = find(pid, &processes)?;
     let tree = descendants(pid, &processes);
-    let (own, _) =
+    let (foreground, _) =
         Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
-    if own.file(&USAGE).is_some() {
-        return Ok(own);
+    if foreground.file(&USAGE).is_some() {
+        return Ok(foreground);
     }
     Err(Fault::environment(format!(
-        "process {pid} shares its control group with others: what it uses cannot be told from own work"
+        "process {pid} shares its control group with others: what it uses cannot be told from foreground work"
     ))
     .remedy("start it as a service of its own, or guard as root"))
 }
@@ -360,11 +362,11 @@ pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
 /// How often descendants are looked for: each time all that are there are moved.
 const LOOKS: usize = 3;
 
-/// What `crosstalk exec --external` has started, by whomever: names and groups.
+/// What `crosstalk exec --background` has started, by whomever: names and groups.
 fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
     let mut found = BTreeMap::new();
     for place in anybodys(hierarchy) {
-        for name in below(&place).into_iter().filter(|name| name.starts_with(EXTERNAL)) {
+        for name in below(&place).into_iter().filter(|name| name.starts_with(BACKGROUND)) {
             found.entry(name.clone()).or_insert(place.join(name));
         }
     }
@@ -421,31 +423,33 @@ mod tests {
     }
 
     #[test]
-    fn who_is_own_by_a_rule_is_no_part_of_external_work() {
-        let rules =
-            Rules::parse("schema = \"crosstalk.guard/1\"\n[[own]]\ncommand = \"editor\"", "").expect("reads");
+    fn who_is_own_by_a_rule_is_no_part_of_background_work() {
+        let rules = Rules::parse("schema = \"crosstalk.guard/1\"\n[[foreground]]\ncommand = \"editor\"", "")
+            .expect("reads");
         let named = |pid, parent, name: &str| Process { name: name.into(), ..process(pid, parent, "0::/") };
         let all = [named(7, 1, "batch"), named(8, 7, "editor"), named(9, 8, "sh"), named(10, 7, "sh")];
         let targets = Targets::new(Vec::new(), rules);
-        assert_eq!(targets.external_tree(7, &all), [7, 10]);
-        assert_eq!(targets.external_tree(8, &all), [0_u32; 0]);
+        assert_eq!(targets.background_tree(7, &all), [7, 10]);
+        assert_eq!(targets.background_tree(8, &all), [0_u32; 0]);
     }
 
     #[test]
-    fn what_is_not_guarded_counts_as_own_work_which_is_told_once() {
+    fn what_is_not_guarded_counts_as_foreground_work_which_is_told_once() {
         let (mut targets, mut notes) = (Targets::default(), Vec::new());
         let refused = || Err(Fault::usage("another guard has the group of batch"));
         targets.keep("batch", refused(), &mut Vec::new(), &[], &mut notes);
         assert_eq!(
             notes,
-            ["batch is not guarded, and counts as own work here: another guard has the group of batch"]
+            [
+                "batch is not guarded, and counts as foreground work here: another guard has the group of batch"
+            ]
         );
         targets.keep("batch", refused(), &mut Vec::new(), &["batch".into()], &mut notes);
         assert_eq!(notes.len(), 1);
     }
 
     #[test]
-    fn what_would_count_as_own_work_is_refused() {
+    fn what_would_count_as_foreground_work_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |controller: &str| (controller.to_string(), folder.path().join(controller));
         for controller in ["cpu", "cpuacct"] {
@@ -460,6 +464,6 @@ mod tests {
 
     #[test]
     fn guests_of_another_guard_and_what_a_study_measures_are_theirs() {
-        assert!(!GUESTS.starts_with(EXTERNAL) && !crosstalk_cgroup::exec::STUDY.starts_with(EXTERNAL));
+        assert!(!GUESTS.starts_with(BACKGROUND) && !crosstalk_cgroup::exec::STUDY.starts_with(BACKGROUND));
     }
 }

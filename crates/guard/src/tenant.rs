@@ -1,4 +1,4 @@
-//! One group of external work: its knobs, taken from the undo ledger, and what it uses.
+//! One group of background work: its knobs, taken from the undo ledger, and what it uses.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -99,7 +99,7 @@ impl Rest {
 }
 
 /// What it had come to when it was last looked at. It stays where the group is gone, until that is let
-/// go: else all of it would be own work's at once.
+/// go: else all of it would be foreground work's at once.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     cpu: Duration,
@@ -129,8 +129,8 @@ pub(super) struct Memory {
     pub(super) swapped: u64,
 }
 
-/// Whether work in the group gives way to all others once the group itself does: no group above it
-/// competes in its stead, unless that gives way, too.
+/// Whether work in the group yields to all others once the group itself does: no group above it
+/// competes in its stead, unless that yields, too.
 pub(super) fn reaches(group: &Group, hierarchy: &Hierarchy) -> bool {
     let tree =
         hierarchy.v1.get("cpu").map(|tree| ("cpu", tree)).or(hierarchy.v2.as_ref().map(|tree| ("", tree)));
@@ -266,7 +266,7 @@ impl Tenant {
         let offered = self.group.place(&Setting::Idle(true)).is_some();
         if !offered && !self.lost && there > 0 {
             self.complaints.push(
-                "the cpu controller was taken from its group: it gives way no more by the idle class".into(),
+                "the cpu controller was taken from its group: it yields no more by the idle class".into(),
             );
         }
         if offered && self.lost {

@@ -1,7 +1,7 @@
-//! Which processors own work leaves: those that did nothing while external work stood still.
+//! Which processors foreground work leaves: those that did nothing while background work stood still.
 //!
-//! Where external work is not in the idle class it has half of a processor that it meets own work on. The
-//! kernel does not move own work to another one soon where a crowd waits beside it that may not go there:
+//! Where background work is not in the idle class it has half of a processor that it meets foreground work on. The
+//! kernel does not move foreground work to another one soon where a crowd waits beside it that may not go there:
 //! it looks at 32 (`sched_nr_migrate` of `kernel/sched/fair.c`), and then at others later.
 
 use std::cmp::Reverse;
@@ -17,7 +17,7 @@ use crosstalk_cgroup::process::TICK;
 const LEAST: Duration = Duration::from_millis(40);
 /// Of a longer time what counts is its end.
 const LATELY: Duration = Duration::from_millis(250);
-/// External work is moved where that leaves so many halves of processors more to own work: less is chance.
+/// Background work is moved where that leaves so many halves of processors more to foreground work: less is chance.
 const WORTH: u32 = 2;
 /// Of a processor about which nothing is told: it may not be there.
 const UNTOLD: u32 = 1000;
@@ -25,13 +25,13 @@ const UNTOLD: u32 = 1000;
 /// How busy each processor is: CPU time so far, by number.
 type Busy = Vec<(usize, Duration)>;
 
-/// What own work used of each processor when that was last seen.
+/// What foreground work used of each processor when that was last seen.
 #[derive(Debug)]
 pub(super) struct Vacancy {
     stat: Option<Steady>,
-    /// What was told since external work stands still, the last two times.
+    /// What was told since background work stands still, the last two times.
     told: [Option<(Duration, Busy)>; 2],
-    /// Halves of each processor that own work used, rounded, by number.
+    /// Halves of each processor that foreground work used, rounded, by number.
     halves: BTreeMap<usize, u32>,
     /// What was chosen last.
     chosen: Vec<usize>,
@@ -52,7 +52,7 @@ impl Vacancy {
         self.stat.as_mut()?.told(|text| Some(busy_times(text, TICK)))
     }
 
-    /// External work stands still.
+    /// Background work stands still.
     pub(super) fn rests(&mut self, now: Duration) {
         let [older, newer] = &self.told;
         let last = newer.as_ref().or(older.as_ref());
@@ -95,7 +95,7 @@ impl Vacancy {
         self.halves.get(&one).copied().unwrap_or(UNTOLD)
     }
 
-    /// So many of these, at least one: those that it has where that is as good, else those that own work uses
+    /// So many of these, at least one: those that it has where that is as good, else those that foreground work uses
     /// least, and of these the last. (The first handle most of the interrupts.)
     pub(super) fn choose(&mut self, count: usize, of: &[usize]) -> &[usize] {
         let mut best = of.to_vec();
@@ -116,7 +116,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Own work uses so many milliseconds of 100 of each processor.
+    /// Foreground work uses so many milliseconds of 100 of each processor.
     fn see(vacancy: &mut Vacancy, used: &[u32]) {
         let now: Busy = used.iter().enumerate().map(|(number, used)| (number, *used * MS)).collect();
         let before = now.iter().map(|(number, _)| (*number, Duration::ZERO)).collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn external_work_goes_where_own_work_does_not_run() {
+    fn background_work_goes_where_foreground_work_does_not_run() {
         let mut vacancy = seen(&[4, 100, 0, 60]);
         assert_eq!(vacancy.choose(1, &[0, 1, 2, 3]), [2]);
         assert_eq!(vacancy.choose(2, &[0, 1, 2, 3]), [0, 2]);

@@ -1,4 +1,4 @@
-//! How long own work waits for processors, and which of its programs use most.
+//! How long foreground work waits for processors, and which of its programs use most.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,8 +39,8 @@ const THREADS: usize = 64;
 const WATCHED: usize = 24;
 
 impl OwnWaits {
-    /// Chooses whom to watch: of the own programs' threads those that use most.
-    pub(super) fn choose(&mut self, now: Duration, own: &[Process]) {
+    /// Chooses whom to watch: of the foreground programs' threads those that use most.
+    pub(super) fn choose(&mut self, now: Duration, foreground: &[Process]) {
         let seconds = now.saturating_sub(std::mem::replace(&mut self.chosen, now)).as_secs_f64().max(1e-3);
         let first = self.ticks.is_empty();
         let used = |process: &Process| {
@@ -50,7 +50,7 @@ impl OwnWaits {
             process.ticks.saturating_sub(before)
         };
         let mut most: Vec<(u64, &Process)> =
-            own.iter().map(|process| (used(process), process)).filter(|(used, _)| *used > 0).collect();
+            foreground.iter().map(|process| (used(process), process)).filter(|(used, _)| *used > 0).collect();
         most.sort_unstable_by_key(|(used, process)| (Reverse(*used), process.pid));
         let told = most.iter().map(|(used, process)| Program {
             pid: process.pid,
@@ -58,7 +58,7 @@ impl OwnWaits {
             cpu: TICK.as_secs_f64() * *used as f64 / seconds,
         });
         let largest = told.take_while(|program| program.cpu >= TOLD.1).take(TOLD.0).collect();
-        self.ticks = own.iter().map(|process| (process.pid, process.ticks)).collect();
+        self.ticks = foreground.iter().map(|process| (process.pid, process.ticks)).collect();
         let (mut busiest, mut ran) = (Vec::new(), BTreeMap::new());
         for (_, Process { pid, .. }) in most.into_iter().take(PROGRAMS) {
             let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -95,7 +95,7 @@ impl OwnWaits {
         &self.largest
     }
 
-    /// Where own work runs.
+    /// Where foreground work runs.
     pub(super) fn place(&mut self) -> &mut Place {
         &mut self.place
     }
@@ -125,21 +125,21 @@ mod tests {
 
     #[test]
     fn who_computes_is_watched() {
-        let own = crosstalk_cgroup::process::one(std::process::id()).expect("is there");
+        let foreground = crosstalk_cgroup::process::one(std::process::id()).expect("is there");
         let mut waits = OwnWaits::default();
-        waits.choose(Duration::from_secs(1), std::slice::from_ref(&own));
+        waits.choose(Duration::from_secs(1), std::slice::from_ref(&foreground));
         assert_eq!(waits.read(), None, "nobody has used anything yet");
-        let idle = Process { ticks: 1, name: "idle".into(), pid: u32::MAX, ..own.clone() };
-        let busy = Process { ticks: own.ticks + 150, ..own.clone() };
+        let idle = Process { ticks: 1, name: "idle".into(), pid: u32::MAX, ..foreground.clone() };
+        let busy = Process { ticks: foreground.ticks + 150, ..foreground.clone() };
         waits.choose(Duration::from_secs(4), &[idle, busy]);
         assert!(waits.read().is_some());
         assert_eq!(
             waits.largest(),
-            [Program { pid: own.pid, name: own.name.clone(), cpu: 0.5 }],
+            [Program { pid: foreground.pid, name: foreground.name.clone(), cpu: 0.5 }],
             "1.5 s of 3 s"
         );
         assert!(waits.place().is_known());
-        let later = Process { ticks: own.ticks + 300, ..own };
+        let later = Process { ticks: foreground.ticks + 300, ..foreground };
         waits.choose(Duration::from_secs(14), &[later]);
         assert!(waits.read().is_some() && !waits.place().is_known(), "in ten seconds anybody may have");
     }

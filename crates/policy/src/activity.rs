@@ -1,18 +1,18 @@
-//! Whether own work is at work, and whether it leaves any room: from CPU time, which the kernel
+//! Whether foreground work is at work, and whether it leaves any room: from CPU time, which the kernel
 //! counts in ticks of some milliseconds, so that short looks are coarse.
 
 use std::time::Duration;
 
 use super::sense::Sense;
 
-/// Processors from which own work counts as at work, where nobody says.
+/// Processors from which foreground work counts as at work, where nobody says.
 pub const BUSY: f64 = 0.05;
 /// It is over when less than this share of that has been used for so long.
 const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
 /// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
 /// single look is coarse.
 const SMOOTH: f64 = 0.25;
-/// Share of the host that is too little to be worth running external work in, and that is enough
+/// Share of the host that is too little to be worth running background work in, and that is enough
 /// again; and what is enough in a single look.
 const TOO_LITTLE: f64 = 0.03;
 const ENOUGH: f64 = 0.06;
@@ -20,7 +20,7 @@ const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
 
-/// Own work that uses so many processors more than before is joined by other.
+/// Foreground work that uses so many processors more than before is joined by other.
 pub const MORE: f64 = 0.25;
 /// Over how long what it uses is averaged to say that it begins, in seconds: in a short look a service
 /// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a look.
@@ -28,7 +28,7 @@ const STIRS: f64 = 0.1;
 /// For so long it has only begun.
 const BEGINNING: Duration = Duration::from_millis(150);
 
-/// What own work does.
+/// What foreground work does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Activity {
     threshold: f64,
@@ -38,7 +38,7 @@ pub struct Activity {
     began: Duration,
     /// Since when it has not done more than next to nothing, and processor seconds that it has used since.
     last: (Duration, f64),
-    /// Averages: what own work leaves, in processors.
+    /// Averages: what foreground work leaves, in processors.
     room: f64,
     full: bool,
     /// Since when there has been too little room.
@@ -46,7 +46,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Nothing has been seen yet: own work counts as at work from `threshold` processors.
+    /// Nothing has been seen yet: foreground work counts as at work from `threshold` processors.
     pub fn new(threshold: f64, cores: usize) -> Self {
         Activity {
             threshold,
@@ -62,14 +62,14 @@ impl Activity {
 
     /// Takes a look in.
     pub fn see(&mut self, now: Duration, sense: &Sense) {
-        self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.own_cpu - self.stir);
+        self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.foreground_cpu - self.stir);
         if self.stir >= self.threshold && !self.busy {
             (self.busy, self.began, self.last) = (true, now, (now, 0.0));
             // What was before it began says nothing.
             self.room = sense.room();
         }
         // A sum, since a service that wakes up for a moment in a short look uses much of that.
-        self.last.1 += sense.own_cpu * sense.interval;
+        self.last.1 += sense.foreground_cpu * sense.interval;
         if self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
             self.last = (now, 0.0);
         } else if now.saturating_sub(self.last.0) >= OVER.1 {
@@ -86,7 +86,7 @@ impl Activity {
         }
     }
 
-    /// Whether own work is at work.
+    /// Whether foreground work is at work.
     pub fn busy(&self) -> bool {
         self.busy
     }
@@ -96,12 +96,12 @@ impl Activity {
         self.busy && now.saturating_sub(self.began) < BEGINNING
     }
 
-    /// Processors that own work leaves, on average.
+    /// Processors that foreground work leaves, on average.
     pub fn room(&self) -> f64 {
         self.room
     }
 
-    /// Whether own work uses all there is, so that external work would only be in its way.
+    /// Whether foreground work uses all there is, so that background work would only be in its way.
     pub fn full(&self) -> bool {
         self.full
     }
@@ -114,12 +114,12 @@ mod tests {
 
     const LOOK: f64 = 0.025;
 
-    /// Looks at own work that uses so much, for so long.
-    fn watch(activity: &mut Activity, from: f64, seconds: f64, own_cpu: f64) -> f64 {
+    /// Looks at foreground work that uses so much, for so long.
+    fn watch(activity: &mut Activity, from: f64, seconds: f64, foreground_cpu: f64) -> f64 {
         let looks = (seconds / LOOK).round() as usize;
         for look in 1..=looks {
             let now = Duration::from_secs_f64(from + look as f64 * LOOK);
-            activity.see(now, &Sense { own_cpu, ..Sense::quiet(2, LOOK) });
+            activity.see(now, &Sense { foreground_cpu, ..Sense::quiet(2, LOOK) });
         }
         from + looks as f64 * LOOK
     }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_host_has_no_room_until_own_work_pauses() {
+    fn a_full_host_has_no_room_until_foreground_work_pauses() {
         let mut activity = Activity::new(BUSY, 2);
         let at = watch(&mut activity, 0.0, 4.0, 1.99);
         assert!(activity.full());
@@ -163,7 +163,7 @@ mod tests {
         let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
         for look in 1..=100 {
             let now = Duration::from_secs_f64(f64::from(look) * LOOK);
-            let sense = Sense { own_cpu: 1.6, ..Sense::quiet(2, LOOK) };
+            let sense = Sense { foreground_cpu: 1.6, ..Sense::quiet(2, LOOK) };
             without.see(now, &sense);
             with.see(now, &Sense { stolen: 0.4, ..sense });
         }
@@ -175,8 +175,8 @@ mod tests {
         fn quiet_always_ends_everything(looks in prop::collection::vec(0.0_f64..2.0, 0..100)) {
             let mut activity = Activity::new(BUSY, 2);
             let mut at = 0.0;
-            for own_cpu in looks {
-                at = watch(&mut activity, at, LOOK, own_cpu);
+            for foreground_cpu in looks {
+                at = watch(&mut activity, at, LOOK, foreground_cpu);
             }
             watch(&mut activity, at, 1.0, 0.0);
             prop_assert!(!activity.busy() && !activity.full());

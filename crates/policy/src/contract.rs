@@ -1,4 +1,4 @@
-//! What is agreed on between own and external work.
+//! What is agreed on between foreground and background work.
 
 use std::ops::RangeInclusive;
 
@@ -14,9 +14,9 @@ pub const SLOWDOWN: RangeInclusive<f64> = 0.001..=1.0;
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contract {
-    /// By how much own work may be slower than alone: 0.01 is 1 %.
+    /// By how much foreground work may be slower than alone: 0.01 is 1 %.
     pub slowdown: f64,
-    /// Processors from which own work counts as at work.
+    /// Processors from which foreground work counts as at work.
     pub busy: f64,
 }
 
@@ -32,7 +32,7 @@ impl Contract {
                 .remedy("write for example --slowdown 1%")
         })?;
         let busy = busy.unwrap_or(BUSY);
-        // Own work that can never be at work is never protected.
+        // Foreground work that can never be at work is never protected.
         if !(busy > 0.0 && busy <= cores as f64) {
             let why = format!("expected more than 0 and at most {cores} processors, found {busy}");
             return Err(Fault::usage(why).at("busy").remedy(format!("write for example busy = {BUSY}")));

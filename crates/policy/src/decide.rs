@@ -1,4 +1,4 @@
-//! What external work is granted, from what is seen: pure, driven by a clock that is told.
+//! What background work is granted, from what is seen: pure, driven by a clock that is told.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::menu::Menu;
 use super::pages::Share;
 use super::sense::{Probe, Sense};
 
-/// What can be done to external work here.
+/// What can be done to background work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Offers {
-    /// It is in the idle class where it meets own work: it never takes a processor from that.
+    /// It is in the idle class where it meets foreground work: it never takes a processor from that.
     pub idle: bool,
     /// It can stand still and go on within milliseconds.
     pub turns: bool,
@@ -30,7 +30,7 @@ pub struct Offers {
     pub io: bool,
 }
 
-/// What external work is granted.
+/// What background work is granted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Grant {
     /// For which share of the time it may run.
@@ -66,7 +66,7 @@ pub enum Grade {
 pub struct Decision {
     /// What is granted.
     pub grant: Grant,
-    /// Whether external work runs at this moment.
+    /// Whether background work runs at this moment.
     pub run: bool,
     /// How far that goes.
     pub grade: Grade,
@@ -78,15 +78,15 @@ pub struct Decision {
     pub why: Why,
 }
 
-/// Why external work stands still.
+/// Why background work stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Still {
-    /// Own work leaves no room.
+    /// Foreground work leaves no room.
     Full,
-    /// To see whether own work would use more processors.
+    /// To see whether foreground work would use more processors.
     Trial,
-    /// To see whether devices would serve own work faster.
+    /// To see whether devices would serve foreground work faster.
     Devices,
     /// It would only swap.
     Swapping,
@@ -95,36 +95,36 @@ pub enum Still {
 /// What a decision follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Why {
-    /// Own work is at work.
+    /// Foreground work is at work.
     pub busy: bool,
-    /// External work is in the idle class where it meets own work: it gives processors back by itself.
-    pub gives_way: bool,
-    /// Why external work stands still, if it has to.
+    /// Background work is in the idle class where it meets foreground work: it gives processors back by itself.
+    pub yields: bool,
+    /// Why background work stands still, if it has to.
     pub still: Option<Still>,
-    /// How many times as long a probe of each kind takes while external work runs.
+    /// How many times as long a probe of each kind takes while background work runs.
     pub ratios: [f64; 3],
     /// How many pairs of probes say so.
     pub pairs: usize,
-    /// By how much own work is slower by waiting for processors while external work has them.
+    /// By how much foreground work is slower by waiting for processors while background work has them.
     pub waiting: f64,
-    /// By how much it is slower by waiting for devices while external work runs.
+    /// By how much it is slower by waiting for devices while background work runs.
     pub devices: f64,
-    /// Own work's slowdown that is to be expected of all this.
+    /// Foreground work's slowdown that is to be expected of all this.
     pub expected: f64,
 }
 
-/// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from own
+/// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from foreground
 /// work is, and goes off it, up to half.
 const PLANNED: f64 = 0.8;
-/// Looks: while own work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
-/// there is no external work.
+/// Looks: while foreground work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
+/// there is no background work.
 const LOOK: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(250)];
-/// Where own work has only begun: the look that saw it may have seen no more than its first moment.
+/// Where foreground work has only begun: the look that saw it may have seen no more than its first moment.
 const BEGINS: Duration = Duration::from_millis(16);
-/// Between two pairs where external work always runs: while little is known or the last pair says much
-/// more than that, beside own work where more pairs may show what matters, otherwise while it is at work, and
-/// while it is quiet. The first pairs are quick: what they cost own work is not held back yet.
+/// Between two pairs where background work always runs: while little is known or the last pair says much
+/// more than that, beside foreground work where more pairs may show what matters, otherwise while it is at work, and
+/// while it is quiet. The first pairs are quick: what they cost foreground work is not held back yet.
 const SURVEY: [Duration; 4] =
     [Duration::from_millis(40), Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(5)];
 /// So many pairs make that known.
@@ -142,7 +142,7 @@ const SMOOTH_COST: f64 = 3.0;
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
 
-/// A probe: whether external work ran, where the guard stood (in own work's place, and on which processor), and
+/// A probe: whether background work ran, where the guard stood (in foreground work's place, and on which processor), and
 /// when.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Taken {
@@ -157,10 +157,10 @@ struct Taken {
 pub struct Policy {
     contract: Contract,
     offers: Offers,
-    own: Activity,
-    /// Contention while own work is quiet, or where it is not known on which processors it runs: a first guess.
+    foreground: Activity,
+    /// Contention while foreground work is quiet, or where it is not known on which processors it runs: a first guess.
     guess: Menu,
-    /// Contention in own work's place.
+    /// Contention in foreground work's place.
     menu: Menu,
     rhythm: Rhythm,
     /// A probe was asked for, since the rhythm turns at the next look: it does, although what that
@@ -174,9 +174,9 @@ pub struct Policy {
     waiting: f64,
     /// The probe before.
     last: Option<Taken>,
-    /// Probes are taken in own work's place.
+    /// Probes are taken in foreground work's place.
     placed: bool,
-    /// For which share of the time the guard stands in own work's place itself.
+    /// For which share of the time the guard stands in foreground work's place itself.
     displaced: f64,
     there: bool,
     cost: f64,
@@ -189,7 +189,7 @@ impl Policy {
         Policy {
             contract,
             offers,
-            own: Activity::new(contract.busy, cores),
+            foreground: Activity::new(contract.busy, cores),
             guess: Menu::new(cores, false),
             menu: Menu::new(cores, offers.cores),
             rhythm: Rhythm::new(Duration::ZERO),
@@ -210,22 +210,22 @@ impl Policy {
 
     /// Takes a look in, and says what follows.
     pub fn step(&mut self, now: Duration, sense: &Sense) -> Decision {
-        if sense.external_there && !self.there {
+        if sense.background_there && !self.there {
             // Whatever was known is of other work.
             self.guess = Menu::new(sense.cores, false);
             self.menu = Menu::new(sense.cores, self.offers.cores);
             self.devices = Devices::default();
             self.last = None;
         }
-        self.there = sense.external_there;
-        let was_busy = self.own.busy();
-        self.own.see(now, sense);
-        if self.own.busy() != was_busy {
+        self.there = sense.background_there;
+        let was_busy = self.foreground.busy();
+        self.foreground.see(now, sense);
+        if self.foreground.busy() != was_busy {
             self.last = None;
             self.menu.rewind();
             self.demand.rewind();
         }
-        self.placed = self.own.busy() && sense.stand.own;
+        self.placed = self.foreground.busy() && sense.stand.foreground;
         let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
         self.wait(sense, runs);
         self.pair(now, sense);
@@ -234,31 +234,31 @@ impl Policy {
         let planned = self.contract.slowdown * PLANNED;
         // Who is only asked takes too long for a trial.
         let tries = self.offers.still && (self.offers.idle || self.offers.turns);
-        if self.own.busy() && !self.own.full() && tries {
+        if self.foreground.busy() && !self.foreground.full() && tries {
             let runs = runs && !self.devices.may_explain();
             self.demand.see(now, sense, runs, planned, !self.offers.idle);
         }
         if self.there {
-            let tries = self.offers.turns && !self.own.full() && !self.demand.tries();
+            let tries = self.offers.turns && !self.foreground.full() && !self.demand.tries();
             self.devices.see(now, sense, runs || self.briefly, tries);
         }
-        self.pages.see(now, sense, self.own.busy(), planned.max(NOISE));
+        self.pages.see(now, sense, self.foreground.busy(), planned.max(NOISE));
         self.keep_pace(sense);
         self.decide(now, sense)
     }
 
-    /// Another way for external work to be dealt with, found meanwhile.
+    /// Another way for background work to be dealt with, found meanwhile.
     pub fn offer(&mut self, offers: Offers) {
         self.offers = offers;
     }
 
-    /// What waiting for processors costs own work.
+    /// What waiting for processors costs foreground work.
     fn wait(&mut self, sense: &Sense, runs: bool) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
-        // In the idle class it takes no processor from own work; what own work waits for is itself.
-        let waited = if self.offers.idle { 0.0 } else { sense.own_wait.unwrap_or(0.0) };
+        // In the idle class it takes no processor from foreground work; what foreground work waits for is itself.
+        let waited = if self.offers.idle { 0.0 } else { sense.foreground_wait.unwrap_or(0.0) };
         if runs {
-            let taken = waited.min(sense.external_cpu) / sense.own_cpu.max(self.contract.busy);
+            let taken = waited.min(sense.background_cpu) / sense.foreground_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
         }
     }
@@ -281,31 +281,31 @@ impl Policy {
         let (running, still) = if running { (probe, before.probe) } else { (before.probe, probe) };
         let (extra, budget) = (self.extra(), self.budget());
         let menu = if self.placed { &mut self.menu } else { &mut self.guess };
-        menu.add(&running, &still, extra, self.own.room(), budget);
+        menu.add(&running, &still, extra, self.foreground.room(), budget);
     }
 
-    /// By how much external work may slow own work.
+    /// By how much background work may slow foreground work.
     fn budget(&self) -> f64 {
         let planned = self.contract.slowdown * PLANNED;
         (planned - self.displaced).max(planned / 2.0)
     }
 
     fn extra(&self) -> f64 {
-        // What own work gains at devices, or by not waiting, it gains in processors' time, too.
+        // What foreground work gains at devices, or by not waiting, it gains in processors' time, too.
         (1.0 + self.waiting).max(self.demand.ratio()).max(self.devices.ratio())
     }
 
-    /// How many times as long own work takes while external work runs. While it is quiet, what still counts
+    /// How many times as long foreground work takes while background work runs. While it is quiet, what still counts
     /// is who waits for devices.
     fn ratio(&self) -> f64 {
-        if self.own.busy() {
+        if self.foreground.busy() {
             self.ratios().into_iter().fold(1.0, f64::max) * self.extra()
         } else {
             self.devices.ratio()
         }
     }
 
-    /// The ratio of each kind: in own work's place once that is known, before that the worse one.
+    /// The ratio of each kind: in foreground work's place once that is known, before that the worse one.
     fn ratios(&self) -> [f64; 3] {
         let (mut ratios, guess) = (self.menu.ratios(), self.guess.ratios());
         let known = self.menu.contention().pairs() >= KNOWN;
@@ -331,7 +331,7 @@ impl Policy {
     }
 
     fn decide(&mut self, now: Duration, sense: &Sense) -> Decision {
-        let busy = self.own.busy();
+        let busy = self.foreground.busy();
         let still = self.still().filter(|_| self.offers.still && self.there);
         let full = still.is_some();
         let ratio = self.ratio();
@@ -339,9 +339,9 @@ impl Policy {
         let end = self.turn(now, allowed, full);
         let pace = if self.pages.hurried() { 1.0 } else { self.pace };
         let look = match (self.there, busy) {
-            (true, true) if self.own.begins(now) => BEGINS,
+            (true, true) if self.foreground.begins(now) => BEGINS,
             (false, _) => LOOK[2].mul_f64(pace),
-            (true, true) if sense.own_cpu >= self.contract.busy => LOOK[1].mul_f64(pace),
+            (true, true) if sense.foreground_cpu >= self.contract.busy => LOOK[1].mul_f64(pace),
             (true, _) => LOOK[0].mul_f64(pace),
         };
         let left = end.saturating_sub(now);
@@ -351,7 +351,7 @@ impl Policy {
         let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
         let why = Why {
             busy,
-            gives_way: self.offers.idle,
+            yields: self.offers.idle,
             still,
             ratios: self.ratios(),
             pairs: self.known(),
@@ -373,7 +373,7 @@ impl Policy {
         if self.pages.still() {
             return Some(Still::Swapping);
         }
-        if self.own.full() || self.demand.tight() {
+        if self.foreground.full() || self.demand.tight() {
             return Some(Still::Full);
         }
         let trials = [(self.demand.tries(), Still::Trial), (self.devices.tries(), Still::Devices)];
@@ -406,8 +406,8 @@ impl Policy {
         let contention = menu.contention();
         let matters = self.contract.slowdown * PLANNED;
         let guessed = self.guess.contention().worst() > 1.0 + matters;
-        let open = self.own.busy() && (contention.is_open(matters) || guessed);
-        match (contention.pairs() < KNOWN || contention.is_doubted(), self.own.busy()) {
+        let open = self.foreground.busy() && (contention.is_open(matters) || guessed);
+        match (contention.pairs() < KNOWN || contention.is_doubted(), self.foreground.busy()) {
             (true, _) => SURVEY[0],
             (false, true) if open => SURVEY[1],
             (false, true) => SURVEY[2],
@@ -420,8 +420,8 @@ impl Policy {
         if busy && self.offers.cores {
             cores = self.menu.cores();
             if !self.offers.idle {
-                // It would take own work's processors from it: those that are left must do.
-                cores = cores.min(self.own.room() as usize).max(1);
+                // It would take foreground work's processors from it: those that are left must do.
+                cores = cores.min(self.foreground.room() as usize).max(1);
             }
         }
         Grant {

@@ -25,24 +25,24 @@ fn run(policy: &mut Policy, machine: &mut Machine, seconds: f64, mut seen: impl 
     }
 }
 
-fn machine(cores: usize, own: f64, ratio: f64) -> Machine {
+fn machine(cores: usize, foreground: f64, ratio: f64) -> Machine {
     let mut machine = Machine::new(cores, ALL);
-    machine.own = Box::new(move |_| own);
+    machine.foreground = Box::new(move |_| foreground);
     machine.ratio = Box::new(move |_, _| ratio);
     machine
 }
 
-/// After a warm-up: own work's slowdown, and the share of what could be donated that is.
+/// After a warm-up: foreground work's slowdown, and the share of what could be donated that is.
 fn outcome(machine: &mut Machine, contract: Contract, seconds: f64) -> (f64, f64) {
     let mut policy = Policy::new(contract, machine.offers, machine.cores);
     run(&mut policy, machine, 20.0, |_, _| {});
-    (machine.own_done, machine.donated) = ([0.0; 2], [0.0; 2]);
+    (machine.foreground_done, machine.donated) = ([0.0; 2], [0.0; 2]);
     run(&mut policy, machine, seconds, |_, _| {});
-    (machine.own_done[1] / machine.own_done[0] - 1.0, machine.donated[0] / machine.donated[1])
+    (machine.foreground_done[1] / machine.foreground_done[0] - 1.0, machine.donated[0] / machine.donated[1])
 }
 
 #[test]
-fn beside_external_work_that_only_computes_nearly_all_is_donated() {
+fn beside_background_work_that_only_computes_nearly_all_is_donated() {
     let mut machine = machine(2, 1.0, 1.0);
     machine.noise = 0.03;
     let (_, donated) = outcome(&mut machine, CONTRACT, 100.0);
@@ -50,7 +50,7 @@ fn beside_external_work_that_only_computes_nearly_all_is_donated() {
 }
 
 #[test]
-fn memory_bound_own_work_is_slowed_by_no_more_than_agreed_and_the_budget_is_used() {
+fn memory_bound_foreground_work_is_slowed_by_no_more_than_agreed_and_the_budget_is_used() {
     for (budget, ratio) in [(0.01, 1.4), (0.01, 2.0), (0.05, 1.4), (0.05, 1.1), (0.05, 3.0)] {
         let mut machine = machine(2, 1.0, ratio);
         machine.noise = 0.03;
@@ -76,7 +76,7 @@ fn contention_that_begins_is_held_back_within_a_second_and_a_half() {
 }
 
 #[test]
-fn where_own_work_uses_everything_external_work_stands_still() {
+fn where_foreground_work_uses_everything_background_work_stands_still() {
     let mut machine = machine(2, 4.0, 1.5);
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     run(&mut policy, &mut machine, 10.0, |_, _| {});
@@ -86,9 +86,9 @@ fn where_own_work_uses_everything_external_work_stands_still() {
 }
 
 #[test]
-fn own_work_that_starts_is_protected_at_once_and_external_work_is_back_soon() {
+fn foreground_work_that_starts_is_protected_at_once_and_background_work_is_back_soon() {
     let mut machine = machine(2, 0.0, 1.5);
-    machine.own = Box::new(|time| if (30.0..40.0).contains(&time) { 1.0 } else { 0.0 });
+    machine.foreground = Box::new(|time| if (30.0..40.0).contains(&time) { 1.0 } else { 0.0 });
     machine.noise = 0.03;
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     run(&mut policy, &mut machine, 30.0, |_, decision| assert_eq!(decision.grade, Grade::Base));
@@ -97,7 +97,7 @@ fn own_work_that_starts_is_protected_at_once_and_external_work_is_back_soon() {
         first = first.or((decision.grade > Grade::Base).then_some(at));
     });
     assert!(first.is_some_and(|at| at < 30.1), "{first:?}");
-    let first_second = machine.own_done[0] / machine.own_done[1];
+    let first_second = machine.foreground_done[0] / machine.foreground_done[1];
     assert!(first_second > 0.96, "{first_second}");
     run(&mut policy, &mut machine, 9.0, |_, _| {});
     let mut back = None;
@@ -121,7 +121,7 @@ fn contention_no_larger_than_what_probes_differ_by_is_held_back_on_average() {
 }
 
 #[test]
-fn a_probe_that_is_not_in_own_works_place_says_nothing_against_those_that_were() {
+fn a_probe_that_is_not_in_foreground_works_place_says_nothing_against_those_that_were() {
     let mut machine = machine(2, 1.0, 2.0);
     (machine.noise, machine.placed) = (0.02, Box::new(|time| !(20.0..25.0).contains(&time)));
     let mut policy = Policy::new(CONTRACT, ALL, 2);
@@ -133,7 +133,7 @@ fn a_probe_that_is_not_in_own_works_place_says_nothing_against_those_that_were()
 
 #[test]
 fn probes_on_two_processors_say_nothing_about_each_other() {
-    // What the caches of each hold is as large a difference as external work makes.
+    // What the caches of each hold is as large a difference as background work makes.
     let mut machine = machine(2, 1.0, 2.0);
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut pairs, mut probe) = (0, false);
@@ -149,10 +149,10 @@ fn probes_on_two_processors_say_nothing_about_each_other() {
 }
 
 #[test]
-fn own_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say() {
-    // Where many processors are, one more or less of external work's is no difference.
-    for own in [0.0, 1.0] {
-        let mut machine = machine(8, own, 2.0);
+fn foreground_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say() {
+    // Where many processors are, one more or less of background work's is no difference.
+    for foreground in [0.0, 1.0] {
+        let mut machine = machine(8, foreground, 2.0);
         machine.noise = 0.02;
         let mut policy = Policy::new(CONTRACT, ALL, 8);
         let (mut pairs, mut probe) = (0, false);
@@ -162,7 +162,11 @@ fn own_work_whose_place_is_never_known_is_protected_by_what_probes_elsewhere_say
             machine.apply(&decision.grant, decision.run);
             machine.sleep(decision.wake);
             (pairs, probe) = (decision.why.pairs, decision.probe);
-            assert!(own == 0.0 || machine.time < 10.0 || decision.grant.share < 0.05, "{:?}", decision.why);
+            assert!(
+                foreground == 0.0 || machine.time < 10.0 || decision.grant.share < 0.05,
+                "{:?}",
+                decision.why
+            );
         }
         assert!(pairs >= 8, "{pairs}");
     }
@@ -177,12 +181,12 @@ fn fewer_processors_are_chosen_where_that_donates_more() {
     let mut fewest = 8;
     run(&mut policy, &mut machine, 200.0, |_, decision| fewest = fewest.min(decision.grant.cores));
     assert!(fewest < 8);
-    let slowdown = machine.own_done[1] / machine.own_done[0] - 1.0;
+    let slowdown = machine.foreground_done[1] / machine.foreground_done[0] - 1.0;
     assert!(slowdown < 0.055, "{slowdown}");
 }
 
 #[test]
-fn memory_that_own_work_misses_is_taken_from_external_work_and_this_does_not_swing() {
+fn memory_that_foreground_work_misses_is_taken_from_background_work_and_this_does_not_swing() {
     let mut machine = machine(2, 1.0, 1.0);
     (machine.memory, machine.tolerates) = (900 << 20, 500 << 20);
     let mut policy = Policy::new(CONTRACT, ALL, 2);
@@ -200,7 +204,7 @@ fn memory_that_own_work_misses_is_taken_from_external_work_and_this_does_not_swi
 }
 
 #[test]
-fn without_the_idle_class_own_work_keeps_its_processors() {
+fn without_the_idle_class_foreground_work_keeps_its_processors() {
     let mut machine = machine(4, 2.0, 1.0);
     machine.offers = Offers { idle: false, ..ALL };
     let mut policy = Policy::new(CONTRACT, machine.offers, 4);
@@ -209,19 +213,19 @@ fn without_the_idle_class_own_work_keeps_its_processors() {
 }
 
 #[test]
-fn without_the_idle_class_own_work_waits_no_longer_than_agreed() {
-    for (own, waits) in [(1.0, 0.1), (1.5, 0.17), (1.2, 0.4)] {
-        let mut machine = machine(2, own, 1.0);
+fn without_the_idle_class_foreground_work_waits_no_longer_than_agreed() {
+    for (foreground, waits) in [(1.0, 0.1), (1.5, 0.17), (1.2, 0.4)] {
+        let mut machine = machine(2, foreground, 1.0);
         machine.offers = Offers { idle: false, ..ALL };
         machine.waits = waits;
         let (slowdown, donated) = outcome(&mut machine, CONTRACT, 100.0);
-        assert!(slowdown <= 0.01 && slowdown > 0.004, "{own} and {waits}: {slowdown}");
+        assert!(slowdown <= 0.01 && slowdown > 0.004, "{foreground} and {waits}: {slowdown}");
         assert!(donated > 0.02, "{donated}");
     }
 }
 
 #[test]
-fn pairs_beside_external_work_that_is_held_say_nothing() {
+fn pairs_beside_background_work_that_is_held_say_nothing() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut now, mut probe) = (Duration::ZERO, None);
     // Memory is taken from it while it might run, or it runs where it is to stand still.
@@ -229,8 +233,14 @@ fn pairs_beside_external_work_that_is_held_say_nothing() {
         let (until, mut share, mut run) = (now + Duration::from_secs(seconds), 1.0, true);
         while now < until {
             let let_run = told && !run;
-            let sense =
-                Sense { own_cpu: 1.0, external_cpu: 1.0, held, let_run, probe, ..Sense::quiet(2, 0.02) };
+            let sense = Sense {
+                foreground_cpu: 1.0,
+                background_cpu: 1.0,
+                held,
+                let_run,
+                probe,
+                ..Sense::quiet(2, 0.02)
+            };
             let decision = policy.step(now, &sense);
             run = decision.run;
             let latency = if (run || told) && !held { 1.5 } else { 1.0 };
@@ -264,7 +274,7 @@ fn a_guard_that_costs_too_much_looks_more_rarely() {
         let mut now = Duration::ZERO;
         let mut count = 0;
         while now < Duration::from_secs(60) {
-            let decision = policy.step(now, &Sense { own_cpu: 1.0, looking, ..Sense::quiet(2, 0.05) });
+            let decision = policy.step(now, &Sense { foreground_cpu: 1.0, looking, ..Sense::quiet(2, 0.05) });
             now += decision.wake;
             count += 1;
         }
@@ -274,11 +284,11 @@ fn a_guard_that_costs_too_much_looks_more_rarely() {
 }
 
 #[test]
-fn own_work_that_has_only_begun_is_looked_at_quickly_for_a_moment() {
+fn foreground_work_that_has_only_begun_is_looked_at_quickly_for_a_moment() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let mut now = Duration::ZERO;
-    let mut look = |own_cpu: f64| {
-        let wake = policy.step(now, &Sense { own_cpu, ..Sense::quiet(2, 0.025) }).wake;
+    let mut look = |foreground_cpu: f64| {
+        let wake = policy.step(now, &Sense { foreground_cpu, ..Sense::quiet(2, 0.025) }).wake;
         now += wake;
         wake
     };
@@ -296,14 +306,15 @@ fn a_probe_that_was_asked_for_is_followed_by_a_turn_however_much_looking_costs()
     while now < Duration::from_secs(20) {
         // From then on looking becomes rarer, which puts off every turn.
         let looking = if now < Duration::from_secs(5) { 0.0 } else { 0.02 };
-        let decision = policy.step(now, &Sense { own_cpu: 1.0, looking, probe, ..Sense::quiet(2, 0.016) });
+        let decision =
+            policy.step(now, &Sense { foreground_cpu: 1.0, looking, probe, ..Sense::quiet(2, 0.016) });
         let latency = if decision.run { 1.5 } else { 1.0 };
         probe = decision.probe.then_some(Probe { compute: 1.0, latency, bandwidth: 1.0 });
         now += decision.wake;
         (asked, turns) = (asked + usize::from(decision.probe), turns + usize::from(decision.run != ran));
         ran = decision.run;
     }
-    // Some turns take none: own work is tried when it begins.
+    // Some turns take none: foreground work is tried when it begins.
     assert!(asked <= turns + 1, "{asked} probes, {turns} turns");
 }
 
@@ -312,21 +323,22 @@ fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let mut now = Duration::ZERO;
     let mut look = |sense: Sense| {
-        let wake = policy.step(now, &Sense { own_cpu: 1.0, looking: 0.01, free_memory: 0, ..sense }).wake;
+        let wake =
+            policy.step(now, &Sense { foreground_cpu: 1.0, looking: 0.01, free_memory: 0, ..sense }).wake;
         now += wake;
         wake
     };
-    let has = |mib: u64| Sense { external_memory: mib << 20, ..Sense::quiet(2, 0.05) };
+    let has = |mib: u64| Sense { background_memory: mib << 20, ..Sense::quiet(2, 0.05) };
     (0..200).for_each(|_| assert!(look(has(900)) > Duration::ZERO));
-    let rare = look(Sense { external_swapping: 1e5, short_memory: true, ..has(900) });
+    let rare = look(Sense { background_swapping: 1e5, short_memory: true, ..has(900) });
     assert!(rare > 2 * LOOK[1], "{rare:?}");
     assert_eq!(look(Sense { refaults: 1e4, ..has(900) }), LOOK[1]);
     assert_eq!(look(Sense { refaults: 1e4, ..has(880) }), LOOK[1]);
     assert_eq!(look(Sense { free_memory: 1 << 30, ..has(880) }), rare, "what it cannot be made to give");
 }
 
-/// From 10 s to 20 s own work waits for devices, whose requests take three times as long beside others. How
-/// far the guard goes, and when, and for how long external work runs beside own work that is known.
+/// From 10 s to 20 s foreground work waits for devices, whose requests take three times as long beside others. How
+/// far the guard goes, and when, and for how long background work runs beside foreground work that is known.
 fn beside_devices() -> (Vec<(f64, Grade)>, Duration) {
     const LOOKS: f64 = 0.02;
     // As long as it is asked for: standing still for a probe takes less than the others.
@@ -335,23 +347,28 @@ fn beside_devices() -> (Vec<(f64, Grade)>, Duration) {
     let (mut now, mut ran, mut runs, mut probed) = (Duration::ZERO, Duration::ZERO, true, false);
     let (mut grades, mut served, mut still) = (Vec::new(), Served::default(), 0.0);
     while now < Duration::from_secs(25) {
-        let own = (10.0..20.0).contains(&now.as_secs_f64());
-        let external = if runs { look } else { 0.0 };
-        let waited = if own { look } else { external };
+        let foreground = (10.0..20.0).contains(&now.as_secs_f64());
+        let background = if runs { look } else { 0.0 };
+        let waited = if foreground { look } else { background };
         let requests = &mut served.requests.0[1];
         *requests = (requests.0 + waited / if runs { 0.003 } else { 0.001 }, requests.1 + waited);
         served.seconds += look;
         served.waited += waited;
-        served.external = Some(served.external.unwrap_or(0.0) + external);
-        // They are looked at rarely, and at both ends of what external work stands still for.
+        served.background = Some(served.background.unwrap_or(0.0) + background);
+        // They are looked at rarely, and at both ends of what background work stands still for.
         still = if runs { 0.0 } else { still + look };
         let due = served.seconds >= 0.25 || still >= 0.04 && (served.seconds > still - 0.04 || probed);
         let told = due.then(|| std::mem::take(&mut served));
         // What it gets from devices sooner it computes on sooner, and it always waits a little for processors.
-        let own_cpu = if own { 0.06 * if runs { 1.0 } else { 3.0 } } else { 0.001 };
+        let foreground_cpu = if foreground { 0.06 * if runs { 1.0 } else { 3.0 } } else { 0.001 };
         let probe = probed.then_some(Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 });
-        let sense =
-            Sense { own_cpu, external_cpu: 1.0, own_wait: Some(0.02), served: told, ..Sense::quiet(2, look) };
+        let sense = Sense {
+            foreground_cpu,
+            background_cpu: 1.0,
+            foreground_wait: Some(0.02),
+            served: told,
+            ..Sense::quiet(2, look)
+        };
         let sense = Sense { probe, ..sense };
         let decision = policy.step(now, &sense);
         probed = decision.probe;
@@ -369,7 +386,7 @@ fn beside_devices() -> (Vec<(f64, Grade)>, Duration) {
 }
 
 #[test]
-fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
+fn foreground_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     let (grades, ran) = beside_devices();
     let of = |from: f64, to: f64, grade: Grade| {
         let there = grades.iter().filter(|(at, _)| (from..to).contains(at));
@@ -384,7 +401,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
 /// Devices that both wait for, for such a share of the time, and that serve so many requests a second.
 fn at_devices(seconds: f64, waits: f64, requests: f64) -> Served {
     let waited = seconds * waits.min(1.0);
-    let mut served = Served { seconds, waited, external: Some(waited / 2.0), ..Served::default() };
+    let mut served = Served { seconds, waited, background: Some(waited / 2.0), ..Served::default() };
     served.requests.0[0] = (seconds * requests, waited);
     served
 }
@@ -393,18 +410,20 @@ fn at_devices(seconds: f64, waits: f64, requests: f64) -> Served {
 fn any_sense() -> impl Strategy<Value = Sense> {
     let pressure = (0.0_f64..2.0, 0.0_f64..2.0, 0.0_f64..0.2, 0.0_f64..0.2, 0.0_f64..500.0);
     (pressure, 0_u64..2000, prop::option::of((0.9_f64..2.0, 0.9_f64..2.0)), 0.004_f64..0.3).prop_map(
-        |((own_cpu, own_wait, memory_stall, io_stall, refaults), memory, probe, interval)| Sense {
-            own_cpu,
-            external_cpu: 2.0 - own_cpu,
-            own_wait: Some(own_wait),
-            memory_stall,
-            io_stall,
-            refaults,
-            external_memory: memory << 20,
-            free_memory: 0,
-            served: Some(at_devices(interval, io_stall * 5.0, memory as f64)),
-            probe: probe.map(|(compute, latency)| Probe { compute, latency, bandwidth: 1.0 }),
-            ..Sense::quiet(2, interval)
+        |((foreground_cpu, foreground_wait, memory_stall, io_stall, refaults), memory, probe, interval)| {
+            Sense {
+                foreground_cpu,
+                background_cpu: 2.0 - foreground_cpu,
+                foreground_wait: Some(foreground_wait),
+                memory_stall,
+                io_stall,
+                refaults,
+                background_memory: memory << 20,
+                free_memory: 0,
+                served: Some(at_devices(interval, io_stall * 5.0, memory as f64)),
+                probe: probe.map(|(compute, latency)| Probe { compute, latency, bandwidth: 1.0 }),
+                ..Sense::quiet(2, interval)
+            }
         },
     )
 }
@@ -420,7 +439,7 @@ fn no_more(less: &Grant, than: &Grant) -> bool {
 
 proptest! {
     #[test]
-    fn more_pressure_never_gives_more_to_external_work(
+    fn more_pressure_never_gives_more_to_background_work(
         before in prop::collection::vec(any_sense(), 1..80),
         last in any_sense(),
         more in (0.0_f64..1.0, 0.0_f64..0.3, 0.0_f64..500.0, 0.0_f64..0.5),
@@ -435,13 +454,13 @@ proptest! {
         }
         now += Duration::from_secs_f64(last.interval);
         let running = policy.rhythm.running();
-        // A slower probe is more pressure while external work runs; while it stands still, less.
+        // A slower probe is more pressure while background work runs; while it stands still, less.
         let probe = last.probe.map(|probe| Probe {
             latency: probe.latency * if running { 1.0 + more.3 } else { 1.0 },
             ..probe
         });
         let worse = Sense {
-            own_wait: last.own_wait.map(|wait| wait + more.0),
+            foreground_wait: last.foreground_wait.map(|wait| wait + more.0),
             memory_stall: last.memory_stall + more.1,
             refaults: last.refaults + more.2,
             probe,
@@ -464,7 +483,7 @@ proptest! {
         let mut last = None;
         while now < began + Duration::from_secs(2) {
             let served = Some(at_devices(0.05, 0.0, 0.0));
-            let decision = policy.step(now, &Sense { external_cpu: 2.0, served, ..Sense::quiet(2, 0.05) });
+            let decision = policy.step(now, &Sense { background_cpu: 2.0, served, ..Sense::quiet(2, 0.05) });
             now += decision.wake;
             last = Some(decision);
         }
@@ -473,8 +492,8 @@ proptest! {
     }
 
     #[test]
-    fn it_turns_no_more_often_than_it_must(own in 0.0_f64..2.0, ratio in 1.0_f64..3.0, noise in 0.0_f64..0.1) {
-        let mut machine = machine(2, own, ratio);
+    fn it_turns_no_more_often_than_it_must(foreground in 0.0_f64..2.0, ratio in 1.0_f64..3.0, noise in 0.0_f64..0.1) {
+        let mut machine = machine(2, foreground, ratio);
         machine.noise = noise;
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         run(&mut policy, &mut machine, 30.0, |_, _| {});
@@ -483,9 +502,9 @@ proptest! {
 
     #[test]
     fn contention_that_probes_show_is_held_to_the_budget_every_time(
-        own in 0.1_f64..1.5, ratio in 1.06_f64..3.0, budget in 0.01_f64..0.1, seed in 1_u64..10_000,
+        foreground in 0.1_f64..1.5, ratio in 1.06_f64..3.0, budget in 0.01_f64..0.1, seed in 1_u64..10_000,
     ) {
-        let slowdown = after_the_start(own, ratio, budget, seed);
+        let slowdown = after_the_start(foreground, ratio, budget, seed);
         prop_assert!(slowdown <= budget, "{slowdown}");
     }
 }
@@ -495,19 +514,19 @@ proptest! {
 
     #[test]
     fn contention_as_small_as_the_probes_noise_is_held_to_the_budget_on_average(
-        own in 0.1_f64..1.5, ratio in 1.0_f64..1.06, budget in 0.01_f64..0.03, seed in 1_u64..10_000,
+        foreground in 0.1_f64..1.5, ratio in 1.0_f64..1.06, budget in 0.01_f64..0.03, seed in 1_u64..10_000,
     ) {
         // Such a contention is shown late at times: of forty guards the mean differs by chance by a twentieth of
         // the budget.
-        let slowdowns = (0..40).map(|guard| after_the_start(own, ratio, budget, seed + 10_000 * guard));
+        let slowdowns = (0..40).map(|guard| after_the_start(foreground, ratio, budget, seed + 10_000 * guard));
         let mean = slowdowns.sum::<f64>() / 40.0;
         prop_assert!(mean <= budget + 0.002, "{mean}");
     }
 }
 
-/// Own work's slowdown on two processors where probes differ by two hundredths by themselves.
-fn after_the_start(own: f64, ratio: f64, budget: f64, seed: u64) -> f64 {
-    let mut machine = machine(2, own, ratio);
+/// Foreground work's slowdown on two processors where probes differ by two hundredths by themselves.
+fn after_the_start(foreground: f64, ratio: f64, budget: f64, seed: u64) -> f64 {
+    let mut machine = machine(2, foreground, ratio);
     (machine.noise, machine.seed) = (0.02, seed);
     outcome(&mut machine, Contract { slowdown: budget, ..CONTRACT }, 30.0).0
 }

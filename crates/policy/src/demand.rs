@@ -1,12 +1,12 @@
-//! Whether own work would use more processors if external work stood still, although that is in the
+//! Whether foreground work would use more processors if background work stood still, although that is in the
 //! idle class: found out by having it stand still for a moment.
 //!
-//! A processor that runs idle-class work is not idle to the kernel: own work that waits on another
+//! A processor that runs idle-class work is not idle to the kernel: foreground work that waits on another
 //! one is not pulled over at once (`sched_balance_newidle` in `kernel/sched/fair.c` runs where there
-//! is nothing to run), but at the next balancing, milliseconds later. Own work whose threads sleep and
-//! wake up often, a database's, loses by that. It shows where own work waits for a
-//! processor while external work has one; but it may as well wait for itself. So it is tried:
-//! external work stands still, and own work uses more, or it does not. Own work that begins is tried
+//! is nothing to run), but at the next balancing, milliseconds later. Foreground work whose threads sleep and
+//! wake up often, a database's, loses by that. It shows where foreground work waits for a
+//! processor while background work has one; but it may as well wait for itself. So it is tried:
+//! background work stands still, and foreground work uses more, or it does not. Foreground work that begins is tried
 //! at once, since its threads may all have begun on one processor: if it uses nearly all of them, it
 //! has them from the beginning.
 
@@ -16,26 +16,26 @@ use super::activity::MORE;
 use super::sense::Sense;
 use super::trial::{Backoff, HOLD, SETTLE, TRIAL};
 
-/// How long it stands still to see of own work that begins whether it uses nearly all.
+/// How long it stands still to see of foreground work that begins whether it uses nearly all.
 const FIRST: Duration = Duration::from_millis(64);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;
 /// The same of waiting: of computing that waits for nobody it is a slice of some milliseconds now and
-/// then, of own work that is slowed it is more at once.
+/// then, of foreground work that is slowed it is more at once.
 const SMOOTH_WAITING: f64 = 2.0;
-/// Own work that uses so much more while external work stands still is slowed: less is chance.
+/// Foreground work that uses so much more while background work stands still is slowed: less is chance.
 const GAIN: f64 = 0.02;
-/// A share of the host that is so small is left to own work altogether, and when it is no more.
+/// A share of the host that is so small is left to foreground work altogether, and when it is no more.
 const LITTLE: f64 = 0.10;
 const ENOUGH: f64 = 0.15;
-/// Own work that uses such a share of the host is tried when it begins: where that has lately shown
+/// Foreground work that uses such a share of the host is tried when it begins: where that has lately shown
 /// nothing, and in any case.
 const MUCH: [f64; 2] = [0.15, 0.75];
-/// So many trials in a row must say that own work is slowed, where it leaves more than a little.
+/// So many trials in a row must say that foreground work is slowed, where it leaves more than a little.
 const TRIALS: u32 = 2;
-/// Over how long what own work uses is averaged to say that other joins it, in seconds.
+/// Over how long what foreground work uses is averaged to say that other joins it, in seconds.
 const SMOOTH_LATELY: f64 = 0.1;
-/// The first time between trials of own work that begins which show nothing.
+/// The first time between trials of foreground work that begins which show nothing.
 const HOLD_OF_FIRST: Duration = Duration::from_millis(500);
 /// How long a ratio is taken for true.
 const VALID: Duration = Duration::from_secs(20);
@@ -47,11 +47,11 @@ enum Verdict {
     Open,
     /// It has used so many times as much in so many trials; `until` then.
     Slowed { ratio: f64, trials: u32, until: Duration },
-    /// It uses all but a little: external work stands still.
+    /// It uses all but a little: background work stands still.
     Tight { room: f64 },
 }
 
-/// A trial: since when, how many processors own work used before, where that is known, and the
+/// A trial: since when, how many processors foreground work used before, where that is known, and the
 /// processor seconds that it has used in so many seconds of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Trial {
@@ -61,21 +61,21 @@ struct Trial {
     seconds: f64,
 }
 
-/// What own work uses with external work and without.
+/// What foreground work uses with background work and without.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// Share of its processor time that own work waited while external work had a processor.
+    /// Share of its processor time that foreground work waited while background work had a processor.
     suspect: f64,
     /// Processors that it used meanwhile.
     used: f64,
     trial: Option<Trial>,
-    /// The least that own work has used since it was last tried, if it was since it began, in processors.
+    /// The least that foreground work has used since it was last tried, if it was since it began, in processors.
     tried: Option<f64>,
     /// That it has used lately.
     lately: f64,
     verdict: Verdict,
     rest: Backoff,
-    /// The same of trials of own work that begins, and, whatever they show, of own work that joins other: it
+    /// The same of trials of foreground work that begins, and, whatever they show, of foreground work that joins other: it
     /// may do so, and leave it, several times a second.
     rest_of_first: Backoff,
     rest_of_joining: Backoff,
@@ -100,12 +100,12 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// Own work begins, or has ended.
+    /// Foreground work begins, or has ended.
     pub fn rewind(&mut self) {
         *self = Demand { rest_of_first: self.rest_of_first, ..Demand::default() };
     }
 
-    /// Knows nothing any more, of own work that goes on and uses so much; it may be tried from `next`.
+    /// Knows nothing any more, of foreground work that goes on and uses so much; it may be tried from `next`.
     fn forget(&mut self, used: f64, next: Duration) {
         *self = Demand {
             tried: Some(used),
@@ -117,15 +117,15 @@ impl Demand {
         };
     }
 
-    /// Takes a look in. `runs` says whether external work ran meanwhile, `tolerated` which share of
-    /// its time own work may wait, `joins` whether own work that joins other is tried at once: external work
+    /// Takes a look in. `runs` says whether background work ran meanwhile, `tolerated` which share of
+    /// its time foreground work may wait, `joins` whether foreground work that joins other is tried at once: background work
     /// would have its half of each processor beside it.
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64, joins: bool) {
         let weight = 1.0 - (-sense.interval / SMOOTH).exp();
         if let Some(trial) = &mut self.trial {
             // What covers a time before the trial says nothing about it.
             if now >= trial.began + SETTLE && now >= trial.began + Duration::from_secs_f64(sense.covers) {
-                trial.used += sense.own_cpu * sense.covers;
+                trial.used += sense.foreground_cpu * sense.covers;
                 trial.seconds += sense.covers;
             }
             let time = if trial.before.is_some() { TRIAL } else { FIRST };
@@ -147,7 +147,7 @@ impl Demand {
             }
             Verdict::Slowed { trials: TRIALS, until, .. } => {
                 if now >= *until {
-                    self.forget(sense.own_cpu, now);
+                    self.forget(sense.foreground_cpu, now);
                 }
                 return;
             }
@@ -156,15 +156,16 @@ impl Demand {
         if !runs {
             return;
         }
-        let waited = sense.own_wait.unwrap_or(0.0).min(sense.external_cpu) / sense.own_cpu.max(0.05);
+        let waited =
+            sense.foreground_wait.unwrap_or(0.0).min(sense.background_cpu) / sense.foreground_cpu.max(0.05);
         self.suspect += (1.0 - (-sense.interval / SMOOTH_WAITING).exp()) * (waited - self.suspect);
-        self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.own_cpu - self.used);
-        self.lately += (1.0 - (-sense.interval / SMOOTH_LATELY).exp()) * (sense.own_cpu - self.lately);
+        self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.foreground_cpu - self.used);
+        self.lately += (1.0 - (-sense.interval / SMOOTH_LATELY).exp()) * (sense.foreground_cpu - self.lately);
         let least = MUCH[usize::from(now < self.rest_of_first.next)];
         self.tried = self.tried.map(|used| used.min(self.lately));
         let more = self.tried.is_some_and(|used| self.lately > used + MORE);
         let joins = joins && more && now >= self.rest_of_joining.next;
-        let begins = (self.tried.is_none() || joins) && sense.own_cpu >= least * sense.cores as f64;
+        let begins = (self.tried.is_none() || joins) && sense.foreground_cpu >= least * sense.cores as f64;
         if begins && joins {
             self.rest_of_joining.longer(now);
         }
@@ -179,7 +180,7 @@ impl Demand {
         (self.tried, self.lately) = (Some(without), without);
         let cores = sense.cores as f64;
         let tight = without > (1.0 - LITTLE) * cores - sense.stolen;
-        // Of own work that has only begun nothing is known but what it leaves.
+        // Of foreground work that has only begun nothing is known but what it leaves.
         let ratio = trial.before.map(|used| without / used.max(1e-6));
         self.verdict = match (self.verdict, ratio) {
             (_, None) if !tight => {
@@ -207,17 +208,17 @@ impl Demand {
         self.used = 0.0;
     }
 
-    /// Whether it is being tried, for which external work has to stand still.
+    /// Whether it is being tried, for which background work has to stand still.
     pub fn tries(&self) -> bool {
         self.trial.is_some()
     }
 
-    /// Whether own work leaves next to nothing.
+    /// Whether foreground work leaves next to nothing.
     pub fn tight(&self) -> bool {
         matches!(self.verdict, Verdict::Tight { .. })
     }
 
-    /// How many times as much own work does while external work stands still.
+    /// How many times as much foreground work does while background work stands still.
     pub fn ratio(&self) -> f64 {
         match self.verdict {
             Verdict::Slowed { ratio, trials: TRIALS, .. } => ratio,
@@ -232,24 +233,29 @@ mod tests {
 
     const LOOK: f64 = 0.05;
 
-    /// Looks for so long at own work that waits so much, and uses so many of two processors beside
-    /// external work and without; the share of the time for which that ran.
+    /// Looks for so long at foreground work that waits so much, and uses so many of two processors beside
+    /// background work and without; the share of the time for which that ran.
     fn watch(demand: &mut Demand, at: &mut f64, seconds: f64, waits: f64, used: [f64; 2]) -> f64 {
         let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
         for _ in 0..looks {
             *at += LOOK;
             let runs = !demand.tries() && !demand.tight();
             ran += usize::from(runs);
-            let own_cpu = if runs { used[0] } else { used[1] };
-            let external_cpu = if runs { 2.0 - own_cpu } else { 0.0 };
-            let sense = Sense { own_cpu, external_cpu, own_wait: Some(waits), ..Sense::quiet(2, LOOK) };
+            let foreground_cpu = if runs { used[0] } else { used[1] };
+            let background_cpu = if runs { 2.0 - foreground_cpu } else { 0.0 };
+            let sense = Sense {
+                foreground_cpu,
+                background_cpu,
+                foreground_wait: Some(waits),
+                ..Sense::quiet(2, LOOK)
+            };
             demand.see(Duration::from_secs_f64(*at), &sense, runs, 0.004, true);
         }
         ran as f64 / looks as f64
     }
 
     #[test]
-    fn own_work_that_would_use_all_has_it() {
+    fn foreground_work_that_would_use_all_has_it() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         watch(&mut demand, &mut at, 1.0, 6.0, [1.7, 2.0]);
         assert_eq!(watch(&mut demand, &mut at, 10.0, 6.0, [1.7, 2.0]), 0.0);
@@ -257,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_begins_with_all_has_all_at_once() {
+    fn foreground_work_that_begins_with_all_has_all_at_once() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         assert!(watch(&mut demand, &mut at, 0.5, 0.0, [1.95, 2.0]) < 0.2);
         assert!(demand.tight());
@@ -275,12 +281,18 @@ mod tests {
             let fresh = at - from >= 100;
             let covers = if fresh { f64::from(at - from) * 1e-3 } else { 0.0 };
             if fresh {
-                // All its threads have had a processor each since external work stands still.
+                // All its threads have had a processor each since background work stands still.
                 (told, from) = (if demand.tries() { 2.0 } else { 1.0 }, at);
             }
             let now = Duration::from_millis(at.into());
             let runs = !demand.tries();
-            demand.see(now, &Sense { own_cpu: told, covers, ..Sense::quiet(2, 0.02) }, runs, 0.004, true);
+            demand.see(
+                now,
+                &Sense { foreground_cpu: told, covers, ..Sense::quiet(2, 0.02) },
+                runs,
+                0.004,
+                true,
+            );
             if demand.tight() {
                 return;
             }
@@ -289,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_begins_on_one_processor_has_all_at_once() {
+    fn foreground_work_that_begins_on_one_processor_has_all_at_once() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         assert!(watch(&mut demand, &mut at, 0.5, 0.0, [0.98, 2.0]) < 0.2);
         assert!(demand.tight());
     }
 
     #[test]
-    fn own_work_that_often_begins_and_leaves_room_costs_little() {
+    fn foreground_work_that_often_begins_and_leaves_room_costs_little() {
         let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
         for _ in 0..100 {
             demand.rewind();
@@ -308,9 +320,9 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_begins_beside_other_is_tried_too() {
+    fn foreground_work_that_begins_beside_other_is_tried_too() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
-        // A spike, a little, and then all there is: half of that beside external work.
+        // A spike, a little, and then all there is: half of that beside background work.
         watch(&mut demand, &mut at, 0.2, 0.0, [1.2, 1.2]);
         watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]);
         assert_eq!(watch(&mut demand, &mut at, 2.0, 0.0, [0.1, 0.1]), 1.0);
@@ -319,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_uses_more_and_less_is_rarely_tried() {
+    fn foreground_work_that_uses_more_and_less_is_rarely_tried() {
         let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
         for _ in 0..60 {
             ran += watch(&mut demand, &mut at, 0.5, 0.0, [0.3, 0.3]);
@@ -329,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_uses_all_now_and_then_does_not_keep_external_work_from_the_rest() {
+    fn foreground_work_that_uses_all_now_and_then_does_not_keep_background_work_from_the_rest() {
         let (mut demand, mut at, mut ran) = (Demand::default(), 0.0, 0.0);
         for _ in 0..600 {
             ran += watch(&mut demand, &mut at, 0.1, 0.0, [2.0, 2.0]);
@@ -339,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_waits_for_itself_is_left_as_it_is() {
+    fn foreground_work_that_waits_for_itself_is_left_as_it_is() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         assert!(watch(&mut demand, &mut at, 100.0, 3.0, [1.2, 1.2]) > 0.97);
         assert_eq!(demand.ratio(), 1.0);
@@ -369,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_never_waits_is_never_disturbed_by_a_trial() {
+    fn foreground_work_that_never_waits_is_never_disturbed_by_a_trial() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         // But once, when it begins.
         watch(&mut demand, &mut at, 0.5, 0.001, [0.9, 1.5]);

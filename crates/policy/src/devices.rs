@@ -1,17 +1,17 @@
-//! What external work costs own work at devices.
+//! What background work costs foreground work at devices.
 //!
 //! Who waits for a device waits for all that others want of it, whatever processors do, and most devices
 //! know no weights. How long requests take is told of each disk, but neither everywhere whose they are
-//! nor what they would take otherwise. So it is tried: external work stands still for a moment, and
-//! requests are served faster, or they are not. Own work that waits for devices for a share `u` of its
-//! time while external work stands still, and whose requests take `r` times as long while it runs, takes
+//! nor what they would take otherwise. So it is tried: background work stands still for a moment, and
+//! requests are served faster, or they are not. Foreground work that waits for devices for a share `u` of its
+//! time while background work stands still, and whose requests take `r` times as long while it runs, takes
 //!
 //! ```text
 //! 1 + u (r − 1)
 //! ```
 //!
-//! times as long. `r` is that of requests of the kinds that own work's are (of a disk; to read, to write, to
-//! flush). Within a kind own work's is taken for the mean request: where its own are larger than others' it
+//! times as long. `r` is that of requests of the kinds that foreground work's are (of a disk; to read, to write, to
+//! flush). Within a kind foreground work's is taken for the mean request: where its own are larger than others' it
 //! is taken for less slowed than it is, where they are smaller for more.
 
 use std::time::Duration;
@@ -19,19 +19,19 @@ use std::time::Duration;
 use super::sense::{Requests, Sense, Served};
 use super::trial::{BEGINS, Backoff, SETTLE, TRIAL};
 
-/// External work that waits for devices for a smaller share of the time wants nothing of them.
-const EXTERNAL: f64 = 0.02;
-/// Own work that does is not what waits: the host's own logs and the like are.
-const OWN: f64 = 0.02;
-/// Own work that uses fewer processors is not there.
+/// Background work that waits for devices for a smaller share of the time wants nothing of them.
+const BACKGROUND: f64 = 0.02;
+/// Foreground work that does is not what waits: the host's own logs and the like are.
+const FOREGROUND: f64 = 0.02;
+/// Foreground work that uses fewer processors is not there.
 const AWAKE: f64 = 0.002;
-/// Over how long is averaged, in seconds: what is seen while external work runs; the same of the little that
-/// it runs where own work is slowed; what own work uses; for how much of the time it waits.
+/// Over how long is averaged, in seconds: what is seen while background work runs; the same of the little that
+/// it runs where foreground work is slowed; what foreground work uses; for how much of the time it waits.
 const SMOOTH: f64 = 1.0;
 const SMOOTH_TURNS: f64 = 0.05;
 const SMOOTH_USED: f64 = 0.25;
 const SMOOTH_WAITS: f64 = 0.25;
-/// Own work that takes so much longer at least is slowed, and no more once it is by less than half of that.
+/// Foreground work that takes so much longer at least is slowed, and no more once it is by less than half of that.
 const LOSS: f64 = 0.02;
 /// What is seen for fewer seconds, or of fewer requests, is too little; a trial is prolonged for that, up to
 /// a limit.
@@ -40,29 +40,29 @@ const FEW: f64 = 30.0;
 const LONGEST: Duration = Duration::from_secs(1);
 /// How long a ratio is taken for true: at first, and where it has been found again and again.
 const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
-/// Own work that was slowed for a shorter time may have been taken for that only.
+/// Foreground work that was slowed for a shorter time may have been taken for that only.
 const BRIEF: Duration = Duration::from_secs(3);
-/// Own work that uses so many times as much as at the last trial, and so many processors more, is another
+/// Foreground work that uses so many times as much as at the last trial, and so many processors more, is another
 /// one; it may be tried so long after that.
 const OTHER: (f64, f64) = (2.0, 0.005);
 const SOON: Duration = Duration::from_secs(2);
-/// How long nobody must have waited for devices until external work has its weight again.
+/// How long nobody must have waited for devices until background work has its weight again.
 const CALM: Duration = Duration::from_millis(1500);
-/// What was served beside external work so long ago was beside other work.
+/// What was served beside background work so long ago was beside other work.
 const OLD: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Verdict {
     /// Nothing is known, or it loses nothing.
     Open,
-    /// External work stands still since then, to see.
+    /// Background work stands still since then, to see.
     Trial { began: Duration },
-    /// Requests take so many times as long beside external work, known since then and taken for true until
+    /// Requests take so many times as long beside background work, known since then and taken for true until
     /// then.
     Slowed { longer: f64, since: Duration, until: Duration },
 }
 
-/// A trial: when it was, and how many processors own work used then.
+/// A trial: when it was, and how many processors foreground work used then.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Last {
     at: Duration,
@@ -74,12 +74,12 @@ fn weight(seconds: f64, over: f64) -> f64 {
     1.0 - (-seconds / over).exp()
 }
 
-/// Own work at devices, with external work and without.
+/// Foreground work at devices, with background work and without.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Devices {
     /// When the look before was.
     looked: Duration,
-    /// Whether external work runs, and since when it does or does not; seconds that it has run since what
+    /// Whether background work runs, and since when it does or does not; seconds that it has run since what
     /// devices served was told before.
     runs: bool,
     turned: Duration,
@@ -88,10 +88,10 @@ pub struct Devices {
     beside: Requests,
     beside_for: f64,
     beside_at: Duration,
-    /// Share of the time for which it waits for devices while it runs, and own work while it does not.
-    external: f64,
+    /// Share of the time for which it waits for devices while it runs, and foreground work while it does not.
+    background: f64,
     waits: f64,
-    /// Processors that own work uses.
+    /// Processors that foreground work uses.
     used: f64,
     last: Option<Last>,
     verdict: Verdict,
@@ -99,7 +99,7 @@ pub struct Devices {
     alone: Served,
     backoff: Backoff,
     valid: Duration,
-    /// Until when own work counts as one that may wait for devices.
+    /// Until when foreground work counts as one that may wait for devices.
     shared: Option<Duration>,
 }
 
@@ -113,7 +113,7 @@ impl Default for Devices {
             beside: Requests::default(),
             beside_for: 0.0,
             beside_at: Duration::ZERO,
-            external: 0.0,
+            background: 0.0,
             waits: 0.0,
             used: 0.0,
             last: None,
@@ -127,10 +127,10 @@ impl Default for Devices {
 }
 
 impl Devices {
-    /// Takes a look in. `runs` says whether external work ran meanwhile, `tries` whether it may be made
+    /// Takes a look in. `runs` says whether background work ran meanwhile, `tries` whether it may be made
     /// to stand still to see.
     pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tries: bool) {
-        self.used += weight(sense.interval, SMOOTH_USED) * (sense.own_cpu - self.used);
+        self.used += weight(sense.interval, SMOOTH_USED) * (sense.foreground_cpu - self.used);
         if runs != self.runs {
             (self.runs, self.turned) = (runs, self.looked);
         }
@@ -139,29 +139,29 @@ impl Devices {
         }
         self.looked = now;
         if let Some(served) = &sense.served {
-            if self.used >= AWAKE && served.waits() >= OWN {
+            if self.used >= AWAKE && served.waits() >= FOREGROUND {
                 self.shared = Some(now + CALM);
             }
-            // Where it is not told whether external work waits, nobody can say what it costs.
-            if let Some(external) = served.external {
-                self.take(now, served, external);
+            // Where it is not told whether background work waits, nobody can say what it costs.
+            if let Some(background) = served.background {
+                self.take(now, served, background);
             }
         }
         self.shared = self.shared.filter(|until| now < *until);
         self.conclude(now, tries);
     }
 
-    /// Adds to what is known with external work, or without; `external` are the seconds for which that
+    /// Adds to what is known with background work, or without; `background` are the seconds for which that
     /// waited.
-    fn take(&mut self, now: Duration, served: &Served, external: f64) {
+    fn take(&mut self, now: Duration, served: &Served, background: f64) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
         let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
-        let waits = external >= EXTERNAL * served.seconds;
+        let waits = background >= BACKGROUND * served.seconds;
         let ran = std::mem::take(&mut self.ran);
         if ran > 0.0 {
             let slowed = matches!(self.verdict, Verdict::Slowed { .. });
             let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
-            self.external += weight(ran, over) * ((external / ran).min(1.0) - self.external);
+            self.background += weight(ran, over) * ((background / ran).min(1.0) - self.background);
         }
         // Something else may have it stand still.
         if self.runs && settled && waits {
@@ -186,7 +186,8 @@ impl Devices {
         match self.verdict {
             Verdict::Trial { began } => {
                 let alone = &self.alone;
-                let seen = alone.seconds >= LEAST && (alone.waits() < OWN || alone.requests.count() >= FEW);
+                let seen =
+                    alone.seconds >= LEAST && (alone.waits() < FOREGROUND || alone.requests.count() >= FEW);
                 if now >= began + TRIAL && seen || now >= began + LONGEST {
                     self.judge(now);
                 }
@@ -194,7 +195,7 @@ impl Devices {
             Verdict::Slowed { until, .. } if now >= until => self.open(),
             Verdict::Slowed { since, .. } => {
                 // One of both wants nothing of devices any more.
-                if self.ratio() <= 1.0 + LOSS / 2.0 || self.external < EXTERNAL {
+                if self.ratio() <= 1.0 + LOSS / 2.0 || self.background < BACKGROUND {
                     self.open();
                     (self.valid, self.backoff) = (VALID[0], Backoff::NONE);
                     if now < since + BRIEF {
@@ -203,7 +204,7 @@ impl Devices {
                 }
             }
             Verdict::Open => {
-                let suspect = self.runs && self.used >= AWAKE && self.external >= EXTERNAL;
+                let suspect = self.runs && self.used >= AWAKE && self.background >= BACKGROUND;
                 let other = self
                     .last
                     .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
@@ -228,7 +229,7 @@ impl Devices {
     fn judge(&mut self, now: Duration) {
         self.waits = self.alone.waits();
         let longer = self.alone.requests.slowed_among(&self.beside);
-        let loses = |least: f64| self.waits >= OWN && self.waits * (least - 1.0) > LOSS;
+        let loses = |least: f64| self.waits >= FOREGROUND && self.waits * (least - 1.0) > LOSS;
         match longer {
             Some([longer, least]) if loses(least) => {
                 self.verdict = Verdict::Slowed { longer, since: now, until: now + self.valid };
@@ -243,12 +244,12 @@ impl Devices {
         }
     }
 
-    /// Whether it is being tried, for which external work has to stand still.
+    /// Whether it is being tried, for which background work has to stand still.
     pub fn tries(&self) -> bool {
         matches!(self.verdict, Verdict::Trial { .. })
     }
 
-    /// How many times as long own work takes while external work runs.
+    /// How many times as long foreground work takes while background work runs.
     pub fn ratio(&self) -> f64 {
         match self.verdict {
             Verdict::Slowed { longer, .. } => 1.0 + self.waits * (longer - 1.0).max(0.0),
@@ -256,14 +257,14 @@ impl Devices {
         }
     }
 
-    /// Whether both may be waiting for devices, and no trial has shown that own work loses nothing by that: it
-    /// does more without external work then, and uses more processors' time for it.
+    /// Whether both may be waiting for devices, and no trial has shown that foreground work loses nothing by that: it
+    /// does more without background work then, and uses more processors' time for it.
     pub fn may_explain(&self) -> bool {
         let nothing = self.verdict == Verdict::Open && self.backoff != Backoff::NONE;
-        self.shared() && self.external >= EXTERNAL && !nothing
+        self.shared() && self.background >= BACKGROUND && !nothing
     }
 
-    /// Whether own work may be waiting for devices, or may have been lately.
+    /// Whether foreground work may be waiting for devices, or may have been lately.
     pub fn shared(&self) -> bool {
         self.shared.is_some()
     }

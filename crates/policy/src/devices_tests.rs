@@ -1,29 +1,29 @@
-//! What is concluded of own work at devices, on a device of which the truth is known.
+//! What is concluded of foreground work at devices, on a device of which the truth is known.
 
 use super::*;
 
 const LOOK: f64 = 0.02;
 
-/// A device and own work at it.
+/// A device and foreground work at it.
 #[derive(Clone, Copy)]
 struct Truth {
-    /// Share of its time for which own work waits, alone.
+    /// Share of its time for which foreground work waits, alone.
     waits: f64,
-    /// Seconds that the mean request takes, without external work and beside it.
+    /// Seconds that the mean request takes, without background work and beside it.
     each: [f64; 2],
-    /// Processors that own work uses.
-    own_cpu: f64,
-    /// Share of its time for which external work waits.
-    external: f64,
-    /// Kinds that external work's requests are of; own work's is the first.
+    /// Processors that foreground work uses.
+    foreground_cpu: f64,
+    /// Share of its time for which background work waits.
+    background: f64,
+    /// Kinds that background work's requests are of; foreground work's is the first.
     kind: usize,
     /// Whether requests' times are random as the exponential distribution's.
     random: bool,
 }
 
 const SLOWED: Truth =
-    Truth { waits: 0.9, each: [0.001, 0.003], own_cpu: 0.1, external: 1.0, kind: 0, random: false };
-const GONE: Truth = Truth { waits: 0.0, own_cpu: 0.001, ..SLOWED };
+    Truth { waits: 0.9, each: [0.001, 0.003], foreground_cpu: 0.1, background: 1.0, kind: 0, random: false };
+const GONE: Truth = Truth { waits: 0.0, foreground_cpu: 0.001, ..SLOWED };
 
 struct Scene {
     devices: Devices,
@@ -57,38 +57,38 @@ impl Scene {
         (count, time)
     }
 
-    /// Looks for so long; the share of the time for which external work ran.
+    /// Looks for so long; the share of the time for which background work ran.
     fn watch(&mut self, seconds: f64, truth: Truth) -> f64 {
         let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
         for look in 0..looks {
             self.at += LOOK;
-            // Where own work is slowed, external work runs by turns.
+            // Where foreground work is slowed, background work runs by turns.
             let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || look % 20 == 0);
             ran += usize::from(runs);
             let mut served = Served { seconds: LOOK, ..Served::default() };
-            let own = LOOK * truth.waits;
-            let external = if runs { LOOK * truth.external } else { 0.0 };
-            (served.external, served.waited) = (Some(external), external.max(own));
+            let foreground = LOOK * truth.waits;
+            let background = if runs { LOOK * truth.background } else { 0.0 };
+            (served.background, served.waited) = (Some(background), background.max(foreground));
             let each = if runs && truth.kind == 0 { truth.each[1] } else { truth.each[0] };
-            served.requests.0[0] = self.requests(own, each, truth.random);
-            if external > 0.0 {
-                let theirs = self.requests(external, truth.each[1], truth.random);
+            served.requests.0[0] = self.requests(foreground, each, truth.random);
+            if background > 0.0 {
+                let theirs = self.requests(background, truth.each[1], truth.random);
                 let both = &mut served.requests.0[truth.kind];
                 *both = (both.0 + theirs.0, both.1 + theirs.1);
             }
-            self.see(truth.own_cpu, Some(served), runs);
+            self.see(truth.foreground_cpu, Some(served), runs);
         }
         ran as f64 / looks as f64
     }
 
-    fn see(&mut self, own_cpu: f64, served: Option<Served>, runs: bool) {
-        let sense = Sense { own_cpu, served, ..Sense::quiet(2, LOOK) };
+    fn see(&mut self, foreground_cpu: f64, served: Option<Served>, runs: bool) {
+        let sense = Sense { foreground_cpu, served, ..Sense::quiet(2, LOOK) };
         self.devices.see(Duration::from_secs_f64(self.at), &sense, runs, true);
     }
 }
 
 #[test]
-fn how_much_longer_own_work_takes_is_known_within_a_second() {
+fn how_much_longer_foreground_work_takes_is_known_within_a_second() {
     let mut scene = Scene::new();
     scene.watch(0.8, SLOWED);
     // 1 + 0.9 × (3 − 1).
@@ -97,14 +97,14 @@ fn how_much_longer_own_work_takes_is_known_within_a_second() {
 }
 
 #[test]
-fn what_own_work_seldom_waits_for_hardly_slows_it() {
+fn what_foreground_work_seldom_waits_for_hardly_slows_it() {
     let mut scene = Scene::new();
     scene.watch(1.5, Truth { waits: 0.1, each: [0.0001, 0.0003], ..SLOWED });
     assert!((scene.devices.ratio() - 1.2).abs() < 0.01, "{}", scene.devices.ratio());
 }
 
 #[test]
-fn external_work_alone_at_a_device_is_hardly_ever_disturbed() {
+fn background_work_alone_at_a_device_is_hardly_ever_disturbed() {
     for waits in [0.0, 0.01] {
         let mut scene = Scene::new();
         let ran = scene.watch(200.0, Truth { waits, ..SLOWED });
@@ -142,7 +142,7 @@ fn a_loss_is_found_however_random_requests_are() {
 fn a_slow_disk_is_watched_for_longer() {
     let mut scene = Scene::new();
     // A hundred requests a second.
-    scene.watch(3.0, Truth { each: [0.01, 0.08], own_cpu: 0.004, ..SLOWED });
+    scene.watch(3.0, Truth { each: [0.01, 0.08], foreground_cpu: 0.004, ..SLOWED });
     assert!(scene.devices.ratio() > 5.0, "{}", scene.devices.ratio());
 }
 
@@ -164,7 +164,7 @@ fn it_is_tried_again_after_ever_longer_times_while_it_stays_true() {
 }
 
 #[test]
-fn when_own_work_wants_nothing_any_more_external_work_is_back_soon() {
+fn when_foreground_work_wants_nothing_any_more_background_work_is_back_soon() {
     let mut scene = Scene::new();
     scene.watch(5.0, SLOWED);
     assert!(scene.devices.ratio() > 2.0);
@@ -173,8 +173,8 @@ fn when_own_work_wants_nothing_any_more_external_work_is_back_soon() {
 }
 
 #[test]
-fn external_work_has_its_weight_again_once_nobody_has_waited_for_a_while() {
-    let (mut scene, calm) = (Scene::new(), Truth { external: 0.0, waits: 0.0, ..SLOWED });
+fn background_work_has_its_weight_again_once_nobody_has_waited_for_a_while() {
+    let (mut scene, calm) = (Scene::new(), Truth { background: 0.0, waits: 0.0, ..SLOWED });
     scene.watch(0.2, SLOWED);
     scene.watch(CALM.as_secs_f64() - 2.0 * LOOK, calm);
     assert!(scene.devices.shared());
@@ -187,26 +187,26 @@ fn where_requests_are_not_told_nothing_is_tried() {
     let mut scene = Scene::new();
     for _ in 0..500 {
         scene.at += LOOK;
-        let served = Served { seconds: LOOK, waited: LOOK, external: Some(LOOK), ..Served::default() };
+        let served = Served { seconds: LOOK, waited: LOOK, background: Some(LOOK), ..Served::default() };
         scene.see(0.1, Some(served), true);
         assert!(!scene.devices.tries());
     }
 }
 
 #[test]
-fn external_work_that_wants_nothing_of_devices_any_more_is_let_go_soon() {
+fn background_work_that_wants_nothing_of_devices_any_more_is_let_go_soon() {
     let mut scene = Scene::new();
     scene.watch(5.0, SLOWED);
     assert!(scene.devices.ratio() > 2.0);
-    scene.watch(5.0, Truth { external: 0.0, ..SLOWED });
+    scene.watch(5.0, Truth { background: 0.0, ..SLOWED });
     assert_eq!(scene.devices.ratio(), 1.0);
-    assert_eq!(scene.watch(60.0, Truth { external: 0.0, ..SLOWED }), 1.0);
+    assert_eq!(scene.watch(60.0, Truth { background: 0.0, ..SLOWED }), 1.0);
 }
 
 #[test]
-fn own_work_that_begins_is_tried_although_nothing_was_found_before() {
+fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
     let mut scene = Scene::new();
-    scene.watch(100.0, Truth { waits: 0.0, own_cpu: 0.015, ..SLOWED });
+    scene.watch(100.0, Truth { waits: 0.0, foreground_cpu: 0.015, ..SLOWED });
     assert_eq!(scene.devices.ratio(), 1.0);
     scene.watch(1.0, SLOWED);
     assert!(scene.devices.ratio() > 2.0);
@@ -215,13 +215,13 @@ fn own_work_that_begins_is_tried_although_nothing_was_found_before() {
 #[test]
 fn a_trial_that_sees_nothing_ends() {
     for seen in
-        [None, Some(Served { seconds: LOOK, waited: LOOK, external: Some(LOOK), ..Served::default() })]
+        [None, Some(Served { seconds: LOOK, waited: LOOK, background: Some(LOOK), ..Served::default() })]
     {
         let mut scene = Scene::new();
         while !scene.devices.tries() {
             scene.watch(LOOK, SLOWED);
         }
-        // Nothing tells any more, or what external work had begun does not end.
+        // Nothing tells any more, or what background work had begun does not end.
         for _ in 0..60 {
             scene.at += LOOK;
             scene.see(0.1, seen, false);
@@ -231,13 +231,13 @@ fn a_trial_that_sees_nothing_ends() {
 }
 
 #[test]
-fn where_nothing_can_stand_still_or_external_work_does_not_tell_nothing_is_tried() {
-    for (external, tries) in [(Some(LOOK), false), (None, true)] {
+fn where_nothing_can_stand_still_or_background_work_does_not_tell_nothing_is_tried() {
+    for (background, tries) in [(Some(LOOK), false), (None, true)] {
         let mut devices = Devices::default();
-        let mut served = Served { seconds: LOOK, waited: LOOK, external, ..Served::default() };
+        let mut served = Served { seconds: LOOK, waited: LOOK, background, ..Served::default() };
         served.requests.0[0] = (50.0, LOOK);
         for look in 1..100 {
-            let sense = Sense { own_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
+            let sense = Sense { foreground_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
             devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, tries);
             assert!(!devices.tries() && devices.ratio() == 1.0);
         }

@@ -1,7 +1,7 @@
-//! For which share of the time external work may run, and when it does.
+//! For which share of the time background work may run, and when it does.
 //!
-//! While it runs, own work takes `r` times as long; while it stands still, it is as fast as alone.
-//! Running for a share `d` of the time, own work progresses at `1 − d (1 − 1/r)` of its speed
+//! While it runs, foreground work takes `r` times as long; while it stands still, it is as fast as alone.
+//! Running for a share `d` of the time, foreground work progresses at `1 − d (1 − 1/r)` of its speed
 //! alone, which is slower by the budget `s` at most where
 //!
 //! ```text
@@ -22,7 +22,7 @@ pub fn share(budget: f64, ratio: f64) -> f64 {
     (budget / (1.0 + budget) * ratio / (ratio - 1.0)).clamp(0.0, 1.0)
 }
 
-/// By how much own work is slower where external work runs for that share of the time.
+/// By how much foreground work is slower where background work runs for that share of the time.
 pub fn slowdown(share: f64, ratio: f64) -> f64 {
     1.0 / (1.0 - share * (1.0 - 1.0 / ratio.max(1.0))) - 1.0
 }

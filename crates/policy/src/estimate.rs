@@ -1,7 +1,7 @@
-//! How much slower work like the probe's is while external work runs: from pairs of probes, one
+//! How much slower work like the probe's is while background work runs: from pairs of probes, one
 //! while it ran and the next while it stood still, or the other way round, milliseconds apart.
 //!
-//! What disturbs both of a pair alike (other machines on the same host, own work itself) cancels
+//! What disturbs both of a pair alike (other machines on the same host, foreground work itself) cancels
 //! out. A pair is the logarithm of a ratio; of several the median counts, which one disturbed probe
 //! does not move, and it counts from when its lower bound of 99.5 % (an order statistic: the sign
 //! test's) is above nothing. Every step is monotone: a slower probe never makes the estimate less.
@@ -41,7 +41,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Adds a pair: times while external work ran, and while it stood still.
+    /// Adds a pair: times while background work ran, and while it stood still.
     pub fn add(&mut self, running: f64, still: f64) {
         let log = (running / still).ln();
         if !log.is_finite() {
@@ -71,7 +71,7 @@ impl Pairs {
         last >= enough && self.logs.iter().skip(before).all(|log| *log < 0.5 * middle)
     }
 
-    /// How many times as long it takes while external work runs: 1 where nothing is shown.
+    /// How many times as long it takes while background work runs: 1 where nothing is shown.
     pub fn ratio(&self) -> f64 {
         self.shown.exp()
     }
@@ -151,7 +151,7 @@ impl Contention {
         }
     }
 
-    /// The largest ratio of all kinds: what own work is made of is not known, so the worst is expected.
+    /// The largest ratio of all kinds: what foreground work is made of is not known, so the worst is expected.
     pub fn worst(&self) -> f64 {
         self.ratios().into_iter().fold(1.0, f64::max)
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::decide::{Grant, Offers};
 use super::sense::Sense;
 
-/// A program of own work.
+/// A program of foreground work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Program {
     /// Its process.
@@ -22,7 +22,7 @@ pub struct Program {
 
 /// The host, with a clock.
 pub trait Host {
-    /// What can be done to external work here, at this moment.
+    /// What can be done to background work here, at this moment.
     fn offers(&self) -> Offers;
     /// How many processors it has.
     fn cores(&self) -> usize;
@@ -31,13 +31,13 @@ pub trait Host {
     /// # Errors
     /// When there is nothing more to look at.
     fn look(&mut self, probe: bool) -> Result<Sense, Fault>;
-    /// Has external work run as granted; `run` says whether it does at this moment. What cannot be
+    /// Has background work run as granted; `run` says whether it does at this moment. What cannot be
     /// done is told by the next [`Host::notes`], not an error: groups come and go.
     fn apply(&mut self, grant: &Grant, run: bool);
     /// What has happened that people should know, since it was last asked: groups that came or
     /// went, what could not be done. Each is told once.
     fn notes(&mut self) -> Vec<String>;
-    /// The programs of own work that used most lately, as far as that was looked at.
+    /// The programs of foreground work that used most lately, as far as that was looked at.
     fn largest(&self) -> &[Program] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! On how many processors external work runs. Contention mostly grows faster than their number, so
+//! On how many processors background work runs. Contention mostly grows faster than their number, so
 //! that fewer of them for more of the time may donate more within the same budget. Each halving of
 //! the number is an item with a ratio of its own; now and then a neighbour of the one in use is
 //! tried for some turns.
@@ -51,11 +51,11 @@ impl Menu {
     }
 
     /// The ratios of each kind that are to be reckoned with. A number that is tried is taken for as bad as the
-    /// chosen one until its own pairs tell: to find out must not cost own work more than was agreed on.
+    /// chosen one until its own pairs tell: to find out must not cost foreground work more than was agreed on.
     pub fn ratios(&self) -> [f64; 3] {
-        let (own, chosen) = (self.contention(), self.items[self.chosen].1.ratios());
-        let known = own.pairs() >= TRY;
-        let mut ratios = own.ratios();
+        let (foreground, chosen) = (self.contention(), self.items[self.chosen].1.ratios());
+        let known = foreground.pairs() >= TRY;
+        let mut ratios = foreground.ratios();
         for (ratio, chosen) in ratios.iter_mut().zip(chosen) {
             *ratio = if known { *ratio } else { ratio.max(chosen) };
         }
@@ -63,7 +63,7 @@ impl Menu {
     }
 
     /// Takes a pair in, of the number in use. `extra` is a ratio that is not the probes', `room`
-    /// what own work leaves, `budget` the slowdown agreed on.
+    /// what foreground work leaves, `budget` the slowdown agreed on.
     pub fn add(&mut self, running: &Probe, still: &Probe, extra: f64, room: f64, budget: f64) {
         let at = self.at();
         self.items[at].1.add(running, still);
@@ -76,7 +76,7 @@ impl Menu {
             }
             None => {
                 let tight = share(budget, self.contention().worst() * extra) < 0.9;
-                // Where own work leaves one processor, fewer is no choice.
+                // Where foreground work leaves one processor, fewer is no choice.
                 if tight && self.pairs >= USE && self.items.len() > 1 && room > 1.5 {
                     self.pairs = 0;
                     self.trial = Some((self.neighbour(), TRY));
@@ -118,7 +118,7 @@ impl Menu {
         }
     }
 
-    /// Begins again with all of them: own work is another one. What is known stays a first guess.
+    /// Begins again with all of them: foreground work is another one. What is known stays a first guess.
     pub fn rewind(&mut self) {
         (self.chosen, self.trial, self.pairs) = (0, None, 0);
     }

@@ -1,26 +1,26 @@
-//! How much memory external work may keep. Where own work has to fetch pages again that were
-//! pushed out, external work gives up as much as is fetched in a second, again and again, down to what
+//! How much memory background work may keep. Where foreground work has to fetch pages again that were
+//! pushed out, background work gives up as much as is fetched in a second, again and again, down to what
 //! cannot be taken from it. It gets more only slowly, and each time that turns out to have been too early
 //! the next try comes twice as late: what oscillates does so ever more rarely.
 //!
 //! Pages that are pushed out come back one by one, which takes a disk far longer than what it reads in
-//! order. So where memory is short and own work takes more of it, external work
-//! gives up twice as much, and some to spare, before anything is pushed out. And where external work
+//! order. So where memory is short and foreground work takes more of it, background work
+//! gives up twice as much, and some to spare, before anything is pushed out. And where background work
 //! takes more of it, it has what is left but that to spare: from then on it pushes out its own.
 //!
-//! External work that swaps because of its limit, or where memory is short for all, gets little done,
-//! and takes pages, time and bandwidth from own work: it stands still instead. So does what reads files
-//! again and again because of it, while own work waits for the same devices to have its own pages back.
+//! Background work that swaps because of its limit, or where memory is short for all, gets little done,
+//! and takes pages, time and bandwidth from foreground work: it stands still instead. So does what reads files
+//! again and again because of it, while foreground work waits for the same devices to have its own pages back.
 
 use std::time::Duration;
 
 use super::sense::Sense;
 
-/// Pages a second from which own work is disturbed: 256 KiB/s, far below what any device delivers.
+/// Pages a second from which foreground work is disturbed: 256 KiB/s, far below what any device delivers.
 const REFAULTS: f64 = 64.0;
 /// Growth of somebody's memory between two looks that is meant, in bytes.
 const GREW: u64 = 8 << 20;
-/// With this share of all memory free, own work fetches again what was pushed out before: nobody keeps
+/// With this share of all memory free, foreground work fetches again what was pushed out before: nobody keeps
 /// it from that. The kernel itself leaves less (Documentation/admin-guide/sysctl/vm.rst,
 /// watermark_scale_factor).
 const ROOM: u64 = 64;
@@ -28,7 +28,7 @@ const ROOM: u64 = 64;
 const AHEAD: u64 = 2;
 /// And so many times what is left free otherwise: it may grow ever faster.
 const MARGIN: f64 = 4.0;
-/// Pages a second from which external work swaps, or reads again, more than it works: 8 MiB/s.
+/// Pages a second from which background work swaps, or reads again, more than it works: 8 MiB/s.
 const SWAPPING: f64 = 2048.0;
 /// Between two steps down: taking pages takes a moment.
 const STEP: Duration = Duration::from_millis(200);
@@ -38,7 +38,7 @@ const LEFT: f64 = 0.67;
 pub const PAGE: u64 = 4096;
 /// The first and the longest time that nothing is given back.
 const HOLD: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
-/// Own work that misses no more pages, and uses no processors, is over after so long.
+/// Foreground work that misses no more pages, and uses no processors, is over after so long.
 const OVER: Duration = Duration::from_millis(500);
 /// Growth in a second, once it is given back.
 const GROWTH: f64 = 1.1;
@@ -49,22 +49,22 @@ const FREE: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     limit: Option<f64>,
-    /// What external work must be left with, whatever the limit is.
+    /// What background work must be left with, whatever the limit is.
     floor: f64,
-    /// What external work had when the limit came.
+    /// What background work had when the limit came.
     had: f64,
     last_step: Option<Duration>,
     hold: Duration,
     held_until: Duration,
     growing: bool,
-    /// Until when own work counts as missing pages.
+    /// Until when foreground work counts as missing pages.
     misses_until: Duration,
-    /// Until when external work stands still.
+    /// Until when background work stands still.
     still_until: Option<Duration>,
     hurried: bool,
-    /// What own and external work had at the look before.
-    own: Option<u64>,
-    external: Option<u64>,
+    /// What foreground and background work had at the look before.
+    foreground: Option<u64>,
+    background: Option<u64>,
 }
 
 impl Default for Share {
@@ -80,17 +80,17 @@ impl Default for Share {
             misses_until: Duration::ZERO,
             still_until: None,
             hurried: false,
-            own: None,
-            external: None,
+            foreground: None,
+            background: None,
         }
     }
 }
 
 impl Share {
-    /// Takes a look in. `busy` says that own work uses processors, `stalled` is the share of the time that it
+    /// Takes a look in. `busy` says that foreground work uses processors, `stalled` is the share of the time that it
     /// may wait for memory.
     pub fn see(&mut self, now: Duration, sense: &Sense, busy: bool, stalled: f64) {
-        // Own work that only waits for its pages hardly uses any, and would for ever.
+        // Foreground work that only waits for its pages hardly uses any, and would for ever.
         let misses = (sense.free_memory as f64) < room(sense) && sense.refaults > REFAULTS;
         if misses {
             self.misses_until = now + OVER;
@@ -99,28 +99,34 @@ impl Share {
             // What it had when it begins is what it has now. That too much was given back too early is
             // remembered for a while.
             let hold = if now < self.held_until + self.hold { self.hold } else { HOLD[0] };
-            *self =
-                Share { own: Some(sense.own_memory), hold, held_until: self.held_until, ..Share::default() };
+            *self = Share {
+                foreground: Some(sense.foreground_memory),
+                hold,
+                held_until: self.held_until,
+                ..Share::default()
+            };
             return;
         }
         // What cannot be taken any more is left to it at once.
-        self.floor = sense.external_floor as f64;
-        let grew = sense.own_memory.saturating_sub(self.own.replace(sense.own_memory).unwrap_or(u64::MAX));
+        self.floor = sense.background_floor as f64;
+        let grew = sense
+            .foreground_memory
+            .saturating_sub(self.foreground.replace(sense.foreground_memory).unwrap_or(u64::MAX));
         // What is free is had first.
         let lacking = (AHEAD * grew) as f64 + MARGIN * room(sense) - sense.free_memory as f64;
-        let before = self.external.replace(sense.external_memory);
+        let before = self.background.replace(sense.background_memory);
         let grows = grew > GREW;
         if grows && lacking > 0.0 {
             self.hold(now);
-            self.take(sense.external_memory as f64 - lacking, sense);
+            self.take(sense.background_memory as f64 - lacking, sense);
         } else if sense.short_memory && swells(before, sense) {
             self.hold(now);
             let spare = sense.free_memory as f64 - MARGIN * room(sense);
-            self.take(sense.external_memory as f64 + spare.max(0.0), sense);
+            self.take(sense.background_memory as f64 + spare.max(0.0), sense);
         }
         let short = self.limit.is_some() || sense.short_memory;
-        let in_the_way = sense.refaults > REFAULTS && sense.external_refaults > SWAPPING;
-        if short && (sense.external_swapping > SWAPPING || in_the_way) {
+        let in_the_way = sense.refaults > REFAULTS && sense.background_refaults > SWAPPING;
+        if short && (sense.background_swapping > SWAPPING || in_the_way) {
             self.still_until = Some(now + self.hold);
         } else if self.still_until.is_some_and(|until| now >= until) {
             self.still_until = None;
@@ -130,14 +136,14 @@ impl Share {
         // Where there is room, pages that were pushed out before come back by themselves.
         let lacks = (sense.free_memory as f64) < room(sense);
         // What was asked for last is still on its way.
-        let above = |limit: Option<f64>| limit.is_some_and(|limit| sense.external_memory as f64 > limit);
-        let falls = before.is_some_and(|before| sense.external_memory < before);
+        let above = |limit: Option<f64>| limit.is_some_and(|limit| sense.background_memory as f64 > limit);
+        let falls = before.is_some_and(|before| sense.background_memory < before);
         let asked = self.left();
         if above(asked) && falls {
             self.hold(now);
             if !lacks && !grows {
-                // Own work has what it wanted; taking more slows it.
-                self.limit = Some(sense.external_memory as f64);
+                // Foreground work has what it wanted; taking more slows it.
+                self.limit = Some(sense.background_memory as f64);
             }
         } else if lacks && (sense.refaults > REFAULTS || sense.memory_stall > stalled) {
             self.tighten(now, sense);
@@ -156,9 +162,9 @@ impl Share {
             return;
         }
         self.last_step = Some(now);
-        let (has, floor) = (sense.external_memory as f64, sense.external_floor as f64);
+        let (has, floor) = (sense.background_memory as f64, sense.background_floor as f64);
         let from = self.limit.map_or(has, |limit| limit.min(has.max(floor)));
-        // Taking pages takes time and processors: no more than own work wants.
+        // Taking pages takes time and processors: no more than foreground work wants.
         let wanted = (sense.refaults * PAGE as f64).min(from * (1.0 - LEFT)).max(room(sense));
         self.take(from - wanted, sense);
     }
@@ -175,23 +181,23 @@ impl Share {
     /// Leaves it so much, what cannot be taken apart, and no more than before.
     fn take(&mut self, left: f64, sense: &Sense) {
         if self.limit.is_none() {
-            self.had = (sense.external_memory as f64).max(self.floor);
+            self.had = (sense.background_memory as f64).max(self.floor);
         }
         self.limit = Some(left.max(self.floor).min(self.limit.unwrap_or(f64::INFINITY).max(self.floor)));
     }
 
-    /// Whether external work has to stand still, since it would only swap.
+    /// Whether background work has to stand still, since it would only swap.
     pub fn still(&self) -> bool {
         self.still_until.is_some()
     }
 
-    /// Whether own work takes memory, or external work is made to give it, or may be killed for want of it: all go
+    /// Whether foreground work takes memory, or background work is made to give it, or may be killed for want of it: all go
     /// quickly.
     pub fn hurried(&self) -> bool {
         self.hurried
     }
 
-    /// Bytes that external work may have; `None` where nothing holds it.
+    /// Bytes that background work may have; `None` where nothing holds it.
     pub fn limit(&self) -> Option<u64> {
         self.left().map(|limit| limit as u64)
     }
@@ -201,11 +207,11 @@ impl Share {
     }
 }
 
-/// Whether external work takes more memory, of which it could be made to push out some. What can only be
-/// killed is left alone: own work may never want what it takes.
+/// Whether background work takes more memory, of which it could be made to push out some. What can only be
+/// killed is left alone: foreground work may never want what it takes.
 fn swells(before: Option<u64>, sense: &Sense) -> bool {
-    let grew = before.is_some_and(|before| sense.external_memory > before + GREW);
-    grew && sense.external_memory > sense.external_kept + GREW
+    let grew = before.is_some_and(|before| sense.background_memory > before + GREW);
+    grew && sense.background_memory > sense.background_kept + GREW
 }
 
 /// The least worth asking for.
@@ -221,10 +227,10 @@ mod tests {
     const LOOK: f64 = 0.25;
     const MIB: u64 = 1 << 20;
 
-    fn look(share: &mut Share, at: &mut f64, refaults: f64, external_memory: u64) {
+    fn look(share: &mut Share, at: &mut f64, refaults: f64, background_memory: u64) {
         *at += LOOK;
         let lacking = Sense { free_memory: 0, ..Sense::quiet(2, LOOK) };
-        let sense = Sense { refaults, external_memory, external_floor: 40 * MIB, ..lacking };
+        let sense = Sense { refaults, background_memory, background_floor: 40 * MIB, ..lacking };
         share.see(Duration::from_secs_f64(*at), &sense, true, 0.01);
     }
 
@@ -246,11 +252,12 @@ mod tests {
         let (mut share, mut at) = (Share::default(), 0.0);
         look(&mut share, &mut at, 1000.0, 900 * MIB);
         at += LOOK;
-        let grown = Sense { external_memory: 890 * MIB, external_floor: 880 * MIB, ..Sense::quiet(2, LOOK) };
+        let grown =
+            Sense { background_memory: 890 * MIB, background_floor: 880 * MIB, ..Sense::quiet(2, LOOK) };
         let before = share.limit().expect("is held");
         share.see(Duration::from_secs_f64(at), &Sense { free_memory: 0, ..grown }, true, 0.01);
         assert!(before < 880 * MIB && share.limit() >= Some(880 * MIB), "{before} {:?}", share.limit());
-        let freed = Sense { external_memory: 300 * MIB, external_floor: 100 * MIB, ..grown };
+        let freed = Sense { background_memory: 300 * MIB, background_floor: 100 * MIB, ..grown };
         share.see(Duration::from_secs_f64(at + LOOK), &Sense { free_memory: 0, ..freed }, true, 0.01);
         assert!(share.limit() <= Some(before), "what it has freed is not given back: {:?}", share.limit());
     }
@@ -274,7 +281,7 @@ mod tests {
         for held_hard in [false, true] {
             at += LOOK;
             let sense =
-                Sense { held_hard, external_memory: 200 * MIB, free_memory: 0, ..Sense::quiet(2, LOOK) };
+                Sense { held_hard, background_memory: 200 * MIB, free_memory: 0, ..Sense::quiet(2, LOOK) };
             share.see(Duration::from_secs_f64(at), &sense, true, 0.01);
             share.see(Duration::from_secs_f64(at + LOOK), &sense, true, 0.01);
             assert_eq!(share.hurried(), held_hard);
@@ -285,7 +292,7 @@ mod tests {
     fn what_was_pushed_out_before_comes_back_by_itself_where_there_is_room() {
         let mut share = Share::default();
         let sense = Sense { refaults: 1000.0, free_memory: 100 * MIB, ..Sense::quiet(2, LOOK) };
-        share.see(Duration::from_secs(1), &Sense { external_memory: 900 * MIB, ..sense }, true, 0.01);
+        share.see(Duration::from_secs(1), &Sense { background_memory: 900 * MIB, ..sense }, true, 0.01);
         assert_eq!(share.limit(), None);
     }
 
@@ -330,8 +337,8 @@ mod tests {
             let (refaults, swapping) = if share.still() { (0.0, 0.0) } else { (refaults, 1e5) };
             let sense = Sense {
                 refaults,
-                external_swapping: swapping,
-                external_memory: 900 * MIB,
+                background_swapping: swapping,
+                background_memory: 900 * MIB,
                 free_memory: 0,
                 ..Sense::quiet(2, LOOK)
             };
@@ -351,18 +358,18 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_again_because_of_its_limit_stands_still_while_own_work_wants_its_pages_back() {
+    fn what_reads_again_because_of_its_limit_stands_still_while_foreground_work_wants_its_pages_back() {
         let mut at = 0.0;
         let mut look = |share: &mut Share, refaults: f64, theirs: f64| {
             at += LOOK;
-            let sense = Sense { refaults, external_refaults: theirs, ..Sense::quiet(2, LOOK) };
-            let sense = Sense { external_memory: 900 * MIB, free_memory: 0, ..sense };
+            let sense = Sense { refaults, background_refaults: theirs, ..Sense::quiet(2, LOOK) };
+            let sense = Sense { background_memory: 900 * MIB, free_memory: 0, ..sense };
             share.see(Duration::from_secs_f64(at), &sense, true, 0.01);
             share.still()
         };
         let mut share = Share::default();
         assert!(!look(&mut share, 1000.0, 1e5), "nothing holds it yet");
-        assert!(!look(&mut share, 0.0, 1e5), "own work has all that it wants");
+        assert!(!look(&mut share, 0.0, 1e5), "foreground work has all that it wants");
         assert!(!look(&mut share, 1000.0, 100.0), "it does not read much");
         assert!(look(&mut share, 1000.0, 1e5));
         let still = (0..60).take_while(|_| look(&mut share, 0.0, 0.0)).count() as f64 * LOOK;
@@ -370,13 +377,13 @@ mod tests {
     }
 
     #[test]
-    fn way_is_made_for_own_work_that_grows_where_memory_is_short() {
-        let look = |share: &mut Share, at: f64, own: u64, free: u64| {
+    fn way_is_made_for_foreground_work_that_grows_where_memory_is_short() {
+        let look = |share: &mut Share, at: f64, foreground: u64, free: u64| {
             let memory = Sense {
-                own_memory: own * MIB,
+                foreground_memory: foreground * MIB,
                 free_memory: free * MIB,
-                external_memory: 500 * MIB,
-                external_floor: 40 * MIB,
+                background_memory: 500 * MIB,
+                background_floor: 40 * MIB,
                 ..Sense::quiet(2, 0.05)
             };
             share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
@@ -394,16 +401,16 @@ mod tests {
     }
 
     #[test]
-    fn external_work_that_grows_where_memory_is_short_takes_none_of_own_work_s() {
+    fn background_work_that_grows_where_memory_is_short_takes_none_of_foreground_work_s() {
         let look = |share: &mut Share, at: f64, has: u64, short: bool, kept: u64| {
             let memory = Sense {
-                own_memory: 600 * MIB,
+                foreground_memory: 600 * MIB,
                 free_memory: (1024 - 600 - has) * MIB,
                 all_memory: 1024 * MIB,
                 short_memory: short,
-                external_memory: has * MIB,
-                external_kept: kept * MIB,
-                external_floor: (kept + 16) * MIB,
+                background_memory: has * MIB,
+                background_kept: kept * MIB,
+                background_floor: (kept + 16) * MIB,
                 ..Sense::quiet(2, 0.05)
             };
             share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
@@ -423,13 +430,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_taken_once_own_work_has_what_it_wanted() {
-        let look = |share: &mut Share, at: f64, own: u64, free: u64, has: u64| {
+    fn no_more_is_taken_once_foreground_work_has_what_it_wanted() {
+        let look = |share: &mut Share, at: f64, foreground: u64, free: u64, has: u64| {
             let memory = Sense {
-                own_memory: own * MIB,
+                foreground_memory: foreground * MIB,
                 free_memory: free * MIB,
-                external_memory: has * MIB,
-                external_floor: 40 * MIB,
+                background_memory: has * MIB,
+                background_floor: 40 * MIB,
                 ..Sense::quiet(2, 0.05)
             };
             share.see(Duration::from_secs_f64(at), &memory, true, 0.01);
@@ -444,12 +451,16 @@ mod tests {
     }
 
     #[test]
-    fn own_work_that_only_waits_for_its_pages_is_at_work() {
+    fn foreground_work_that_only_waits_for_its_pages_is_at_work() {
         let (mut share, mut at, mut has) = (Share::default(), 0.0, 900 * MIB);
         let mut look = |refaults: f64, free: u64| {
             at += LOOK;
-            let sense =
-                Sense { refaults, external_memory: has, external_floor: 40 * MIB, ..Sense::quiet(2, LOOK) };
+            let sense = Sense {
+                refaults,
+                background_memory: has,
+                background_floor: 40 * MIB,
+                ..Sense::quiet(2, LOOK)
+            };
             let sense = Sense { free_memory: free, ..sense };
             share.see(Duration::from_secs_f64(at), &sense, false, 0.01);
             has = has.min(share.limit().unwrap_or(u64::MAX));
@@ -464,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn without_own_work_nothing_is_held() {
+    fn without_foreground_work_nothing_is_held() {
         let (mut share, mut at) = (Share::default(), 0.0);
         look(&mut share, &mut at, 1000.0, MIB * 900);
         share.see(Duration::from_secs(9), &Sense::quiet(2, LOOK), false, 0.01);

@@ -10,50 +10,50 @@ pub struct Sense {
     pub cores: usize,
     /// Seconds that what was used covers; none where this look was too short to tell that anew.
     pub covers: f64,
-    /// Processors that own work used, on average.
-    pub own_cpu: f64,
-    /// Processors that external work used.
-    pub external_cpu: f64,
+    /// Processors that foreground work used, on average.
+    pub foreground_cpu: f64,
+    /// Processors that background work used.
+    pub background_cpu: f64,
     /// Processors' worth of time that other machines on the same hardware took from this one
     /// (proc_stat(5)'s "steal"): nobody here can have it.
     pub stolen: f64,
-    /// Processors' worth of time that own work waited for one, of the time that external work ran, where
+    /// Processors' worth of time that foreground work waited for one, of the time that background work ran, where
     /// that is watched.
-    pub own_wait: Option<f64>,
-    /// The least share of the time that own work waited for memory to be freed or fetched.
+    pub foreground_wait: Option<f64>,
+    /// The least share of the time that foreground work waited for memory to be freed or fetched.
     pub memory_stall: f64,
-    /// The least share of the time that own work waited for devices.
+    /// The least share of the time that foreground work waited for devices.
     pub io_stall: f64,
     /// What devices have served since they were looked at before; `None` where they were not looked at, or
     /// where nothing tells that anybody waits.
     pub served: Option<Served>,
-    /// Pages a second that own work had to fetch again because they had been pushed out.
+    /// Pages a second that foreground work had to fetch again because they had been pushed out.
     pub refaults: f64,
-    /// Bytes of memory that all others have where external work's is from.
-    pub own_memory: u64,
+    /// Bytes of memory that all others have where background work's is from.
+    pub foreground_memory: u64,
     /// Bytes that nobody has there.
     pub free_memory: u64,
     /// Bytes that there are.
     pub all_memory: u64,
     /// Little of it is left.
     pub short_memory: bool,
-    /// Bytes of memory that external work has.
-    pub external_memory: u64,
+    /// Bytes of memory that background work has.
+    pub background_memory: u64,
     /// Pages a second that it had swapped out and needed again, and that it had others swapped out for.
-    pub external_swapping: f64,
+    pub background_swapping: f64,
     /// Pages a second that had been pushed out and that it needed again, those of files among them.
-    pub external_refaults: f64,
+    pub background_refaults: f64,
     /// Those bytes that cannot be taken from it.
-    pub external_kept: u64,
+    pub background_kept: u64,
     /// What it must be left with: those, and room for what it may want at once.
-    pub external_floor: u64,
+    pub background_floor: u64,
     /// Whether a limit holds some of it that kills who needs more, where too little can be swapped out.
     pub held_hard: bool,
-    /// Whether there is any external work.
-    pub external_there: bool,
+    /// Whether there is any background work.
+    pub background_there: bool,
     /// Whether some of it stood still though it might run: memory is being taken from it.
     pub held: bool,
-    /// Whether some of external work runs though it is to stand still: it was told to end.
+    /// Whether some of background work runs though it is to stand still: it was told to end.
     pub let_run: bool,
     /// By how much later than asked the guard itself woke up, in seconds.
     pub lateness: f64,
@@ -76,25 +76,25 @@ impl Sense {
             interval,
             cores,
             covers: interval,
-            own_cpu: 0.0,
-            external_cpu: 0.0,
+            foreground_cpu: 0.0,
+            background_cpu: 0.0,
             stolen: 0.0,
-            own_wait: None,
+            foreground_wait: None,
             memory_stall: 0.0,
             io_stall: 0.0,
             served: None,
             refaults: 0.0,
-            own_memory: 0,
+            foreground_memory: 0,
             free_memory: u64::MAX,
             all_memory: 4 << 30,
             short_memory: false,
-            external_memory: 0,
-            external_swapping: 0.0,
-            external_refaults: 0.0,
-            external_kept: 0,
-            external_floor: 0,
+            background_memory: 0,
+            background_swapping: 0.0,
+            background_refaults: 0.0,
+            background_kept: 0,
+            background_floor: 0,
             held_hard: false,
-            external_there: true,
+            background_there: true,
             held: false,
             let_run: false,
             lateness: 0.0,
@@ -102,34 +102,34 @@ impl Sense {
             looking: 0.0,
             used: Used::default(),
             probe: None,
-            stand: Stand { own: true, ..Stand::default() },
+            stand: Stand { foreground: true, ..Stand::default() },
         }
     }
 
-    /// Processors that own work, the guard and other machines leave.
+    /// Processors that foreground work, the guard and other machines leave.
     pub fn room(&self) -> f64 {
-        (self.cores as f64 - self.own_cpu - self.cost - self.stolen).max(0.0)
+        (self.cores as f64 - self.foreground_cpu - self.cost - self.stolen).max(0.0)
     }
 }
 
 /// Where the guard stands for a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stand {
-    /// In own work's place: where that runs is known.
-    pub own: bool,
+    /// In foreground work's place: where that runs is known.
+    pub foreground: bool,
     /// The processor, where it was held on one.
     pub on: Option<usize>,
-    /// For how many seconds it was in own work's place.
+    /// For how many seconds it was in foreground work's place.
     pub seconds: f64,
 }
 
 /// CPU time that was used, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Used {
-    /// By own work.
-    pub own: f64,
-    /// By external work.
-    pub external: f64,
+    /// By foreground work.
+    pub foreground: f64,
+    /// By background work.
+    pub background: f64,
     /// By the guard itself.
     pub cost: f64,
 }
@@ -141,8 +141,8 @@ pub struct Served {
     pub seconds: f64,
     /// Seconds for which somebody waited for a device.
     pub waited: f64,
-    /// Seconds for which some of external work did, where that is told.
-    pub external: Option<f64>,
+    /// Seconds for which some of background work did, where that is told.
+    pub background: Option<f64>,
     /// The requests, for whomever.
     pub requests: Requests,
 }
@@ -153,9 +153,9 @@ impl Served {
         (self.waited / self.seconds.max(1e-9)).min(1.0)
     }
 
-    /// The same of external work.
-    pub fn external_waits(&self) -> Option<f64> {
-        Some((self.external? / self.seconds.max(1e-9)).min(1.0))
+    /// The same of background work.
+    pub fn background_waits(&self) -> Option<f64> {
+        Some((self.background? / self.seconds.max(1e-9)).min(1.0))
     }
 }
 

@@ -8,35 +8,35 @@ use crate::decide::{Grant, Offers};
 use crate::host::Host;
 use crate::sense::{Probe, Sense, Stand, Used};
 
-/// Seconds that a probe takes from own work.
+/// Seconds that a probe takes from foreground work.
 const IN_PLACE: f64 = 2e-4;
 
-/// A machine on which the truth is known: own work with a number of threads, which external
+/// A machine on which the truth is known: foreground work with a number of threads, which background
 /// work slows by a ratio while it runs.
 pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) offers: Offers,
-    /// Own threads that compute, at a time.
-    pub(crate) own: Box<dyn Fn(f64) -> f64>,
-    /// How many times as long own work takes beside external work on so many processors.
+    /// Foreground threads that compute, at a time.
+    pub(crate) foreground: Box<dyn Fn(f64) -> f64>,
+    /// How many times as long foreground work takes beside background work on so many processors.
     pub(crate) ratio: Box<dyn Fn(f64, usize) -> f64>,
-    /// Whether it is known where own work runs, so that probes are taken there; elsewhere they see nothing
-    /// of what external work does to it.
+    /// Whether it is known where foreground work runs, so that probes are taken there; elsewhere they see nothing
+    /// of what background work does to it.
     pub(crate) placed: Box<dyn Fn(f64) -> bool>,
     /// How much probes differ by themselves.
     pub(crate) noise: f64,
-    /// Processors' worth of time that own work waits for one beside external work, where that takes them.
+    /// Processors' worth of time that foreground work waits for one beside background work, where that takes them.
     pub(crate) waits: f64,
-    /// Refaults a second while external work has more memory than this.
+    /// Refaults a second while background work has more memory than this.
     pub(crate) tolerates: u64,
     pub(crate) time: f64,
     pub(crate) seed: u64,
     pub(crate) memory: u64,
     granted: (Grant, bool),
     since: f64,
-    /// Own work done, and what would have been done alone; external work done, and what could
+    /// Foreground work done, and what would have been done alone; background work done, and what could
     /// have been: all in seconds of a processor.
-    pub(crate) own_done: [f64; 2],
+    pub(crate) foreground_done: [f64; 2],
     pub(crate) donated: [f64; 2],
     pub(crate) turns: usize,
 }
@@ -47,7 +47,7 @@ impl Machine {
         Machine {
             cores,
             offers,
-            own: Box::new(|_| 0.0),
+            foreground: Box::new(|_| 0.0),
             ratio: Box::new(|_, _| 1.0),
             placed: Box::new(|_| true),
             noise: 0.0,
@@ -58,7 +58,7 @@ impl Machine {
             memory: 0,
             granted: (all, true),
             since: 0.0,
-            own_done: [0.0; 2],
+            foreground_done: [0.0; 2],
             donated: [0.0; 2],
             turns: 0,
         }
@@ -76,8 +76,8 @@ impl Machine {
         (self.seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
-    fn own_cpu(&self) -> f64 {
-        (self.own)(self.time).min(self.cores as f64)
+    fn foreground_cpu(&self) -> f64 {
+        (self.foreground)(self.time).min(self.cores as f64)
     }
 }
 
@@ -95,27 +95,29 @@ impl Host for Machine {
         let interval = (self.time - self.since).max(1e-6);
         self.since = self.time;
         let placed = (self.placed)(self.time);
-        let seconds = if probe && placed { IN_PLACE * self.own_cpu().min(1.0) } else { 0.0 };
-        self.own_done[0] -= seconds;
+        let seconds = if probe && placed { IN_PLACE * self.foreground_cpu().min(1.0) } else { 0.0 };
+        self.foreground_done[0] -= seconds;
         let ratio = if run && placed { (self.ratio)(self.time, grant.cores) } else { 1.0 };
         let noise = self.noise;
         let mut timed = |true_time: f64| true_time * (1.0 + noise * self.random());
         let probe =
             probe.then(|| Probe { compute: timed(1.0), latency: timed(ratio), bandwidth: timed(1.0) });
-        let own_cpu = self.own_cpu();
-        let external_cpu = if run { (self.cores as f64 - own_cpu).min(grant.cores as f64) } else { 0.0 };
-        let used = Used { own: own_cpu * interval, external: external_cpu * interval, cost: 0.0 };
+        let foreground_cpu = self.foreground_cpu();
+        let background_cpu =
+            if run { (self.cores as f64 - foreground_cpu).min(grant.cores as f64) } else { 0.0 };
+        let used =
+            Used { foreground: foreground_cpu * interval, background: background_cpu * interval, cost: 0.0 };
         let has = grant.memory.map_or(self.memory, |limit| limit.min(self.memory));
         Ok(Sense {
-            own_cpu,
-            external_cpu,
+            foreground_cpu,
+            background_cpu,
             used,
-            own_wait: Some(self.waits),
+            foreground_wait: Some(self.waits),
             refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
-            external_memory: has,
+            background_memory: has,
             free_memory: if has > self.tolerates { 0 } else { u64::MAX },
             probe,
-            stand: Stand { own: placed, on: None, seconds },
+            stand: Stand { foreground: placed, on: None, seconds },
             ..Sense::quiet(self.cores, interval)
         })
     }
@@ -136,13 +138,13 @@ impl Host for Machine {
     fn sleep(&mut self, time: Duration) {
         let (grant, run) = self.granted;
         let seconds = time.as_secs_f64();
-        let own = self.own_cpu();
-        let room = (self.cores as f64 - own).max(0.0);
+        let foreground = self.foreground_cpu();
+        let room = (self.cores as f64 - foreground).max(0.0);
         let ratio = if run { (self.ratio)(self.time, grant.cores) } else { 1.0 };
-        // What own work waits for is missing from what it uses.
-        let waited = if run { 1.0 + self.waits / own.max(1e-9) } else { 1.0 };
-        self.own_done[0] += own * seconds / ratio / waited;
-        self.own_done[1] += own * seconds;
+        // What foreground work waits for is missing from what it uses.
+        let waited = if run { 1.0 + self.waits / foreground.max(1e-9) } else { 1.0 };
+        self.foreground_done[0] += foreground * seconds / ratio / waited;
+        self.foreground_done[1] += foreground * seconds;
         self.donated[0] += if run { room.min(grant.cores as f64) * seconds } else { 0.0 };
         self.donated[1] += room * seconds;
         self.time += seconds;

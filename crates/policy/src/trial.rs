@@ -1,4 +1,4 @@
-//! Trials: external work stands still for a moment, to see whether own work does more without it.
+//! Trials: background work stands still for a moment, to see whether foreground work does more without it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub const TRIAL: Duration = Duration::from_millis(300);
 /// How long what was changed takes to show.
 pub const SETTLE: Duration = Duration::from_millis(40);
-/// External work that has only gone on for so long has had nothing served yet.
+/// Background work that has only gone on for so long has had nothing served yet.
 pub const BEGINS: Duration = Duration::from_millis(10);
 /// The first and the longest time after a trial that shows nothing.
 pub const HOLD: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(32)];

@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub sense: &'a Sense,
     /// What was done.
     pub decision: &'a Decision,
-    /// The programs of own work that used most lately.
+    /// The programs of foreground work that used most lately.
     pub largest: &'a [Program],
     /// What people should know, each told once.
     pub notes: &'a [String],
@@ -32,13 +32,13 @@ pub struct Report<'a> {
 pub struct Sums {
     /// Seconds under guard.
     pub seconds: f64,
-    /// Seconds of CPU time that own work has used.
-    pub own: f64,
-    /// The same of external work: what was donated.
+    /// Seconds of CPU time that foreground work has used.
+    pub foreground: f64,
+    /// The same of background work: what was donated.
     pub donated: f64,
-    /// Seconds for which external work stood still, where there was some.
+    /// Seconds for which background work stood still, where there was some.
     pub still: f64,
-    /// Seconds that own work was at work.
+    /// Seconds that foreground work was at work.
     pub busy: f64,
     /// Seconds of CPU time that the guard took itself.
     pub cost: f64,
@@ -53,9 +53,9 @@ impl Sums {
         // Looks may cover the same time; each moment counts once.
         let passed = (now.as_secs_f64() - self.seconds).max(0.0);
         self.seconds = now.as_secs_f64();
-        self.own += sense.used.own;
-        self.donated += sense.used.external;
-        let still = sense.external_there && (!ran || sense.held) && !sense.let_run;
+        self.foreground += sense.used.foreground;
+        self.donated += sense.used.background;
+        let still = sense.background_there && (!ran || sense.held) && !sense.let_run;
         self.still += if still { passed } else { 0.0 };
         self.busy += if decision.why.busy { passed } else { 0.0 };
         self.cost += sense.used.cost;
@@ -115,7 +115,7 @@ mod tests {
     fn it_guards_until_it_is_over_and_adds_up() {
         let all = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
         let mut machine = Machine::new(2, all);
-        machine.own = Box::new(|time| if time < 10.0 { 1.0 } else { 0.0 });
+        machine.foreground = Box::new(|time| if time < 10.0 { 1.0 } else { 0.0 });
         machine.ratio = Box::new(|_, _| 1.5);
         let contract = Contract { slowdown: 0.01, busy: 0.05 };
         let mut told = 0;
@@ -124,15 +124,15 @@ mod tests {
             watch(&mut machine, contract, &over, &mut |report| told += u64::from(report.at > Duration::ZERO))
                 .expect("guards");
         assert_eq!(sums.looks, told + 2, "the first, and one at the end");
-        assert!((20.0..21.0).contains(&sums.seconds) && (sums.own - 10.0).abs() < 0.5, "{sums:?}");
+        assert!((20.0..21.0).contains(&sums.seconds) && (sums.foreground - 10.0).abs() < 0.5, "{sums:?}");
         assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
-        assert_eq!(sums.highest, Some(Grade::Still), "it is tried when own work begins");
+        assert_eq!(sums.highest, Some(Grade::Still), "it is tried when foreground work begins");
         assert!(machine.running(), "it is back");
     }
 
     #[test]
     fn it_ends_in_time_however_seldom_it_looks() {
-        // Where there is no external work it looks four times a second.
+        // Where there is no background work it looks four times a second.
         struct Alone(Machine);
         impl Host for Alone {
             fn offers(&self) -> Offers {
@@ -142,7 +142,7 @@ mod tests {
                 self.0.cores()
             }
             fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
-                Ok(Sense { external_there: false, ..self.0.look(probe)? })
+                Ok(Sense { background_there: false, ..self.0.look(probe)? })
             }
             fn apply(&mut self, grant: &Grant, run: bool) {
                 self.0.apply(grant, run);

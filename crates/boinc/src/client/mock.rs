@@ -43,13 +43,7 @@ impl Mock {
     }
 }
 
-fn serve(
-    mut stream: TcpStream,
-    password: &str,
-    answers: Answers,
-    each: usize,
-    noted: &Mutex<Vec<String>>,
-) {
+fn serve(mut stream: TcpStream, password: &str, answers: Answers, each: usize, noted: &Mutex<Vec<String>>) {
     let mut authorized = password.is_empty();
     for _ in 0..each {
         let mut request = Vec::new();

@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn one_tree_has_everything_on_v2() {
-        let own = "0::/user.slice/user-1000.slice/session-2.scope\n";
-        let found = Hierarchy::parse(V2, own);
+        let foreground = "0::/user.slice/user-1000.slice/session-2.scope\n";
+        let found = Hierarchy::parse(V2, foreground);
         assert_eq!(found.kind(), Kind::V2);
         let tree = found.v2.expect("is mounted");
         assert!(tree.writable);
@@ -207,15 +207,15 @@ mod tests {
 
     #[test]
     fn each_controller_has_its_tree_on_v1_and_both_are_there_on_hybrid() {
-        let own = "4:cpu,cpuacct:/a\n3:memory:/m/n\n1:name=systemd:/s\n0::/u\n";
-        let found = Hierarchy::parse(V1, own);
+        let foreground = "4:cpu,cpuacct:/a\n3:memory:/m/n\n1:name=systemd:/s\n0::/u\n";
+        let found = Hierarchy::parse(V1, foreground);
         assert_eq!(found.kind(), Kind::V1);
         assert_eq!(found.v1.keys().collect::<Vec<_>>(), ["cpu", "cpuacct", "freezer", "memory"]);
         assert_eq!(found.trees().len(), 3, "two are mounted together");
         assert!(!found.v1["freezer"].writable && found.v1["cpu"].writable);
         assert_eq!(found.v1["memory"].here(), Some("/sys/fs/cgroup/memory/m/n".into()));
         assert_eq!(found.v1["freezer"].here, None);
-        let both = Hierarchy::parse(&format!("{V1}{UNIFIED}"), own);
+        let both = Hierarchy::parse(&format!("{V1}{UNIFIED}"), foreground);
         assert_eq!(both.kind(), Kind::Hybrid);
         assert_eq!(both.trees().len(), 4);
         assert_eq!(both.v2.and_then(|tree| tree.here()), Some("/sys/fs/cgroup/unified/u".into()));
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_container_sees_its_own_part() {
         let line = "35 24 0:30 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
-        let tree = |own: &str| Hierarchy::parse(line, own).v2.expect("is mounted");
+        let tree = |foreground: &str| Hierarchy::parse(line, foreground).v2.expect("is mounted");
         assert_eq!(tree("0::/docker/abc/x").here(), Some("/sys/fs/cgroup/x".into()));
         assert_eq!(tree("0::/elsewhere").here(), None);
         assert_eq!(tree("0::/docker/abc/../x").here(), None, "no way out");
@@ -239,10 +239,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(mounts in "\\PC{0,80}", own in "\\PC{0,40}") {
-            Hierarchy::parse(&mounts, &own);
-            let line = format!("1 2 0:3 {own} / rw - cgroup2 x {mounts}\n2 {mounts} - cgroup x cpu");
-            Hierarchy::parse(&line, &format!("0::{own}\n{own}")).trees();
+        fn no_text_panics(mounts in "\\PC{0,80}", foreground in "\\PC{0,40}") {
+            Hierarchy::parse(&mounts, &foreground);
+            let line = format!("1 2 0:3 {foreground} / rw - cgroup2 x {mounts}\n2 {mounts} - cgroup x cpu");
+            Hierarchy::parse(&line, &format!("0::{foreground}\n{foreground}")).trees();
         }
 
         #[test]

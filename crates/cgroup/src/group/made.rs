@@ -112,9 +112,9 @@ impl Made {
     fn inherit_processors(&self) -> Result<(), Fault> {
         let Some(dir) = self.group.dir("cpuset") else { return Ok(()) };
         for file in ["cpuset.cpus", "cpuset.mems"] {
-            let (above, own) = (dir.parent().unwrap_or(dir).join(file), dir.join(file));
-            let copied = fs::read_to_string(&above).and_then(|text| fs::write(&own, text.trim()));
-            copied.map_err(|e| Fault::environment(e.to_string()).at(own.display().to_string()))?;
+            let (above, foreground) = (dir.parent().unwrap_or(dir).join(file), dir.join(file));
+            let copied = fs::read_to_string(&above).and_then(|text| fs::write(&foreground, text.trim()));
+            copied.map_err(|e| Fault::environment(e.to_string()).at(foreground.display().to_string()))?;
         }
         Ok(())
     }

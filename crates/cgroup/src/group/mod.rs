@@ -300,11 +300,13 @@ fn name_of(path: &Path) -> String {
 fn unknown(name: &Path, hierarchy: &Hierarchy) -> Fault {
     let top = |part| matches!(part, Component::RootDir | Component::CurDir);
     if !name.as_os_str().is_empty() && name.components().all(top) {
-        return Fault::usage("everything on this host is in that group, this program and own work included")
-            .remedy("name the group of the work that is meant, or its process");
+        return Fault::usage(
+            "everything on this host is in that group, this program and foreground work included",
+        )
+        .remedy("name the group of the work that is meant, or its process");
     }
     let mut known: Vec<String> = hierarchy.trees().iter().flat_map(|tree| below(&tree.mount)).collect();
-    // Where this program stands is nobody's external work.
+    // Where this program stands is nobody's background work.
     let here = |tree: &Tree| Some(tree.here()?.strip_prefix(&tree.mount).ok()?.iter().next()?.to_owned());
     let here: Vec<_> = hierarchy.trees().into_iter().filter_map(here).collect();
     known.retain(|name| !here.iter().any(|here| here == name.as_str()));
@@ -313,7 +315,7 @@ fn unknown(name: &Path, hierarchy: &Hierarchy) -> Fault {
     let names = known.iter().map(String::as_str);
     let fault = crosstalk_core::name::unknown("control group", &name.display().to_string(), names);
     match fault.remedy {
-        None => fault.remedy("there is none; start one with `crosstalk exec --external -- COMMAND`"),
+        None => fault.remedy("there is none; start one with `crosstalk exec --background -- COMMAND`"),
         Some(_) => fault,
     }
 }

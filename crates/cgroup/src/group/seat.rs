@@ -1,6 +1,6 @@
 //! Where new groups may stand: as high as this user may make them, since idle class and weight
-//! count among siblings only. Work in a group at the top gives way to everything else on the host;
-//! work in a group below that of a user's session gives way to that session's programs.
+//! count among siblings only. Work in a group at the top yields to everything else on the host;
+//! work in a group below that of a user's session yields to that session's programs.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct Seat {
     pub v2: Option<PathBuf>,
     /// The parents in v1's, with their controllers' names; those that are mounted together once.
     pub v1: Vec<(Vec<String>, PathBuf)>,
-    /// Against whom work there gives way.
+    /// Against whom work there yields.
     pub reach: Reach,
 }
 
@@ -125,8 +125,10 @@ mod tests {
     const V2: &str = "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
     const USER: &str = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-1.scope";
 
-    fn find(mounts: &str, own: &str, may: &[&str]) -> Result<Seat, Fault> {
-        Seat::find(&Hierarchy::parse(mounts, own), &|path| may.iter().any(|may| Path::new(may) == path))
+    fn find(mounts: &str, foreground: &str, may: &[&str]) -> Result<Seat, Fault> {
+        Seat::find(&Hierarchy::parse(mounts, foreground), &|path| {
+            may.iter().any(|may| Path::new(may) == path)
+        })
     }
 
     #[test]
@@ -183,6 +185,6 @@ mod tests {
             ]
         );
         let only_memory = find(mounts, "4:cpu,cpuacct:/a\n3:memory:/m", &["/c/memory/m"]);
-        assert!(only_memory.is_err(), "without the CPU's nothing gives way");
+        assert!(only_memory.is_err(), "without the CPU's nothing yields");
     }
 }

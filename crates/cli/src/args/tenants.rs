@@ -1,4 +1,4 @@
-//! Options of what has to do with own and external work.
+//! Options of what has to do with foreground and background work.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -9,23 +9,23 @@ use clap::Args;
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("kind").required(true)))]
 pub struct ExecArgs {
-    /// External work: it gives way to everything else on this host.
-    #[arg(long, group = "kind")]
-    pub external: bool,
-    /// Own work: a group of its own, with the weight that everything has.
-    #[arg(long, group = "kind")]
-    pub own: bool,
-    /// What its group is called; the guard finds it by this [default: the program's name].
+    /// Background work: it yields to everything else on this host.
+    #[arg(long, alias = "external", group = "kind")]
+    pub background: bool,
+    /// Foreground work: a control group of its own, of the usual weight.
+    #[arg(long, alias = "own", group = "kind")]
+    pub foreground: bool,
+    /// Name of the group, by which the guard finds it [default: the program's name].
     #[arg(long)]
     pub name: Option<String>,
-    /// Memory that it never goes beyond, such as `4 GiB`: the rest is swapped out where there is swap, and
-    /// what needs more all the same is killed [default: no limit].
+    /// Largest memory, such as `4 GiB`: more is swapped out where there is swap, else the command is
+    /// killed [default: no limit].
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub memory: Option<String>,
-    /// On how many processors it may run [default: all].
+    /// Number of processors that it may run on [default: all].
     #[arg(long, value_name = "N", value_parser = processors, allow_negative_numbers = true)]
     pub cores: Option<usize>,
-    /// Processors' time that it may use at most, such as `1.5` [default: no limit].
+    /// Largest CPU time, in processors, such as `1.5` [default: no limit].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub quota: Option<f64>,
     /// The command and its arguments.
@@ -39,42 +39,41 @@ fn processors(text: &str) -> Result<usize, String> {
 
 #[derive(Args)]
 pub struct GuardArgs {
-    /// Largest slowdown of own work, such as `1%` or `0.01` [default: the rules', else 1%].
+    /// Largest slowdown of foreground work, such as `1%` or `0.01` [default: the rules', else 1%].
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub slowdown: Option<String>,
-    /// A control group that is external work: its path in its tree (`/batch`), its directory, or the name
-    /// of what `crosstalk exec --external` has started (its `--name`, else its program's). All that that
-    /// has started is guarded, too, unless BOINC's client can only be asked.
-    #[arg(long, value_name = "GROUP")]
-    pub external: Vec<PathBuf>,
-    /// A process that is external work, with all that it has started and will start.
+    /// A control group that is background work: its path in its tree (`/batch`), its directory, or the name
+    /// of what `crosstalk exec --background` has started. All that `exec` has started is guarded anyway,
+    /// unless BOINC's client can only be asked.
+    #[arg(long, alias = "external", value_name = "GROUP")]
+    pub background: Vec<PathBuf>,
+    /// A process that is background work, with its descendants.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub pid: Vec<u32>,
-    /// `boinc`: BOINC's client with its tasks, which is found by itself.
+    /// `boinc`: find BOINC's client, and guard it with its tasks.
     #[arg(value_parser = donating, value_name = "boinc")]
     pub programs: Vec<Donating>,
-    /// Where BOINC's client listens; selects one of several clients [default: the packaged one, then
-    /// root's, then others'].
+    /// Address of BOINC's client; selects one of several [default: the packaged one, then root's, then
+    /// others'].
     #[arg(long, value_name = "ADDR:PORT", requires = "programs")]
     pub boinc_address: Option<SocketAddr>,
-    /// The file with the client's password, for where its group cannot be set and it is asked
-    /// instead [default: gui_rpc_auth.cfg in its data directory].
+    /// File with the client's password, needed where its group cannot be set [default: gui_rpc_auth.cfg
+    /// in its data directory].
     #[arg(long, value_name = "FILE", requires = "programs")]
     pub boinc_password_file: Option<PathBuf>,
-    /// Which programs are external, and which own in any case: a file of rules (docs/guard.md).
+    /// File of rules: which programs are background, and which are foreground in any case.
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// Say in plain words what is seen, done, and why, whenever that changes, in the place of the
-    /// picture that a terminal shows.
+    /// Print sentences on what is seen, done, and why, instead of the picture.
     #[arg(long)]
     pub explain: bool,
-    /// Guard for two seconds, and say what was seen and done.
+    /// Guard for two seconds, and print what was seen and done.
     #[arg(long, conflicts_with = "duration")]
     pub once: bool,
     /// How long, in seconds or with a unit [default: until interrupted].
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
-    /// Tell numbers as OpenMetrics text: in a file, or over HTTP at an address such as 127.0.0.1:9273.
+    /// Export metrics as OpenMetrics: to a file, or over HTTP at an address such as 127.0.0.1:9273.
     #[arg(long, value_name = "FILE | ADDRESS")]
     pub metrics: Option<String>,
 }
@@ -82,11 +81,11 @@ pub struct GuardArgs {
 fn donating(text: &str) -> Result<Donating, String> {
     match text {
         "boinc" => Ok(Donating::Boinc),
-        _ => Err("expected `boinc`; a control group is named by --external, a process by --pid".into()),
+        _ => Err("expected `boinc`; a control group is named by --background, a process by --pid".into()),
     }
 }
 
-/// Programs that donate work, which the guard finds by itself.
+/// Programs that the guard finds by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Donating {
     /// BOINC's client and its tasks.

@@ -15,7 +15,7 @@ use crate::out::Out;
 use crate::{links, parts};
 
 /// Work that is meant to disturb nobody, whether it does, and what that costs where it may be measured.
-fn external(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
+fn background(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
     let found = diagnose(&Snapshot::take());
     let competing: Vec<Vec<u32>> =
         found.iter().filter_map(Diagnosis::competing).map(<[u32]>::to_vec).collect();
@@ -40,13 +40,13 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
     for (name, value) in &facts.fixed {
         out.say(&format!("  {name}: {value}"));
     }
-    let external = external(!args.no_load);
+    let background = background(!args.no_load);
     let nodes = Virtual::new(Launcher::current());
     let beds: [Box<dyn Testbed>; 2] = [Box::new(nodes.clone()), Box::new(Local::new(Launcher::current()))];
     let registry = parts::registry();
-    let mut here: Vec<Need> = external.iter().map(|(found, cost)| found.need(cost.as_ref())).collect();
+    let mut here: Vec<Need> = background.iter().map(|(found, cost)| found.need(cost.as_ref())).collect();
     if here.is_empty() {
-        here.push(Need::found("external work", "none that competes"));
+        here.push(Need::found("background work", "none that competes"));
     }
     let needs: Vec<(String, Vec<Need>)> = beds
         .iter()
@@ -62,7 +62,7 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
             ("engine spark".to_string(), crosstalk_apps::engine::spark::needs()),
             ("trace".to_string(), crosstalk_trace::needs()),
             ("exec and guard".to_string(), crosstalk_cgroup::exec::needs()),
-            ("external work here".to_string(), here),
+            ("background work here".to_string(), here),
         ])
         .collect();
     for (part, needs) in &needs {
@@ -92,7 +92,7 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
         "result": "doctor",
         "links": links.map(|links| links.json),
         "facts": facts,
-        "external": external.iter().map(|(found, cost)| told(found, cost.as_ref())).collect::<Vec<_>>(),
+        "background": background.iter().map(|(found, cost)| told(found, cost.as_ref())).collect::<Vec<_>>(),
         "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
     }));
     Ok(ExitCode::SUCCESS)

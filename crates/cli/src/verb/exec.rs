@@ -26,7 +26,7 @@ const PASSED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 /// Those of them by which it is to end.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// How long it may take the command to hear of that: own work may leave next to nothing of the processors.
+/// How long it may take the command to hear of that: foreground work may leave next to nothing of the processors.
 const HEARS: Duration = Duration::from_secs(10);
 /// Between two looks whether it has.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -34,7 +34,7 @@ const GLANCE: Duration = Duration::from_millis(5);
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let asked = Asked {
         command: args.command.clone(),
-        external: args.external,
+        background: args.background,
         name: args.name.clone(),
         memory: args
             .memory
@@ -105,7 +105,7 @@ impl Passing {
 
     /// Who stands still hears nothing: a guard may have frozen it, and may do so again before it has had a
     /// processor, or between what the kernel takes for hearing and what the program does then. Whoever is to end
-    /// does not wait for own work.
+    /// does not wait for foreground work.
     fn let_run(&mut self) {
         self.until = self.until.filter(|until| Instant::now() < *until);
         if self.until.is_some() {

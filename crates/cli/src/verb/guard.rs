@@ -1,4 +1,4 @@
-//! `crosstalk guard`: own work stays as fast as agreed, external work gets the rest.
+//! `crosstalk guard`: foreground work stays as fast as agreed, background work gets the rest.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
-    // Whoever waited for a reader would leave external work as it stands.
+    // Whoever waited for a reader would leave background work as it stands.
     wait_for_nobody()?;
     let interrupted = signal::interrupted()?;
     let paused = signal::asked_to_pause()?;
@@ -48,7 +48,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
         if paused.swap(false, Ordering::SeqCst) {
             teller.erase();
             complain(
-                "a guard that pauses would leave external work as it stands: it goes on (Ctrl-C ends it)",
+                "a guard that pauses would leave background work as it stands: it goes on (Ctrl-C ends it)",
             );
         }
         teller.tell(report);
@@ -80,7 +80,7 @@ fn duration(text: &str) -> Result<Duration, Fault> {
 }
 
 fn targets(args: &GuardArgs) -> Vec<Target> {
-    let groups = args.external.iter().cloned().map(Target::Group);
+    let groups = args.background.iter().cloned().map(Target::Group);
     let way = Way { address: args.boinc_address, password: args.boinc_password_file.clone() };
     let programs = args.programs.iter().map(|Donating::Boinc| Target::Boinc(way.clone()));
     let all = groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs);
@@ -93,10 +93,10 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
     })
 }
 
-/// What people are told of when it changes: how far the guard goes and why external work stands still,
-/// whether own work is at work, and whether there is external work.
+/// What people are told of when it changes: how far the guard goes and why background work stands still,
+/// whether foreground work is at work, and whether there is background work.
 type Told = (Grade, Option<Still>, bool, bool);
-/// The same where own work comes to use so many processors more or fewer, and this share of what it used.
+/// The same where foreground work comes to use so many processors more or fewer, and this share of what it used.
 const OTHER: (f64, f64) = (0.5, 0.25);
 
 /// Tells people, programs and whoever reads metrics.
@@ -109,7 +109,7 @@ struct Teller<'a> {
     recent: Recent,
     /// What was said last.
     words: String,
-    /// Whether own work has been looked at for long enough to tell.
+    /// Whether foreground work has been looked at for long enough to tell.
     seen: bool,
     published: Option<Duration>,
     /// Whether it was told that metrics could not be.
@@ -148,7 +148,7 @@ impl<'a> Teller<'a> {
         let sense = self.recent.see(report.sense);
         let report = &Report { sense: &sense, ..*report };
         // The first look sees nothing yet.
-        self.seen |= report.sense.covers > 0.0 || !report.sense.external_there;
+        self.seen |= report.sense.covers > 0.0 || !report.sense.background_there;
         if !self.seen {
             return;
         }
@@ -168,14 +168,14 @@ impl<'a> Teller<'a> {
     /// A line when something has changed, at most one a second.
     fn say(&mut self, report: &Report<'_>) {
         let why = &report.decision.why;
-        let now = (report.decision.grade, why.still, why.busy, report.sense.external_there);
-        let own = report.sense.own_cpu;
-        let differs = |before: f64| (own - before).abs() >= OTHER.0.max(OTHER.1 * before);
+        let now = (report.decision.grade, why.still, why.busy, report.sense.background_there);
+        let foreground = report.sense.foreground_cpu;
+        let differs = |before: f64| (foreground - before).abs() >= OTHER.0.max(OTHER.1 * before);
         let due = self.said.is_none_or(|(told, before, at)| {
             (told != now || differs(before)) && report.at.saturating_sub(at) >= LINE
         });
         if due {
-            self.said = Some((now, own, report.at));
+            self.said = Some((now, foreground, report.at));
             let words = explain(report.decision, report.sense, report.largest, self.budget);
             if words != self.words {
                 self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
@@ -188,13 +188,13 @@ impl<'a> Teller<'a> {
         let Report { at, sense, decision, largest, sums, .. } = report;
         self.out.tell(&json!({
             "event": "guard", "at": at.as_secs_f64(), "grade": decision.grade, "run": decision.run,
-            "grant": decision.grant, "why": decision.why, "own_cpu": sense.own_cpu,
-            "external_cpu": sense.external_cpu, "largest": largest, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
+            "grant": decision.grant, "why": decision.why, "foreground_cpu": sense.foreground_cpu,
+            "background_cpu": sense.background_cpu, "largest": largest, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
         }));
         if let Some(publisher) = &self.publisher
             && let Err(fault) = publisher.publish(&metrics::text(decision, sense, sums, self.budget))
         {
-            // Own work stays guarded whether or not anybody is told; its place may come back.
+            // Foreground work stays guarded whether or not anybody is told; its place may come back.
             if !self.unpublished {
                 complain(&fault.to_string());
             }

@@ -1,4 +1,4 @@
-//! External work of a test's own, own work beside it, and what is set of its groups.
+//! Background work of a test's own, foreground work beside it, and what is set of its groups.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,10 +21,10 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// A program of ours, which ends with its test, however that ends.
 pub struct Running(Option<Child>);
 
-/// A script as external work.
+/// A script as background work.
 pub fn external(name: &str, script: &str) -> Running {
     let mut command =
-        command(Path::new("/"), &["exec", "--external", "--name", name, "--", "sh", "-c", script]);
+        command(Path::new("/"), &["exec", "--background", "--name", name, "--", "sh", "-c", script]);
     Running::of(command.spawn().expect("starts"))
 }
 
@@ -146,7 +146,7 @@ impl Drop for Guarding {
 /// The directories of the group that was made with this name.
 pub fn dirs(name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    search(Path::new("/sys/fs/cgroup"), &format!("crosstalk-external-{name}-"), &mut found);
+    search(Path::new("/sys/fs/cgroup"), &format!("crosstalk-background-{name}-"), &mut found);
     found
 }
 

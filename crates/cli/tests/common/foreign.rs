@@ -39,7 +39,7 @@ impl Foreign {
         foreign
     }
 
-    /// What it is called, as `--external` takes it.
+    /// What it is called, as `--background` takes it.
     pub fn name(&self) -> String {
         format!("/{}", self.places[0].1)
     }

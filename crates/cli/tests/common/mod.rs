@@ -25,7 +25,7 @@ pub fn lacks_groups() -> bool {
         "cannot make a control group",
         "this group does not offer",
     ];
-    let output = crosstalk(Path::new("/"), &["exec", "--external", "--", "true"]);
+    let output = crosstalk(Path::new("/"), &["exec", "--background", "--", "true"]);
     let told = stderr(&output);
     let lacks = output.status.code() == Some(4) && WHY.iter().any(|why| told.contains(why));
     assert!(lacks || output.status.success(), "{told}");

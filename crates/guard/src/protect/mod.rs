@@ -27,7 +27,7 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, Lowered};
 use crosstalk_host::{Launcher, Ledger};
 
-use crosstalk_cgroup::exec::{give_way, groups};
+use crosstalk_cgroup::exec::{groups, set_idle_class};
 use crosstalk_cgroup::group::{Hierarchy, Setting};
 use guarded::Guarded;
 use held::{Held, Settle};
@@ -75,7 +75,7 @@ impl Condition for Protect {
                 Box::new(Held::new(&external()?, limit, &ledger()?)?)
             }
             Level::Guard(slowdown) => {
-                let held = Held::new(&external()?, Box::new(give_way), &ledger()?)?;
+                let held = Held::new(&external()?, Box::new(set_idle_class), &ledger()?)?;
                 Box::new(Guarded::new(held, slowdown))
             }
         })

@@ -1,4 +1,4 @@
-//! How much own work uses: everything that is not external and not the guard itself.
+//! How much foreground work uses: everything that is not background and not the guard itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crosstalk_cgroup::group::reading::{busy_time, cpu_time};
 use crosstalk_cgroup::group::{Hierarchy, below};
 use crosstalk_cgroup::process::TICK;
 
-/// Where the CPU time of own and external work together is read.
+/// Where the CPU time of foreground and background work together is read.
 #[derive(Debug)]
 pub(super) enum AllCpu {
     /// Of all groups together, exact.
