@@ -206,10 +206,17 @@ def directories(name):
 
 
 def begun(name):
-    """The directories of such a group, once its work has begun: by then all of it is set."""
-    inside = lambda: any((folder / "cgroup.procs").read_text() for folder in directories(name))
+    """The directories of such a group, once its work stands in all of them: it enters one tree after
+    another, and is in the idle class from the first on."""
+
+    def inside():
+        try:
+            return all((folder / "cgroup.procs").read_text() for folder in directories(name) or [Path()])
+        except FileNotFoundError:
+            return False
+
     if until(inside, 30) is None:
-        sys.exit("the external work does not begin")
+        sys.exit("the background work does not begin")
     return directories(name)
 
 
