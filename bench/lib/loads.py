@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from lib.figures import Figures
-from lib.ours import CROSSTALK, build
+from lib.ours import CROSSTALK, build, given
 from lib.wire import ROOT, output
 
 CORES = len(os.sched_getaffinity(0))
@@ -45,7 +45,7 @@ def begin(bench, only, there, what):
     if unknown := set(wanted) - set(there):
         sys.exit(f"no such {what}: {', '.join(unknown)}; there are: {', '.join(there)}")
     load = round(os.getloadavg()[0], 1)
-    return wanted, Figures(bench, part=bool(only), processors=CORES, machine_load=load)
+    return wanted, Figures(bench, part=bool(only), processors=CORES, machine_load=load, **given())
 
 
 class Bed:
