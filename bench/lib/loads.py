@@ -1,4 +1,4 @@
-"""Own work that is timed beside external work, and how that is held: the groups and the guard of
+"""Foreground work that is timed beside background work, and how that is held: the groups and the guard of
 our program, and everything else that can be done to a process.
 
 Loads are `peers/load.c`, rounds of one kind of work.
@@ -77,6 +77,10 @@ class Bed:
         found = json.loads(output([*before, *self.load(kind, s=seconds, **options)], seconds + 120))
         return found["rounds"] / found["seconds"]
 
+    def pace(self, kind, seconds, before=(), **options):
+        """Seconds a round, of those done in so many seconds: for work that others may slow without bound."""
+        return 1 / max(self.rate(kind, seconds, before, **options), 1 / seconds)
+
     def rounds(self, kind, seconds, **options):
         """How many rounds take about so long where nothing else runs."""
         return max(1, int(self.rate(kind, **options) * seconds))
@@ -120,6 +124,9 @@ class Counter:
 
     def read(self):
         return struct.unpack("Q", self.memory[:8])[0]
+
+    def reset(self):
+        self.memory[:8] = bytes(8)
 
     def await_more(self, seconds=60):
         """Until it counts."""
