@@ -198,7 +198,8 @@ class Guard:
             number, status, used = os.wait4(self.process.pid, os.WNOHANG)
             return number
 
-        self.process.terminate()
+        # Popen's own way would take the status of one that Ctrl-C has ended already, and what it used.
+        os.kill(self.process.pid, signal.SIGTERM)
         if until(has_ended, 30) is None:
             self.process.kill()
             sys.exit("the guard does not end")
