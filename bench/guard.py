@@ -54,7 +54,8 @@ BEYOND = 512 * MIB
 def main():
     options = arguments()
     if options.table:
-        return print("\n".join(table(json.loads((RESULTS / "guard.json").read_text()))))
+        stored = json.loads((RESULTS / "guard.json").read_text())
+        return print("\n".join(table(stored) or ["none of the stored figures compares arms: run bench/guard.py"]))
     wanted, figures = begin("guard", options.only, PARTS, "part")
     expected = {part: estimate.PARTS[part](options) for part in wanted}
     print(f"takes about {minutes(sum(expected.values()))}: ", end="")
