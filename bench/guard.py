@@ -1,143 +1,145 @@
 #!/usr/bin/env python3
-"""`crosstalk guard` at work: own work beside external work that is guarded, and alone, in
-interleaved pairs of one run.
+"""`crosstalk guard` at work. In each block the same foreground work comes three times, in random order:
+alone; beside background work that `crosstalk exec` has put into the idle class and nobody guards (exec);
+and beside the same under `crosstalk guard`. The table at the end has the foreground's time and the
+background work that each leaves, and says whether the guard beats exec.
 
 | part | what |
 |---|---|
-| cpu | computing on one, all and twice as many threads as processors, beside 50 and 100 spinning threads a processor |
+| cpu | computing on one, all and twice as many threads as processors, beside 50 spinning threads a processor |
+| service | the same with one thread and with one a processor, beside 50 a processor in a group below another at the top, where services stand: exec is the idle class from there, which does not reach |
 | database | sysbench's transactions on MariaDB beside 50 spinning threads a processor |
-| service | the same beside 50 a processor that stand in a group below another at the top, as services do: the idle class does not reach from there |
 | bandwidth | loads that depend on each other, and copying, both beyond any cache, beside copying |
 | memory | in a parent group of 1 GB: 600 MB of file pages or of memory, beside reading or writing twice the parent's memory |
-| idle | what is donated of the processors that own work leaves, by 1, 50 and 100 threads a processor |
-| reaction | own work's first second, external work's return, the guard's own CPU time |
-| client | computing on all processors beside a real BOINC client that stands where a service does and never suspends by itself: unguarded, and under guard |
-| kills | `kill -9` of the guard at random moments: what stays frozen or changed |
+| disk | synced writes, and reads from the device, beside synced writes |
+| idle | what background work gets of the processors that one thread leaves, by 1 and 50 threads a processor |
+| client | computing on all processors beside a real BOINC client where a service stands: with its group at the top in the idle class by one line (exec), and under guard |
+| reaction | the foreground's first second, the return of background work, the guard's own CPU time |
+| kills | `kill -9` of the guard at random moments: what stays paused or changed |
 
-External work is started by `crosstalk exec --external`. Own work is fixed (rounds of peers/load.c),
-or of a fixed time (transactions). Needs root.
+The foreground is a fixed number of rounds of peers/load.c; for memory, the disk and transactions, whatever is
+done in a fixed time. Needs root.
+`CROSSTALK_PROGRAM` names a program to measure in the place of this tree's.
 """
 
 import argparse
-import shutil
-import tempfile
+import json
 import time
-from contextlib import ExitStack
-from pathlib import Path
 
-from lib.boinc import donating
+from lib import estimate
+from lib.arms import measured, row, slowed
+from lib.arms_table import table
+from lib.client import client
+from lib.comparison import LEAST
 from lib.database import database
-from lib.guarded import LONG_PAIRS, SETTLE, guarded, guarded_service, service_group, slowed
+from lib.disk import disk
+from lib.figures import RESULTS
+from lib.guarded import held, in_service
 from lib.kills import kills
-from lib.loads import CORES, MIB, Bed, Guard, begin, cpu_time, external, placed
+from lib.loads import CORES, MIB, Bed, begin, external
 from lib.memory import memory
-from lib.pairs import interleaved
 from lib.reaction import reaction
 
-#: Own threads, by name.
-OWN = {"one thread": 1, "all processors": CORES, "twice the processors": 2 * CORES}
+#: The foreground's threads, by name.
+THREADS = {"one thread": 1, "all processors": CORES, "twice the processors": 2 * CORES}
+#: What is measured by `--more` only.
+MORE = (
+    "also beside 100 threads a processor, in a service with twice the processors, beside background work that"
+    " takes no memory, and beside a BOINC client that nobody guards"
+)
 #: Beyond the cache of any machine.
 BEYOND = 512 * MIB
 
 
 def main():
     options = arguments()
+    if options.table:
+        stored = json.loads((RESULTS / "guard.json").read_text())
+        return print("\n".join(table(stored) or ["none of the stored figures compares arms: run bench/guard.py"]))
     wanted, figures = begin("guard", options.only, PARTS, "part")
+    expected = {part: estimate.PARTS[part](options) for part in wanted}
+    print(f"takes about {minutes(sum(expected.values()))}: ", end="")
+    print(", ".join(f"{part} {minutes(seconds)}" for part, seconds in expected.items()), flush=True)
     bed = Bed()
     for part in wanted:
+        began = time.monotonic()
         PARTS[part](figures, bed, options)
+        print(f"-- {part}: took {minutes(time.monotonic() - began)}", flush=True)
+    print("\n".join(["", *table(figures.rows), ""]))
     figures.finish()
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="some of the parts, with commas")
-    parser.add_argument("--pairs", type=int, default=60, help=f"of transactions {LONG_PAIRS} at most")
-    parser.add_argument("--seconds", type=float, default=2, help="that own work takes alone")
-    parser.add_argument("--transactions", type=int, default=30, help="seconds of them, at a time")
-    parser.add_argument("--starts", type=int, default=100, help="of own work, in `reaction`")
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    parser.add_argument("--only", default="", help="only these parts, with commas [default: all]")
+    parser.add_argument("--pairs", type=int, default=12, help="blocks of a load; 6 have an interval [default: 12]")
+    parser.add_argument("--seconds", type=float, default=1.5, help="that the foreground takes alone [default: 1.5]")
+    parser.add_argument("--transactions", type=int, default=6, help="seconds of each run of transactions [default: 6]")
+    parser.add_argument("--starts", type=int, default=100, help="of the foreground, in `reaction` [default: 100]")
+    parser.add_argument("--kills", type=int, default=200, help="of the guard, in `kills` [default: 200]")
+    parser.add_argument("--seed", type=int, default=1, help="of the orders of arms [default: 1]")
+    parser.add_argument("--more", action="store_true", help=MORE)
+    parser.add_argument("--table", action="store_true", help="print the stored table, and measure nothing")
+    options = parser.parse_args()
+    if options.pairs < 1:
+        parser.error(f"--pairs: expected 1 or more, found {options.pairs}")
+    return options
+
+
+def minutes(seconds):
+    return f"{seconds / 60:.1f} min"
+
+
+def beside(options):
+    """Background threads a processor."""
+    return (50, 100) if options.more else (50,)
 
 
 def cpu(figures, bed, options):
-    for name, threads in OWN.items():
+    for name, threads in THREADS.items():
         rounds = bed.rounds("compute", options.seconds, t=threads)
-        for each in (50, 100):
-            own = lambda: bed.timed("compute", rounds, t=threads)
-            begins = lambda: guarded(external("bench", bed.load("compute", t=each * CORES)), "1%")
-            slowed(figures, f"computing, {name}, beside {each} a processor", own, begins, "1%", options)
+        foreground = lambda: bed.timed("compute", rounds, t=threads)
+        for each in beside(options):
+            ways = held(external("bench", bed.load("compute", t=each * CORES)), "1%")
+            slowed(figures, f"computing, {name}, beside {each} a processor", foreground, ways, "1%", options)
 
 
 def service(figures, bed, options):
-    for name, threads in OWN.items():
+    ways = in_service(bed.load("compute", t=50 * CORES), "1%")
+    for name, threads in list(THREADS.items())[: None if options.more else 2]:
         rounds = bed.rounds("compute", options.seconds, t=threads)
-        own = lambda: bed.timed("compute", rounds, t=threads)
-        begins = lambda: guarded_service(bed.load("compute", t=50 * CORES), "1%")
-        slowed(figures, f"computing, {name}, beside 50 a processor in a service", own, begins, "1%", options)
+        foreground = lambda: bed.timed("compute", rounds, t=threads)
+        slowed(figures, f"computing, {name}, beside 50 a processor in a service", foreground, ways, "1%", options)
 
 
 def bandwidth(figures, bed, options):
-    command = external("bench", bed.load("stream", t=CORES, b=64 * MIB))
+    ways = held(external("bench", bed.load("stream", t=CORES, b=64 * MIB)), "5%")
     for name, kind in (("loads", "chase"), ("copying", "stream")):
         rounds = bed.rounds(kind, options.seconds, b=BEYOND)
-        own = lambda: bed.timed(kind, rounds, b=BEYOND)
-        slowed(figures, f"{name}, beside copying", own, lambda: guarded(command, "5%"), "5%", options)
+        foreground = lambda: bed.timed(kind, rounds, b=BEYOND)
+        slowed(figures, f"{name}, beside copying", foreground, ways, "5%", options)
 
 
 def idle(figures, bed, options):
-    if CORES < 2:
-        for by in ("", ", by 50 threads a processor", ", by 100 threads a processor"):
-            figures.missing(f"donated of idle processors{by}", "one processor leaves none")
-        return
-    rounds = bed.rounds("compute", 3 * options.seconds)
-    for each, number in ((1, options.pairs), (50, min(options.pairs, LONG_PAIRS)), (100, min(options.pairs, LONG_PAIRS))):
-        command, pairs = external("bench", bed.load("compute", t=each * CORES)), []
-        for _ in range(number):
-            with guarded(command, "1%") as guard:
-                used, began = cpu_time(guard.folders), time.monotonic()
-                # One thread of own work leaves all processors but one.
-                bed.timed("compute", rounds)
-                pairs.append((cpu_time(guard.folders) - used, (time.monotonic() - began) * (CORES - 1)))
-        beside = "" if each == 1 else f", by {each} threads a processor"
-        figures.pairs("idle", f"donated of idle processors{beside}", pairs)
-
-
-def client(figures, bed, options):
-    metrics = {"beside a BOINC client": None, "beside a BOINC client that is guarded": "1%"}
-    if not shutil.which("boinc"):
-        for metric in metrics:
-            figures.missing(metric, "no BOINC client here: apt-get install --no-install-recommends boinc-client")
-        return
-    rounds = bed.rounds("compute", options.seconds, t=CORES)
-    own = lambda: bed.timed("compute", rounds, t=CORES)
-    with ExitStack() as over:
-        folder = over.enter_context(tempfile.TemporaryDirectory(prefix="crosstalk-"))
-        _, folders = over.enter_context(service_group())
-        donor = over.enter_context(donating(Path(folder), placed(folders, [])))
-
-        def alone():
-            donor.set_mode("never")
-            return own()
-
-        def beside(slowdown):
-            donor.set_mode("always")
-            with ExitStack() as over:
-                if slowdown:
-                    address = f"127.0.0.1:{donor.port}"
-                    over.enter_context(Guard(["boinc", "--boinc-address", address], slowdown))
-                time.sleep(SETTLE)
-                return own()
-
-        for metric, slowdown in metrics.items():
-            pairs = interleaved(lambda: beside(slowdown), alone, min(options.pairs, LONG_PAIRS), options.seed)
-            figures.pairs("alone", metric, pairs, agreed=slowdown)
+    # One thread leaves all processors but one.
+    left = CORES - 1
+    rounds = bed.rounds("compute", estimate.IDLE * options.seconds)
+    foreground = lambda: bed.timed("compute", rounds)
+    for each in (1, *beside(options)):
+        by = "" if each == 1 else f", by {each} threads a processor"
+        metric = f"donated of idle processors{by}"
+        if not left:
+            figures.missing(metric, "one processor leaves none")
+            continue
+        ways = held(external("bench", bed.load("compute", t=each * CORES)), "1%")
+        blocks = measured(metric, foreground, ways, options)
+        figures.pairs("idle", metric, [(max(block["guard"].background, LEAST), left) for block in blocks])
+        row(figures, f"one thread, beside {each} a processor, for longer", blocks)
 
 
 PARTS = {
-    "cpu": cpu, "service": service, "database": database, "bandwidth": bandwidth, "memory": memory,
-    "idle": idle, "reaction": reaction, "client": client, "kills": kills,
+    "cpu": cpu, "service": service, "database": database, "bandwidth": bandwidth, "memory": memory, "disk": disk,
+    "idle": idle, "client": client, "reaction": reaction, "kills": kills,
 }
 
 

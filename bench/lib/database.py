@@ -1,4 +1,4 @@
-"""sysbench's transactions on MariaDB, beside external work that is guarded."""
+"""sysbench's transactions on MariaDB, beside background work."""
 
 import re
 import shutil
@@ -7,9 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lib.guarded import LONG_PAIRS, guarded
+from lib.arms import measured, row
+from lib.guarded import held
 from lib.loads import CORES, external, until
-from lib.pairs import interleaved
 from lib.wire import Server, output
 
 
@@ -24,15 +24,12 @@ def database(figures, bed, options):
     with Server(database.command(), database.ready):
         database.prepare()
         command = external("bench", bed.load("compute", t=50 * CORES))
-
-        def beside():
-            with guarded(command, "1%"):
-                return database.run()
-
-        # One transaction in a hundred is slower than the p99: in a short run those of its start alone.
-        both = interleaved(beside, database.run, min(options.pairs, LONG_PAIRS), options.seed)
-        figures.pairs("alone", "transactions", [(ours["rate"], theirs["rate"]) for ours, theirs in both])
-        figures.pairs("alone", "p99 of transactions", [(ours["p99"], theirs["p99"]) for ours, theirs in both])
+        blocks = measured("transactions", database.run, held(command, "1%"), options)
+        for metric, key in (("transactions", "rate"), ("p99 of transactions", "p99")):
+            pairs = [(block["guard"].foreground[key], block["alone"].foreground[key]) for block in blocks]
+            figures.pairs("alone", metric, pairs, agreed="1%")
+        row(figures, "transactions", blocks, seconds=lambda run: 1 / run["rate"])
+        row(figures, "p99 of transactions", blocks, seconds=lambda run: run["p99"])
 
 
 class Database:

@@ -1,29 +1,74 @@
-"""External work under `crosstalk guard`, and own work's time beside it over its time alone."""
+"""Background work as the arms hold it: `exec` in the idle class only, or under `crosstalk guard`."""
 
 import contextlib
 import os
-import statistics
+import sys
 import time
 
-from lib.loads import Guard, begun, cpu_time, directories, foreign, placed, running
-from lib.pairs import interleaved
+from lib.loads import Guard, begun, cpu_time, foreign, placed, running
 
-#: Until external work runs and the guard knows what it does, in seconds.
+#: Until background work runs and the guard knows what it does, in seconds.
 SETTLE = 2.5
-#: Pairs of runs that are long.
-LONG_PAIRS = 20
+
+
+class Background:
+    """Background work that has settled."""
+
+    def __init__(self, folders, used=None, guard=None):
+        """`used` returns how much it has done so far [default: its CPU time, in seconds]."""
+        self.folders, self.guard = folders, guard
+        self.used = used or (lambda: cpu_time(folders))
+
+    def cost(self):
+        """The guard's CPU time in processors, once it has ended; 0 without one."""
+        return self.guard.sums["cpu"] / self.guard.sums["seconds"] if self.guard else 0.0
+
+
+def held(command, slowdown, before=(), used=None):
+    """The two ways of what `crosstalk exec --external` starts: as it is, and under guard."""
+    return {
+        "exec": lambda: unguarded(command, before, used),
+        "guard": lambda: guarded(command, slowdown, before, used),
+    }
 
 
 @contextlib.contextmanager
-def guarded(command, slowdown, settle=SETTLE, before=()):
-    """External work under guard, that has settled; the guard, whose sums are there afterwards.
-    `before` has both begin where it says."""
+def unguarded(command, before=(), used=None):
+    """Background work that `exec` has started and nobody guards. `before` has it begin where it says."""
     with running([*before, *command]):
-        begun("bench")
+        folders = begun("bench")
+        time.sleep(SETTLE)
+        yield Background(folders, used)
+
+
+@contextlib.contextmanager
+def guarded(command, slowdown, before=(), used=None):
+    """The same under guard, which begins at the same place."""
+    with running([*before, *command]):
+        folders = begun("bench")
         with Guard("bench", slowdown, before) as guard:
-            time.sleep(settle)
-            guard.folders = directories("bench")
-            yield guard
+            time.sleep(SETTLE)
+            yield Background(folders, used, guard)
+
+
+def in_service(command, slowdown):
+    """The two ways of background work in a group below another at the top, where services stand: in the
+    idle class from there, which counts within the group above it only; and under guard."""
+
+    @contextlib.contextmanager
+    def in_idle_class():
+        with service_group() as (_, folders), idle_class(folders), running(placed(folders, command)):
+            time.sleep(SETTLE)
+            yield Background(folders)
+
+    @contextlib.contextmanager
+    def under_guard():
+        with service_group() as (name, folders), running(placed(folders, command)):
+            with Guard(name, slowdown) as guard:
+                time.sleep(SETTLE)
+                yield Background(folders, guard=guard)
+
+    return {"exec": in_idle_class, "guard": under_guard}
 
 
 @contextlib.contextmanager
@@ -35,29 +80,13 @@ def service_group():
 
 
 @contextlib.contextmanager
-def guarded_service(command, slowdown):
-    """The same of external work in such a group."""
-    with service_group() as (name, folders), running(placed(folders, command)):
-        with Guard(name, slowdown) as guard:
-            time.sleep(SETTLE)
-            guard.folders = folders
-            yield guard
-
-
-def slowed(figures, metric, own, begins, slowdown, options):
-    """Own work's time beside external work that `begins`, guarded, over its time alone; what is donated
-    meanwhile."""
-    donated, costs = [], []
-
-    def beside():
-        with begins() as guard:
-            used, began = cpu_time(guard.folders), time.monotonic()
-            taken = own()
-            donated.append((cpu_time(guard.folders) - used) / (time.monotonic() - began))
-        costs.append(guard.sums["cpu"] / guard.sums["seconds"])
-        return taken
-
-    pairs = interleaved(beside, own, options.pairs, options.seed)
-    figures.pairs("alone", metric, pairs, agreed=slowdown, cost=max(costs))
-    told = f"{metric}: processors donated meanwhile, median"
-    figures.add(f"donated, {metric}", statistics.median(donated), "processors", n=len(donated), what=told)
+def idle_class(folders):
+    """A group in the idle class while the block runs, as one line sets it."""
+    file = next((folder / "cpu.idle" for folder in folders if (folder / "cpu.idle").exists()), None)
+    if not file:
+        sys.exit(f"{folders[0]} has no cpu.idle, which Linux 5.15 and later have")
+    file.write_text("1")
+    try:
+        yield
+    finally:
+        file.write_text("0")

@@ -1,4 +1,4 @@
-"""Own work that is timed beside external work, and how that is held: the groups and the guard of
+"""Foreground work that is timed beside background work, and how that is held: the groups and the guard of
 our program, and everything else that can be done to a process.
 
 Loads are `peers/load.c`, rounds of one kind of work.
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from lib.figures import Figures
-from lib.ours import CROSSTALK, build
+from lib.ours import CROSSTALK, build, given
 from lib.wire import ROOT, output
 
 CORES = len(os.sched_getaffinity(0))
@@ -45,7 +45,7 @@ def begin(bench, only, there, what):
     if unknown := set(wanted) - set(there):
         sys.exit(f"no such {what}: {', '.join(unknown)}; there are: {', '.join(there)}")
     load = round(os.getloadavg()[0], 1)
-    return wanted, Figures(bench, part=bool(only), processors=CORES, machine_load=load)
+    return wanted, Figures(bench, part=bool(only), processors=CORES, machine_load=load, **given())
 
 
 class Bed:
@@ -54,7 +54,7 @@ class Bed:
 
     def __init__(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+            signal.signal(number, end)
         self.folder = ROOT / "target" / f"bench-{os.getpid()}"
         self.folder.mkdir(parents=True)
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
@@ -76,6 +76,10 @@ class Bed:
         """Rounds a second."""
         found = json.loads(output([*before, *self.load(kind, s=seconds, **options)], seconds + 120))
         return found["rounds"] / found["seconds"]
+
+    def pace(self, kind, seconds, before=(), **options):
+        """Seconds a round, of those done in so many seconds: for work that others may slow without bound."""
+        return 1 / max(self.rate(kind, seconds, before, **options), 1 / seconds)
 
     def rounds(self, kind, seconds, **options):
         """How many rounds take about so long where nothing else runs."""
@@ -102,6 +106,13 @@ class Bed:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+def end(number, _):
+    """Ends the bench by a signal. From here on what it has begun is taken away, which no other may cut short."""
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 class Counter:
     """Rounds of a load as they are done."""
 
@@ -113,6 +124,9 @@ class Counter:
 
     def read(self):
         return struct.unpack("Q", self.memory[:8])[0]
+
+    def reset(self):
+        self.memory[:8] = bytes(8)
 
     def await_more(self, seconds=60):
         """Until it counts."""
@@ -184,7 +198,8 @@ class Guard:
             number, status, used = os.wait4(self.process.pid, os.WNOHANG)
             return number
 
-        self.process.terminate()
+        # Popen's own way would take the status of one that Ctrl-C has ended already, and what it used.
+        os.kill(self.process.pid, signal.SIGTERM)
         if until(has_ended, 30) is None:
             self.process.kill()
             sys.exit("the guard does not end")
@@ -206,10 +221,17 @@ def directories(name):
 
 
 def begun(name):
-    """The directories of such a group, once its work has begun: by then all of it is set."""
-    inside = lambda: any((folder / "cgroup.procs").read_text() for folder in directories(name))
+    """The directories of such a group, once its work stands in all of them: it enters one tree after
+    another, and is in the idle class from the first on."""
+
+    def inside():
+        try:
+            return all((folder / "cgroup.procs").read_text() for folder in directories(name) or [Path()])
+        except FileNotFoundError:
+            return False
+
     if until(inside, 30) is None:
-        sys.exit("the external work does not begin")
+        sys.exit("the background work does not begin")
     return directories(name)
 
 

@@ -1,21 +1,19 @@
-"""Own work whose pages external work displaces: both in one group of v1 that has too little for both."""
+"""The foreground whose pages background work displaces: both in one group of v1 that has too little for both."""
 
 import contextlib
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
-from threading import Thread
 
-from lib.guarded import LONG_PAIRS, SETTLE, guarded, slowed
-from lib.loads import GROUPS, MIB, Counter, begun, directories, external, running, until
-from lib.pairs import interleaved
+from lib.arms import measured, slowed
+from lib.guarded import held, unguarded
+from lib.loads import GROUPS, MIB, Counter, external, until
 from lib.wire import run_quietly
 
-#: What a group has in which memory is short, and own work's part of it.
+#: What a group has in which memory is short, and the foreground's part of it.
 PARENT, OWN_PAGES = 1 << 30, 600 * MIB
-#: What external work may have there that takes no page from own work.
+#: What background work may have there that takes no page from the foreground.
 OTHERS_PAGES = "256 MiB"
 
 
@@ -23,8 +21,8 @@ def memory(figures, bed, options):
     tree = GROUPS / "memory"
     if not (tree / "memory.limit_in_bytes").exists():
         for metric in ("file pages", "pages of memory", "killed for memory"):
-            # On v2 groups of external work stand at the top, below no group that has a limit.
-            figures.missing(metric, "no memory controller of v1 here, below whose groups external work's stand")
+            # On v2 groups of background work stand at the top, below no group that has a limit.
+            figures.missing(metric, "no memory controller of v1 here, below whose groups those of background work stand")
         return
     for left in tree.glob("crosstalk-bench-*"):
         # One that a killed bench left; others are busy.
@@ -52,72 +50,69 @@ def kills_for_memory():
     return next(int(number) for key, number in lines if key == "oom_kill")
 
 
-def displaced(figures, metric, parent, bed, own, others, options):
-    """Own work whose pages external work displaces, both in one group that has too little for both."""
-    (kind, file), (theirs, their_file) = own, others
+def displaced(figures, metric, parent, bed, foreground, background, options):
+    """The foreground whose pages background work displaces, both in one group that has too little for both."""
+    (kind, file), (theirs, their_file) = foreground, background
     more = {"f": file} if file else {}
     command = bed.load(theirs, b=2 * PARENT, **({"f": their_file} if their_file else {}))
-    rounds = int(bed.rate(kind, before=parent.enter(), b=OWN_PAGES, **more) * options.seconds)
 
     def timed(**watched):
         if file:
             # Whoever reads a page first has it on its account.
             bed.forget(file)
-        return bed.timed(kind, rounds, before=parent.enter(), b=OWN_PAGES, **more, **watched)
+        return bed.pace(kind, options.seconds, parent.enter(), b=OWN_PAGES, **more, **watched)
 
-    @contextlib.contextmanager
-    def without_traces(begun):
+    def without_traces(begins):
         """The pages of a group that has gone are its parent's, and would be in the way of whoever comes next."""
-        with begun as it:
-            yield it
-        if their_file:
-            bed.forget(their_file)
 
-    # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
-    in_parent = lambda command: guarded(external("bench", command), "5%", before=parent.enter())
-    begins = lambda command: lambda: without_traces(in_parent(command))
-    slowed(figures, metric, timed, begins(command), "5%", options)
-    sign = bed.folder / "sign"
+        @contextlib.contextmanager
+        def begun():
+            with begins() as it:
+                yield it
+            if their_file:
+                bed.forget(their_file)
+
+        return begun
+
+    def ways(command):
+        # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
+        both = held(external("bench", command), "5%", before=parent.enter())
+        return {way: without_traces(begins) for way, begins in both.items()}
+
+    slowed(figures, metric, timed, ways(command), "5%", options)
+    counter = Counter(bed)
 
     def timed_first():
-        """External work begins once own work's pages are there and it works on them."""
-        counter = Counter(bed)
-        both = Thread(target=lambda: (counter.await_more(), sign.touch()))
-        both.start()
         try:
             return timed(c=counter.path)
         finally:
-            both.join()
-            sign.unlink()
+            counter.reset()
 
-    waits = ["sh", "-c", f'until [ -e {sign} ]; do sleep 0.01; done; exec "$@"', "sh", *command]
-    slowed(figures, f"{metric}, own first", timed_first, begins(waits), "5%", options)
+    # Background work begins once the foreground's pages are there and it works on them.
+    works = f'[ "$(od -An -tu8 -N8 {counter.path})" -gt 0 ]'
+    waits = ["sh", "-c", f'until {works}; do sleep 0.02; done; exec "$@"', "sh", *command]
+    slowed(figures, f"{metric}, own first", timed_first, ways(waits), "5%", options)
+    if not options.more:
+        return
 
     @contextlib.contextmanager
-    def unguarded(*more):
-        with running([*parent.enter(), *external("bench", command, *more)]):
-            begun("bench")
-            time.sleep(SETTLE)
-            yield
+    def paused():
+        with unguarded(external("bench", command), parent.enter()) as background, frozen(background.folders):
+            yield background
 
-    def beside_none_that_runs():
-        with without_traces(unguarded()), frozen(directories("bench")):
-            return timed()
-
-    def beside_none_that_takes_any():
-        with without_traces(unguarded("--memory", OTHERS_PAGES)):
-            return timed()
-
-    # What no guard of memory can spare own work: that external work had it before, and all that is not memory.
-    controls = {"runs": beside_none_that_runs, **({"takes any": beside_none_that_takes_any} if file else {})}
-    for none, control in controls.items():
-        pairs = interleaved(control, timed, min(options.pairs, LONG_PAIRS), options.seed)
+    limited = lambda: unguarded(external("bench", command, "--memory", OTHERS_PAGES), parent.enter())
+    # What no guard of memory can spare the foreground: what background work had before, and all that is
+    # not memory.
+    controls = {"runs": without_traces(paused), **({"takes any": without_traces(limited)} if file else {})}
+    blocks = measured(f"{metric}, controls", timed, controls, options)
+    for none in controls:
+        pairs = [(block[none].foreground, block["alone"].foreground) for block in blocks]
         figures.pairs("alone", f"{metric}, beside none that {none}", pairs)
 
 
 @contextlib.contextmanager
 def frozen(folders):
-    """A group that stands still while the block runs."""
+    """A group that is paused while the block runs."""
     ways = [("freezer.state", "FROZEN", "THAWED"), ("cgroup.freeze", "1", "0")]
     files = [(folder / name, *words) for folder in folders for name, *words in ways]
     file, stop, go_on = next(way for way in files if way[0].exists())

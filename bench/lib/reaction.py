@@ -1,5 +1,5 @@
-"""How fast the guard reacts, and what it takes itself: own work's first second, external work's return, the
-guard's own CPU time."""
+"""How fast the guard reacts, and what it takes itself: the foreground's first second, the return of background
+work, the guard's own CPU time."""
 
 import statistics
 import time
@@ -42,7 +42,8 @@ def reaction(figures, bed, options):
         costs, itself = [], []
         for _ in range(COSTS):
             # Once it has begun: its memory is made once.
-            with guarded(command, "1%") as guard:
+            with guarded(command, "1%") as background:
+                guard = background.guard
                 used, began = guard.cpu(), time.monotonic()
                 if name == "quiet":
                     time.sleep(20)

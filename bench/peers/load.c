@@ -1,4 +1,4 @@
-/* Work of one kind, in rounds: own work that is timed, or external work without end.
+/* Work of one kind, in rounds: foreground work that is timed, or background work without end.
  *
  *   load KIND [-t THREADS] [-b BYTES] [-r ROUNDS | -s SECONDS] [-f FILE] [-c COUNTER]
  *
@@ -15,6 +15,7 @@
  *   touch    64 random pages of memory written                  of memory
  *   sweep    1 MiB of memory written, in order                  of memory
  *   disk     1 MiB written to FILE-N and handed to the device   –
+ *   fetch    64 KiB of FILE read from the device, at random     of the file that are read
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -32,9 +33,11 @@
 #define PAGE 4096ul
 #define MIB (1ul << 20)
 #define LINE 64ul
+#define FETCHED (64 * 1024ul)
 
-enum kind { COMPUTE, CHASE, STREAM, PAGES, SCAN, TOUCH, SWEEP, DISK, KINDS };
-static const char *names[KINDS] = { "compute", "chase", "stream", "pages", "scan", "touch", "sweep", "disk" };
+enum kind { COMPUTE, CHASE, STREAM, PAGES, SCAN, TOUCH, SWEEP, DISK, FETCH, KINDS };
+static const char *names[KINDS] = { "compute", "chase", "stream", "pages", "scan", "touch", "sweep", "disk",
+	"fetch" };
 
 static enum kind kind;
 static size_t threads = 1, bytes;
@@ -103,7 +106,8 @@ static void *work(void *argument)
 	uint64_t state = number + 1, round = 0;
 	int descriptor = -1;
 	char *at = NULL, *to = NULL;
-	static _Thread_local char block[MIB];
+	/* Whole pages, as direct I/O takes them (open(2)). */
+	static _Thread_local char block[MIB] __attribute__((aligned(PAGE)));
 
 	switch (kind) {
 	case CHASE: at = ring(bytes, &state); break;
@@ -122,6 +126,7 @@ static void *work(void *argument)
 		CHECK((descriptor = open(path, O_WRONLY | O_CREAT, 0600)) >= 0);
 		break;
 	}
+	case FETCH: CHECK((descriptor = open(file, O_RDONLY | O_DIRECT)) >= 0); break;
 	default: break;
 	}
 	pthread_barrier_wait(&ready);
@@ -166,6 +171,9 @@ static void *work(void *argument)
 			CHECK(pwrite(descriptor, block, MIB, round % 64 * MIB) == MIB);
 			CHECK(fdatasync(descriptor) == 0);
 			break;
+		case FETCH:
+			read_at(descriptor, block, FETCHED, random_of(&state) % (bytes / FETCHED) * FETCHED);
+			break;
 		default: break;
 		}
 		round++;
@@ -199,7 +207,8 @@ int main(int count, char **words)
 		default: return 2;
 		}
 	}
-	int wants_memory = kind != COMPUTE && kind != DISK, wants_file = kind == PAGES || kind == SCAN || kind == DISK;
+	int wants_memory = kind != COMPUTE && kind != DISK;
+	int wants_file = kind == PAGES || kind == SCAN || kind == DISK || kind == FETCH;
 	if (!threads || (wants_memory && bytes < MIB) || (wants_file && !file))
 		return 2;
 	pthread_t *crew = calloc(threads, sizeof *crew);
