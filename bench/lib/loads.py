@@ -215,7 +215,7 @@ def directories(name):
     found = []
     for path, below, _ in os.walk(GROUPS):
         for folder in below:
-            if folder.startswith(f"crosstalk-external-{name}-"):
+            if folder.startswith((f"crosstalk-background-{name}-", f"crosstalk-external-{name}-")):
                 found.append(Path(path) / folder)
     return sorted(found)
 
