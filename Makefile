@@ -1,6 +1,8 @@
 # Two commands matter: `make run` and `make test`.
 SHELL := bash
 .PHONY: run test bench static
+# What was measured is kept with the revision that measured it.
+run bench: export CROSSTALK_REVISION := $(shell git describe --always --dirty 2>/dev/null)
 
 # Checks what is missing, installs it (asks first), builds, runs the main job.
 run:

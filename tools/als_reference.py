@@ -1,4 +1,4 @@
-"""ALS by the recurrence of docs/als.md, in numpy: the reference of tests/als.rs.
+"""ALS by the recurrence of docs/explanation/als.md, in numpy: the reference of tests/als.rs.
 Usage: als_reference.py RATINGS PERSONAL SEED RANK,… LAMBDA,… ITERATIONS,…
 PERSONAL is a file like CloudSuite's myratings.csv, or - for the stand-in. Prints
 one JSON object: every model's validation RMSE, the best model, its test RMSE, the

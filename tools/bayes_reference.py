@@ -1,4 +1,4 @@
-"""Articles classified as docs/bayes.md says, by scikit-learn: the reference of
+"""Articles classified as docs/explanation/bayes.md says, by scikit-learn: the reference of
 crates/apps/tests/bayes.rs. Usage: bayes_reference.py CORPUS [--norm] [--remove-labels] [--test-percent N]
 Writes the number of features, then for every article that is held back its page
 number, its category and the one it got, between tabs.

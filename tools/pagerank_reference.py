@@ -1,4 +1,4 @@
-"""PageRank by the recurrence of docs/pagerank.md, in scipy: the reference of
+"""PageRank by the recurrence of docs/explanation/pagerank.md, in scipy: the reference of
 tests/pagerank.rs. Usage: pagerank_reference.py EDGE-LIST ITERATIONS RESET VARIANT
 Writes label, tab, rank, a vertex a line, by label.
 """

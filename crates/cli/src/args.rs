@@ -95,7 +95,7 @@ interconnects/ of a --catalogue.")]
 
 A request is what a client sends on a TCP connection until it is answered. Where the client is on this \
 machine its part is told, too; of other clients the server's part. Open the file of --perfetto at \
-ui.perfetto.dev. docs/trace.md tells what each stage is.")]
+ui.perfetto.dev. docs/explanation/trace.md says what each stage is.")]
     Trace(TraceArgs),
     /// Run a command in a control group of its own, as background or as foreground work.
     #[command(after_help = "Examples:
@@ -119,7 +119,9 @@ Everything that is not declared background work is foreground work. All settings
 end, also after kill -9. More, and what the guard cannot see: docs/guard.md.")]
     Guard(GuardArgs),
     /// Analyse what a run has measured, again; never measures.
-    #[command(after_help = "Example:\n  crosstalk report runs/kosmos-001")]
+    #[command(after_help = "Examples:
+  crosstalk report runs/kosmos-001
+  crosstalk report runs/kosmos-001 --page docs/studies/kosmos.md")]
     Report(ReportArgs),
     /// Check what this host can do, what is missing, and print the command that mends it.
     #[command(after_help = "Examples:
@@ -140,7 +142,7 @@ this machine, and no setting is changed.")]
   boinccmd --project_attach http://127.0.0.1:8470/project/ KEY  elsewhere
 
 It prints its address and the account's key, and goes on until it is interrupted. The directory has all \
-that it knows: killed at any moment and started again, it goes on where it was. docs/boinc.md tells how \
+that it knows: killed at any moment and started again, it goes on where it was. docs/how-to/boinc-project.md tells how \
 a client is set up for it.")]
     BoincProject(BoincProjectArgs),
     /// Print a script that completes commands and flags in a shell.
@@ -152,6 +154,9 @@ a client is set up for it.")]
     /// Write manual pages, one a command, into a directory.
     #[command(after_help = "Example:\n  crosstalk man ~/.local/share/man/man1    then: man crosstalk-run")]
     Man(ManArgs),
+    /// Write the reference's pages, from the code that they describe, into a directory.
+    #[command(hide = true)]
+    Docs(DocsArgs),
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
     Agent,
@@ -278,6 +283,10 @@ pub struct ReportArgs {
     /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
     #[arg(long)]
     pub gate: bool,
+    /// Write the findings to this file as a Markdown page with date, machine and revision, such as
+    /// `docs/studies/kosmos.md`; overwrites it.
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
     #[command(flatten)]
     pub export: ExportArgs,
 }
@@ -292,5 +301,11 @@ pub struct CompletionsArgs {
 #[derive(Args)]
 pub struct ManArgs {
     /// The directory; made where it is not there.
+    pub dir: PathBuf,
+}
+
+#[derive(Args)]
+pub struct DocsArgs {
+    /// The directory; made where it is not there. Pages in it are overwritten.
     pub dir: PathBuf,
 }

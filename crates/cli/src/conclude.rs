@@ -40,7 +40,13 @@ struct Kept {
     /// Which run the journal is of, which the lab notes; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
+    /// The revisions of this program that measured, in order; absent where its build did not name one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    revisions: Vec<String>,
 }
+
+/// The revision that this program was built from, where its build named one (`make run` does).
+const REVISION: Option<&str> = option_env!("CROSSTALK_REVISION");
 
 /// A study with everything it refers to, and its plan.
 pub struct Resolved {
@@ -67,7 +73,14 @@ impl Resolved {
             names.push(name);
         }
         let seal = seal(dir, names.iter().map(String::as_str))?;
-        let kept = Kept { quick: self.plan.cut, seal, testbed: Some(testbed.into()), busy: None, run: None };
+        let kept = Kept {
+            quick: self.plan.cut,
+            seal,
+            testbed: Some(testbed.into()),
+            busy: None,
+            run: None,
+            revisions: REVISION.map(String::from).into_iter().collect(),
+        };
         dir.write(OPTIONS, &json!(kept).to_string())
     }
 
@@ -112,6 +125,23 @@ pub fn testbed(dir: &RunDir) -> Result<Option<TestbedKind>, Fault> {
 pub fn note_testbed(dir: &RunDir, testbed: &str) -> Result<(), Fault> {
     let kept = Kept { testbed: Some(testbed.into()), ..kept(dir)? };
     dir.write(OPTIONS, &json!(kept).to_string())
+}
+
+/// Notes that this revision goes on with a run, where another one began it.
+pub fn note_revision(dir: &RunDir) -> Result<(), Fault> {
+    let mut kept = kept(dir)?;
+    match REVISION {
+        Some(revision) if kept.revisions.last().is_none_or(|last| last != revision) => {
+            kept.revisions.push(revision.into());
+            dir.write(OPTIONS, &json!(kept).to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The revisions of this program that measured a run, in order.
+pub fn revisions(dir: &RunDir) -> Result<Vec<String>, Fault> {
+    Ok(kept(dir)?.revisions)
 }
 
 /// Notes what other programs take of this machine: the report says it beside the verdict.

@@ -20,18 +20,14 @@ impl ExportArgs {
     /// A usage fault that names the flag's file.
     pub fn check(&self) -> Result<(), Fault> {
         self.files().try_for_each(|(flag, path)| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            let refuse = |why: &str| Err(Fault::usage(format!("{}: {why}", path.display())).at(flag));
-            let again = self.files().filter(|(_, other)| *other == path).count() > 1;
-            match parent {
-                _ if path.is_dir() => refuse("this is a directory: expected a file"),
-                _ if again => refuse("two exports would be written to this file: expected one each"),
-                _ if is_source(path) => {
-                    refuse("a study or a part of a run is never overwritten: name another file")
-                }
-                Some(parent) if !parent.is_dir() => refuse("there is no such directory"),
-                _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
+            if self.files().filter(|(_, other)| *other == path).count() > 1 {
+                return Err(refused(
+                    flag,
+                    path,
+                    "two exports would be written to this file: expected one each",
+                ));
             }
+            may_write(flag, path)
         })
     }
 
@@ -59,6 +55,26 @@ impl ExportArgs {
         ];
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
     }
+}
+
+/// Refuses a file that could not be written, or that holds what was written or measured.
+///
+/// # Errors
+/// A usage fault that names the flag's file.
+pub fn may_write(flag: &str, path: &Path) -> Result<(), Fault> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match parent {
+        _ if path.is_dir() => Err(refused(flag, path, "this is a directory: expected a file")),
+        _ if is_source(path) => {
+            Err(refused(flag, path, "a study or a part of a run is never overwritten: name another file"))
+        }
+        Some(parent) if !parent.is_dir() => Err(refused(flag, path, "there is no such directory")),
+        _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
+    }
+}
+
+fn refused(flag: &str, path: &Path, why: &str) -> Fault {
+    Fault::usage(format!("{}: {why}", path.display())).at(flag)
 }
 
 /// The fault for a file that cannot be written: of the command line where it is no file.

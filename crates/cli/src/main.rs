@@ -14,6 +14,7 @@ mod parts;
 mod places;
 mod progress;
 mod readings;
+mod reference;
 mod shell;
 mod signal;
 mod verb;
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         Verb::Clean => verb::clean::main(&out),
         Verb::Completions(args) => verb::completions::main(&args),
         Verb::Man(args) => verb::man::main(&args, &out),
+        Verb::Docs(args) => verb::docs::main(&args, &out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
         Verb::Agent => verb::agent::main(),

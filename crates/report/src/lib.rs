@@ -21,5 +21,5 @@ pub mod trace;
 mod words;
 
 pub use html::html;
-pub use markdown::markdown;
+pub use markdown::{Origins, markdown, study};
 pub use terminal::{terminal, wrap};

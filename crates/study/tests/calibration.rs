@@ -1,4 +1,4 @@
-//! The fabrics stream as published: `docs/calibration.md`, computed.
+//! The fabrics stream as published: `docs/explanation/calibration.md`, computed.
 
 use crosstalk_study::Catalogues;
 

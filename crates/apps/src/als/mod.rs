@@ -1,7 +1,7 @@
 //! In-memory analytics: explicit alternating least squares as MLlib computes it,
 //! on one master and N slaves.
 //!
-//! The stand-in for CloudSuite's In-Memory Analytics; `docs/als.md` has the
+//! The stand-in for CloudSuite's In-Memory Analytics; `docs/explanation/als.md` has the
 //! recurrence and where it comes from. The files in the order of a run:
 //!
 //! | file | holds |

@@ -2,7 +2,7 @@
 //! Bayes in a MapReduce pipeline on one master and N slaves.
 //!
 //! The stand-in for CloudSuite's Data Analytics (Mahout on Hadoop);
-//! `docs/bayes.md` has exactly what is computed and where it comes from. The
+//! `docs/explanation/bayes.md` has exactly what is computed and where it comes from. The
 //! files in the order of a run:
 //!
 //! | file | holds |

@@ -1,6 +1,6 @@
 //! Graph analytics: PageRank with GraphX's semantics on one master and N slaves.
 //!
-//! The stand-in for CloudSuite's Graph Analytics; `docs/pagerank.md` has the
+//! The stand-in for CloudSuite's Graph Analytics; `docs/explanation/pagerank.md` has the
 //! recurrence and where it comes from. The files in the order of a run:
 //!
 //! | file | holds |

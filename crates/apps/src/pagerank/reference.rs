@@ -1,4 +1,4 @@
-//! The recurrence of `docs/pagerank.md` as it is written, edge by edge: what the
+//! The recurrence of `docs/explanation/pagerank.md` as it is written, edge by edge: what the
 //! distributed program and other engines are held against.
 
 use super::Edge;

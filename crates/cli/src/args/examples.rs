@@ -1,5 +1,7 @@
-//! Every command that `--help` and the README show is one that this program takes.
+//! Every command that `--help`, the README and the pages show is one that this program takes.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command as Process;
 
 use clap::{Command, CommandFactory, Parser};
@@ -19,20 +21,36 @@ fn all(command: &Command) -> Vec<String> {
     examples(&help).into_iter().chain(command.get_subcommands().flat_map(all)).collect()
 }
 
-/// Lines of the README's blocks, and what stands in its text between backticks.
+/// The command line that begins a line or a piece of text, without what is said about it.
+fn command(piece: &str) -> Option<String> {
+    let piece = piece.trim_start_matches("sudo ");
+    let is_one = piece.starts_with("crosstalk ") && !piece.contains('…');
+    is_one.then(|| piece.split(" #").next().unwrap_or_default().trim().to_string())
+}
+
+/// The commands of a page's blocks; or of its text, where they stand between backticks.
+fn commands(page: &str, in_blocks: bool) -> Vec<String> {
+    let parts = page.split("```").skip(usize::from(in_blocks)).step_by(2);
+    let pieces = |part: &str| -> Vec<String> {
+        match in_blocks {
+            true => part.lines().filter_map(command).collect(),
+            false => part.split('`').skip(1).step_by(2).filter_map(command).collect(),
+        }
+    };
+    parts.flat_map(pieces).collect()
+}
+
 fn of_the_readme() -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, part) in README.split("```").enumerate() {
-        let pieces: Vec<&str> =
-            if at % 2 == 1 { part.lines().collect() } else { part.split('`').skip(1).step_by(2).collect() };
-        let commands = pieces.into_iter().map(|piece| piece.trim_start_matches("sudo "));
-        found.extend(
-            commands
-                .filter(|piece| piece.starts_with("crosstalk ") && !piece.contains('…'))
-                .map(|piece| piece.split(" #").next().unwrap_or_default().trim().to_string()),
-        );
-    }
-    found
+    [commands(README, true), commands(README, false)].concat()
+}
+
+/// The blocks of all other pages: nobody may have run those that say what they need.
+fn of_the_pages() -> Vec<String> {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let files = ["how-to", "explanation"].map(|folder| fs::read_dir(docs.join(folder)).expect("a folder"));
+    let files = files.into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.chain([docs.join("tutorial.md")]);
+    files.flat_map(|file| commands(&fs::read_to_string(file).expect("a page"), true)).collect()
 }
 
 /// The words as a shell hands them over.
@@ -47,9 +65,9 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn every_example_is_taken() {
-    let (help, readme) = (all(&Cli::command()), of_the_readme());
-    assert!(help.len() > 40 && readme.len() > 15, "{help:#?}{readme:#?}");
-    for line in help.iter().chain(&readme) {
+    let (help, readme, pages) = (all(&Cli::command()), of_the_readme(), of_the_pages());
+    assert!(help.len() > 40 && readme.len() > 15 && pages.len() > 50, "{help:#?}{readme:#?}{pages:#?}");
+    for line in help.iter().chain(&readme).chain(&pages) {
         if let Err(error) = Cli::try_parse_from(words(line)) {
             panic!("{line}: {error}");
         }

@@ -6,7 +6,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::{HowArgs, ResumeArgs, TestbedKind};
-use crate::conclude::{Outputs, Resolved, note_testbed, testbed};
+use crate::conclude::{Outputs, Resolved, note_revision, note_testbed, testbed};
 use crate::out::{Out, wait_at_the_end};
 use crate::verb::run::{Begin, How, finish, perform};
 use crate::{shell, signal};
@@ -34,6 +34,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     if known.is_none() {
         note_testbed(&dir, how.testbed())?;
     }
+    note_revision(&dir)?;
     perform(
         &dir,
         resolved,

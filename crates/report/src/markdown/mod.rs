@@ -2,6 +2,7 @@
 
 mod escape;
 mod figure;
+mod study;
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
@@ -12,6 +13,7 @@ use crate::summary::{self, Fact};
 use crate::{label, words};
 use escape::code;
 pub(crate) use escape::text;
+pub use study::{Origins, study};
 
 /// The report.
 pub fn markdown(findings: &Findings) -> String {
@@ -125,11 +127,13 @@ fn claims(all: &[ClaimFinding]) -> String {
         ]
     };
     let rows: Vec<_> = claims.iter().map(row).collect();
-    let legend: String = words::occurring(claims.iter().copied())
-        .into_iter()
-        .map(|(v, _)| format!("- **{}**: {}\n", v.word, text(v.meaning)))
-        .collect();
-    grid(&head, &[false, false, true, true, false], &rows) + &legend + "\n" + &not_run
+    grid(&head, &[false, false, true, true, false], &rows) + &claims_legend(&claims) + "\n" + &not_run
+}
+
+/// What the verdicts that occur mean.
+fn claims_legend(claims: &[&ClaimFinding]) -> String {
+    let verdicts = words::occurring(claims.iter().copied()).into_iter();
+    verdicts.map(|(v, _)| format!("- **{}**: {}\n", v.word, text(v.meaning))).collect()
 }
 
 /// Why the verdict is so, and where the extra time goes.

@@ -8,3 +8,4 @@ mod hostile;
 mod properties;
 mod said;
 mod structure;
+mod study;

@@ -10,7 +10,7 @@ users and of items), `passes`, `output`.
 
 The clock runs from reading the ratings to the last recommendation, and so `loading`,
 until the ratings are split, dealt and cached, is in every pass's time. Finding the
-stand-in for `personal` is not. What is computed is in docs/als.md; predictions are
+stand-in for `personal` is not. What is computed is in docs/explanation/als.md; predictions are
 in single precision, as MLlib's are.
 
 Answer: `times` and whether they are `warm`, `loading` (s, the last pass's), `models` ([rank, lambda, iterations,

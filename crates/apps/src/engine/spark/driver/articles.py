@@ -1,4 +1,4 @@
-"""A MediaWiki export as a table of labelled articles: what docs/bayes.md has under
+"""A MediaWiki export as a table of labelled articles: what docs/explanation/bayes.md has under
 Pages, Labels, Words and Split, in Spark's own functions, so that no text goes
 through Python. The program writes it so that no tag stands in text and titles and a page has
 one revision.

@@ -1,4 +1,4 @@
-"""Complementary Naive Bayes on Wikipedia's articles as docs/bayes.md has it, in
+"""Complementary Naive Bayes on Wikipedia's articles as docs/explanation/bayes.md has it, in
 Spark's own tables: MLlib's `NaiveBayes` wants a vector a document, which nothing in
 the JVM makes of counted features, and holds a model of labels × features at the driver.
 

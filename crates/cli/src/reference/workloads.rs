@@ -1,0 +1,69 @@
+//! Workloads, conditions and observers: from the registry that studies use.
+
+use crosstalk_core::record::{Better, Metric};
+use crosstalk_core::registry::Registry;
+use crosstalk_core::scene::{Observer, Workload};
+use crosstalk_core::value::Params;
+
+use super::Page;
+use super::markdown::{code, prose, table};
+
+/// A page a workload, and one that lists them, the conditions and the observers.
+pub fn pages(registry: &Registry) -> Vec<Page> {
+    let mut all = vec![list(registry)];
+    all.extend(registry.workloads.iter().map(|workload| page(workload.as_ref())));
+    all
+}
+
+fn list(registry: &Registry) -> Page {
+    let rows = registry.workloads.iter().map(|workload| {
+        let name = workload.name();
+        [format!("[{}]({name}.md)", code(name)), prose(workload.title())]
+    });
+    let workloads = table(["`kind`", "runs"], rows);
+    let conditions: Vec<String> =
+        registry.conditions.iter().map(|condition| code(condition.name())).collect();
+    let observers: String = registry.observers.iter().map(|observer| watched(observer.as_ref())).collect();
+    let text = format!(
+        "# Workloads, conditions and observers\n\n`crosstalk show workloads/NAME` prints the same for one \
+         workload. In a study file a workload stands as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\
+         ## Workloads\n\n{workloads}\n## Conditions\n\nA place has the conditions `system`, `boards`, `fabric`, \
+         `scale`, `rate`, `latency` and `memory`. Registered besides: {}.\n\n## Observers\n{observers}",
+        conditions.join(", ")
+    );
+    Page::new("workloads/README.md", text)
+}
+
+fn watched(observer: &dyn Observer) -> String {
+    format!("\n`{}`:\n\n{}", observer.name(), metrics(&observer.metrics()))
+}
+
+fn page(workload: &dyn Workload) -> Page {
+    let name = workload.name();
+    let rows = workload
+        .parameters()
+        .iter()
+        .map(|parameter| [code(parameter.name), prose(parameter.default), prose(parameter.meaning)]);
+    let mut text = format!("# Workload {name}\n\n{}.\n", prose(workload.title().trim_end_matches('.')));
+    let parameters = table(["parameter", "default", "meaning"], rows);
+    if !parameters.is_empty() {
+        text += &format!("\n## Parameters\n\n{parameters}");
+    }
+    // Some cannot be deployed without parameters: what those report is not known before.
+    match workload.deploy(&Params::default()) {
+        Ok(deployed) => text += &format!("\n## Metrics\n\n{}", metrics(&deployed.metrics)),
+        Err(_) => text += "\n## Metrics\n\nThey depend on its parameters.\n",
+    }
+    Page::new(format!("workloads/{name}.md"), text)
+}
+
+fn metrics(metrics: &[Metric]) -> String {
+    let better = |metric: &Metric| match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "",
+    };
+    let rows =
+        metrics.iter().map(|metric| [code(&metric.name), metric.unit.clone(), better(metric).to_string()]);
+    table(["metric", "unit", "better"], rows)
+}
