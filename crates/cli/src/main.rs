@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
         Verb::BoincCores(args) => verb::boinc::cores(&args),
-        Verb::Agent => verb::agent::main(),
+        Verb::Agent(args) => verb::agent::main(&args),
         Verb::End => verb::agent::end(),
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),

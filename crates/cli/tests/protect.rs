@@ -87,12 +87,16 @@ fn slowdown(words: &[String]) -> Option<f64> {
 
 /// How the agents of a run stand now.
 fn agents(run: u32) -> Vec<Stood> {
-    let children: Vec<_> = process::all().into_iter().filter(|process| process.parent == run).collect();
+    let all = process::all();
     let does = |pid: u32, verb: &str| words(pid).get(1).is_some_and(|word| word == verb);
-    let guards = children.iter().filter(|child| does(child.pid, "guard"));
+    let agents: Vec<_> =
+        all.iter().filter(|process| process.parent == run && does(process.pid, "agent")).collect();
+    // It is the agent without work that has started it.
+    let started = |guard: &&process::Process| agents.iter().any(|agent| agent.pid == guard.parent);
+    let guards = all.iter().filter(started).filter(|process| does(process.pid, "guard"));
     let guarded = guards.map(|guard| words(guard.pid)).find_map(|words| slowdown(&words));
-    let agents = children.iter().filter(|child| does(child.pid, "agent"));
     agents
+        .into_iter()
         .map(|agent| {
             let group = Group::of_process(agent.pid).ok();
             let set = |setting: &Setting| {

@@ -18,6 +18,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
 use crosstalk_core::value::{Params, Value};
+use crosstalk_lab::agent::{Node, serve};
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
@@ -246,9 +247,9 @@ impl Condition for Watched {
     fn apply(
         &self,
         value: &Value,
-        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+        background: &dyn Fn() -> Result<Vec<u32>, Fault>,
     ) -> Result<Box<dyn Holding>, Fault> {
-        assert_eq!(external(), Ok(vec![std::process::id()]), "the neighbour's agent");
+        assert_eq!(background(), Ok(vec![std::process::id()]), "the neighbour's agent");
         tell(&self.told, "on", &self.present);
         let (present, told) = (Arc::clone(&self.present), Arc::clone(&self.told));
         Ok(Box::new(On { present, told, slips: *value == "slips".into() }))
@@ -328,9 +329,12 @@ impl Stage {
         let interrupted = Arc::new(AtomicBool::new(false));
         let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
         let theirs = Arc::clone(&parts);
+        let scratch = self.dir().join("scratch");
         let testbed = Mock::new(move |_, duplex| {
             // A stream that was cut is how a test ends a node.
-            let _ = crosstalk_lab::agent::serve(&theirs, Provenance::default, duplex.reader, duplex.writer);
+            let folder = || Ok(scratch.clone());
+            let node = Node { registry: &theirs, facts: &Provenance::default, folder: &folder };
+            let _ = serve(&node, duplex.reader, duplex.writer);
         });
         let path = self.dir().join("run");
         let dir =

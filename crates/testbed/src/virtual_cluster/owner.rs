@@ -160,15 +160,20 @@ impl Cluster for VirtualCluster {
         switch::address(node).into()
     }
 
-    fn scratch(&self) -> &Path {
-        self.scratch.path()
+    fn host(&self, _: usize) -> usize {
+        0
+    }
+
+    fn shared(&self) -> Option<&Path> {
+        Some(self.scratch.path())
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+        let folder = agent::folder(self.scratch.path(), node, place);
         let (ours, theirs) = agent::stream()?;
-        self.order(&ToHolder::Attach { node, place }, Some(theirs.as_fd()))
-            .map_err(|fault| fault.at(format!("node {node}")))?;
-        agent::duplex(ours, agent::process_at(&theirs))
+        self.order(&ToHolder::Attach { node, place, folder }, Some(theirs.as_fd()))
+            .map_err(|fault| fault.on(node))?;
+        agent::duplex(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
