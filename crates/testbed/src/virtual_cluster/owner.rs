@@ -70,7 +70,7 @@ impl Virtual {
             notes: Vec::new(),
             interrupted: Arc::clone(&self.interrupted),
             scratch,
-            _ledger: ledger,
+            ledger,
         };
         cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
         // Asked here: the limit is the host's, and is not shown in the cluster's namespaces.
@@ -126,7 +126,7 @@ struct VirtualCluster {
     // Dropped when the nodes are gone.
     scratch: Scratch,
     // Dropped last: its reaper watches until all is gone.
-    _ledger: Ledger,
+    ledger: Ledger,
 }
 
 impl VirtualCluster {
@@ -221,5 +221,7 @@ impl Drop for VirtualCluster {
         if !matches!(undone, Some(Err(_))) {
             let _ = self.child.wait();
         }
+        // What agents had set and were killed before they undid it.
+        self.ledger.undo_left();
     }
 }
