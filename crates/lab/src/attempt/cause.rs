@@ -27,7 +27,7 @@ impl Cast<'_, '_> {
                     busy.remove(&other);
                     let failure = matches!(outcome, Outcome::Failed { .. });
                     let told = failed(self.scene, other, outcome);
-                    if failure && blamed(&first, seat) == Some(other.1) && blamed(&told, other).is_none() {
+                    if failure && explains((&told, other), (&first, seat)) {
                         return told;
                     }
                 }
@@ -41,6 +41,17 @@ impl Cast<'_, '_> {
 /// The node that a fault is about, where another one reports it.
 fn blamed(fault: &Fault, reporter: Seat) -> Option<usize> {
     fault.node.filter(|node| *node != reporter.1)
+}
+
+/// Whether one fault is the cause of another: that one is about its reporter, or about somebody who went away,
+/// and this one is its reporter's own.
+fn explains((cause, reporter): (&Fault, Seat), (first, seat): (&Fault, Seat)) -> bool {
+    let is_own = blamed(cause, reporter).is_none() && cause.kind != FaultKind::Gone;
+    let follows = match blamed(first, seat) {
+        Some(node) => node == reporter.1,
+        None => first.kind == FaultKind::Gone,
+    };
+    is_own && follows
 }
 
 /// The fault of a part that has not ended well.
@@ -70,5 +81,23 @@ pub fn too_late(deadline: Duration, awaits: &str) -> Fault {
         ))
         .remedy(format!("stop what else uses them (see `top`), or {more}")),
         None => Fault::attempt(waited).remedy(format!("{more}, or look for what hangs")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_others_miss_knows_why() {
+        let (first, second, third) = ((0, 0), (0, 1), (0, 2));
+        let burns = Fault::attempt("the disk is on fire").on(1);
+        let misses = |node| Fault::gone("the node is gone").on(node);
+        let elsewhere = Fault::gone("the other end went away").on(0);
+        assert!(explains((&burns, second), (&misses(1), first)), "it was named");
+        assert!(explains((&burns, second), (&elsewhere, first)), "somebody was");
+        assert!(!explains((&burns, second), (&misses(2), first)), "another was named");
+        assert!(!explains((&misses(1), third), (&misses(1), first)), "it misses it, too");
+        assert!(!explains((&burns, second), (&Fault::attempt("broken").on(0), first)), "both have their own");
     }
 }

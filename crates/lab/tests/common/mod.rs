@@ -16,7 +16,9 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{
+    Condition, Deployment, Effort, Holding, Observer, Prepared, Scope, Sink, Timing, Watch, Workload,
+};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_lab::agent::{Node, serve};
 use crosstalk_lab::clock::Clock;
@@ -273,6 +275,38 @@ impl Drop for On {
     }
 }
 
+/// An observer that reports one number where it watches.
+pub struct Onlooker {
+    pub name: &'static str,
+    pub scope: Scope,
+}
+
+impl Observer for Onlooker {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::new(self.name, "times", Better::Neither)]
+    }
+    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+        Ok(Box::new(Looking(self.name)))
+    }
+}
+
+struct Looking(&'static str);
+
+impl Watch for Looking {
+    fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
+        out.take(Reading::value(self.0, 1.0, Origin::Measured), 1)
+    }
+}
+
 /// Until cancelled, but never for ever.
 fn wait(cancelled: &AtomicBool) {
     for _ in 0..2000 {
@@ -301,6 +335,8 @@ pub struct Stage {
     pub begun: Count,
     pub told: Told,
     pub events: Mutex<Vec<Event>>,
+    /// How many nodes share a host; all where not set.
+    pub share: usize,
 }
 
 impl Stage {
@@ -317,6 +353,7 @@ impl Stage {
             begun: Count::default(),
             told: Told::default(),
             events: Mutex::default(),
+            share: usize::MAX,
         }
     }
 
@@ -335,7 +372,8 @@ impl Stage {
             let folder = || Ok(scratch.clone());
             let node = Node { registry: &theirs, facts: &Provenance::default, folder: &folder };
             let _ = serve(&node, duplex.reader, duplex.writer);
-        });
+        })
+        .on_hosts_of(self.share);
         let path = self.dir().join("run");
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
@@ -377,6 +415,10 @@ fn registry(begun: &Count, told: &Told, interrupt_at: usize, interrupted: &Arc<A
     Registry {
         workloads: vec![Box::new(actor), Box::new(neighbour)],
         conditions: vec![Box::new(watched)],
-        ..Registry::default()
+        observers: vec![
+            Box::new(Onlooker { name: "host", scope: Scope::Host }),
+            Box::new(Onlooker { name: "node", scope: Scope::Node }),
+            Box::new(Onlooker { name: "background", scope: Scope::Background }),
+        ],
     }
 }
