@@ -41,18 +41,15 @@ impl FaultKind {
 pub struct Fault {
     /// Whose turn it is.
     pub kind: FaultKind,
-    /// The node that it is about, by number: not always the one that reports it.
+    /// The node that it is about: not always the one that reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<usize>,
-    /// That node's part: the work's name in its scene, where several run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub role: Option<String>,
+    pub about: Option<Box<Member>>,
     /// The file and line, flag or knob that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The workload's parameter that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parameter: Option<String>,
+    pub parameter: Option<Box<str>>,
     /// What was found, and what was expected.
     pub message: String,
     /// What to do about it.
@@ -60,12 +57,30 @@ pub struct Fault {
     pub remedy: Option<String>,
 }
 
+/// A node of a cluster, by its part in an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number, from 0.
+    pub node: usize,
+    /// The name that the work there has in its scene, where several run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.role {
+            Some(role) => write!(f, "node {} ({role})", self.node),
+            None => write!(f, "node {}", self.node),
+        }
+    }
+}
+
 /// A fault as it is read from a stream.
 #[derive(Deserialize)]
 struct Received {
     kind: FaultKind,
-    node: Option<usize>,
-    role: Option<String>,
+    about: Option<Box<Member>>,
     place: Option<String>,
     parameter: Option<String>,
     message: String,
@@ -78,10 +93,9 @@ impl<'de> Deserialize<'de> for Fault {
         let line = |text: Option<String>| text.map(|text| in_line(&text).into_owned());
         Ok(Fault {
             kind: from.kind,
-            node: from.node,
-            role: line(from.role),
+            about: from.about.map(|about| Box::new(Member { role: line(about.role), ..*about })),
             place: line(from.place),
-            parameter: line(from.parameter),
+            parameter: line(from.parameter).map(Into::into),
             message: plain(&from.message).into_owned(),
             remedy: from.remedy.map(|remedy| plain(&remedy).into_owned()),
         })
@@ -92,8 +106,7 @@ impl Fault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Fault {
             kind,
-            node: None,
-            role: None,
+            about: None,
             place: None,
             parameter: None,
             message: plain(&message.into()).into_owned(),
@@ -139,7 +152,7 @@ impl Fault {
     #[must_use]
     pub fn of_parameter(mut self, name: impl Into<String>) -> Self {
         if self.place.is_none() {
-            self.parameter.get_or_insert_with(|| in_line(&name.into()).into_owned());
+            self.parameter.get_or_insert_with(|| in_line(&name.into()).into());
         }
         self
     }
@@ -147,16 +160,18 @@ impl Fault {
     /// Names the node, unless one is named already.
     #[must_use]
     pub fn on(mut self, node: usize) -> Self {
-        self.node.get_or_insert(node);
+        self.about.get_or_insert_with(|| Box::new(Member { node, role: None }));
         self
+    }
+
+    /// The number of the node that it is about.
+    pub fn node(&self) -> Option<usize> {
+        self.about.as_ref().map(|about| about.node)
     }
 
     /// Where it is, for people: `node 1 (role): place, parameter`; `None` where nobody knows.
     pub fn whereabouts(&self) -> Option<String> {
-        let node = self.node.map(|node| match &self.role {
-            Some(role) => format!("node {node} ({role})"),
-            None => format!("node {node}"),
-        });
+        let node = self.about.as_ref().map(ToString::to_string);
         let parameter = self.parameter.as_ref().map(|name| format!("parameter `{name}`"));
         let place: Vec<String> = self.place.clone().into_iter().chain(parameter).collect();
         let place = (!place.is_empty()).then(|| place.join(", "));
@@ -232,12 +247,10 @@ mod tests {
 
     #[test]
     fn the_node_stands_before_the_place_and_the_first_one_counts() {
-        let fault = Fault::gone("the node is gone").at("10.0.0.2:80").on(2).on(0);
+        let mut fault = Fault::gone("the node is gone").at("10.0.0.2:80").on(2).on(0);
         assert_eq!(fault.to_string(), "node 2: 10.0.0.2:80: the node is gone");
-        assert_eq!(
-            Fault { role: Some("external".into()), ..fault }.whereabouts().as_deref(),
-            Some("node 2 (external): 10.0.0.2:80")
-        );
+        fault.about = Some(Box::new(Member { node: 2, role: Some("external".into()) }));
+        assert_eq!(fault.whereabouts().as_deref(), Some("node 2 (external): 10.0.0.2:80"));
         assert_eq!(Fault::attempt("x").whereabouts(), None);
     }
 
@@ -248,6 +261,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Fault>(&text).expect("reads"), fault);
         let hostile = r#"{"kind":"attempt","message":"\u001b[2J","place":"a\nb"}"#;
         let fault: Fault = serde_json::from_str(hostile).expect("reads");
-        assert_eq!(fault.to_string(), "a\nb: \u{1b}[2J");
+        assert_eq!(fault.to_string(), "a\\nb: \\u{1b}[2J");
     }
 }

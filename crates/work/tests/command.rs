@@ -236,7 +236,7 @@ fn an_exit_code_quotes_the_last_that_was_said() {
     let fault = fault_of_node_0(&shell("echo out; echo 'no such input' >&2; exit 3"), 5.0);
     assert_eq!(fault.kind, FaultKind::Attempt);
     assert!(fault.message.contains("exit code 3") && fault.message.contains("no such input"), "{fault}");
-    assert_eq!(fault.node, Some(0));
+    assert_eq!(fault.node(), Some(0));
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_node_that_does_not_come_is_named() {
     let fault = alone
         .run(&endpoints, &mut Vec::<Reading>::new(), &AtomicBool::new(false))
         .expect_err("node 1 does not come");
-    assert_eq!(fault.node, Some(1), "{fault}");
+    assert_eq!(fault.node(), Some(1), "{fault}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::chroot;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
@@ -84,7 +84,7 @@ impl Cluster for Machines {
 
     fn attach(&mut self, node: usize, _: usize) -> Result<Duplex, Fault> {
         let (ours, theirs) = UnixStream::pair().expect("a stream");
-        self.0[node].orders.send(&(), Some(theirs.as_fd()))?;
+        self.0[node].orders.as_ref().expect("is up").send(&(), Some(theirs.as_fd()))?;
         let writer = ours.try_clone().expect("copies");
         Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
     }
@@ -100,7 +100,16 @@ impl Cluster for Machines {
 
 /// A machine. It stays until its last process has ended, as a real one would.
 struct Machine {
-    orders: Packets,
+    /// Closing it says that no more agents are wanted.
+    orders: Option<Packets>,
+    process: Child,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.orders.take();
+        self.process.wait().expect("ends with its agents");
+    }
 }
 
 impl Machine {
@@ -109,8 +118,8 @@ impl Machine {
         let (orders, theirs) = Packets::pair()?;
         let mut command = Command::new(std::env::current_exe().expect("has a name"));
         command.arg("machine").arg(root).stdin(Stdio::from(OwnedFd::from(theirs)));
-        command.spawn().expect("starts");
-        Ok(Machine { orders })
+        let process = command.spawn().expect("starts");
+        Ok(Machine { orders: Some(orders), process })
     }
 }
 
@@ -166,7 +175,8 @@ fn serve(orders: &Packets) {
             let copy = stream.try_clone().expect("copies");
             let mut agent = Command::new(PROGRAM);
             agent.arg("agent").env_clear().env(TRIAL, std::env::var(TRIAL).unwrap_or_default());
-            agent.stdin(Stdio::from(stream)).stdout(Stdio::from(copy)).spawn().expect("starts");
+            // Its end is counted out with all others'.
+            agent.stdin(Stdio::from(stream)).stdout(Stdio::from(copy)).spawn().map(drop).expect("starts");
         }
     }
     // The agents end with their streams, and then those that undo what they did.

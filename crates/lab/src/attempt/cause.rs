@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use crosstalk_core::fault::Member;
 use crosstalk_core::message::{FromAgent, Outcome};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::load;
@@ -40,7 +41,7 @@ impl Cast<'_, '_> {
 
 /// The node that a fault is about, where another one reports it.
 fn blamed(fault: &Fault, reporter: Seat) -> Option<usize> {
-    fault.node.filter(|node| *node != reporter.1)
+    fault.node().filter(|node| *node != reporter.1)
 }
 
 /// Whether one fault is the cause of another: that one is about its reporter, or about somebody who went away,
@@ -63,10 +64,8 @@ pub fn failed(scene: &Scene, seat: Seat, outcome: Outcome) -> Fault {
     };
     // Some say themselves which node it is about, perhaps another than their own.
     let role = scene.work.keys().nth(seat.0).filter(|_| scene.work.len() > 1);
-    match fault.node {
-        Some(_) => fault,
-        None => Fault { role: role.cloned(), ..fault }.on(seat.1),
-    }
+    let member = || Box::new(Member { node: seat.1, role: role.cloned() });
+    Fault { about: Some(fault.about.unwrap_or_else(member)), ..fault }
 }
 
 /// The deadline has passed. Where the machine is busy that may be why.

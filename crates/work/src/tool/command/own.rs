@@ -165,7 +165,7 @@ mod tests {
             params.0.remove(name);
             params
         };
-        for (params, place) in [
+        for (params, parameter) in [
             (without("metric"), "pattern"),
             (without("pattern"), "pattern"),
             (without("better"), "better"),
@@ -176,8 +176,7 @@ mod tests {
             (declared("(.)").with("metric", "a b"), "metric"),
         ] {
             let fault = Own::read(&params).expect_err("refused");
-            let named = format!("parameter `{place}`");
-            assert_eq!(fault.place.as_deref(), Some(named.as_str()), "{fault}");
+            assert_eq!(fault.parameter.as_deref(), Some(parameter), "{fault}");
         }
         let fault = Own::read(&declared("(.)").with("better", "hihger")).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `higher`?"));
