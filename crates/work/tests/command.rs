@@ -265,7 +265,7 @@ fn a_node_that_fails_ends_the_attempt_and_is_named() {
     assert!(begin.elapsed() < Duration::from_secs(5), "took {:?}", begin.elapsed());
     let fault = outcomes[0].as_ref().expect_err("cannot go on");
     assert!(fault.message.contains("exit code 9") && fault.message.contains("lost"), "{fault}");
-    assert_eq!(fault.place.as_deref(), Some("node 1"));
+    assert_eq!(fault.node(), Some(1));
     assert!(outcomes[2].is_err(), "node 2 was given up");
 }
 
