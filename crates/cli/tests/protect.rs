@@ -42,8 +42,12 @@ fn study(levels: &[&str]) -> String {
 }
 
 fn begin(dir: &Path, levels: &[&str]) -> Child {
+    begin_on("local", dir, levels)
+}
+
+fn begin_on(testbed: &str, dir: &Path, levels: &[&str]) -> Child {
     fs::write(dir.join("protect.toml"), study(levels)).expect("writes");
-    command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", "local"]).spawn().expect("starts")
+    command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", testbed]).spawn().expect("starts")
 }
 
 /// What must hold of where external work stood.
@@ -185,32 +189,44 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
     assert!(groups().is_empty(), "{:?}", groups());
 }
 
+/// The name of the group that a guard was told of which descends from `run`.
+fn guarded_group(run: u32) -> Option<String> {
+    let all = process::all();
+    let parent = |pid: u32| all.iter().find(|process| process.pid == pid).map(|process| process.parent);
+    let descends = |pid: u32| std::iter::successors(Some(pid), |pid| parent(*pid)).any(|pid| pid == run);
+    let guards = all.iter().map(|process| (process.pid, words(process.pid)));
+    let mut guards = guards.filter(|(pid, words)| slowdown(words).is_some() && descends(*pid));
+    let (_, words) = guards.next()?;
+    let group = words.into_iter().find(|word| word.contains("crosstalk-study-"))?;
+    group.rsplit('/').next().map(String::from)
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
     if lacks() {
         return;
     }
     let _alone = alone();
-    let dir = tempfile::tempdir().expect("a directory");
-    let run = begin(dir.path(), &["guard"]);
-    let mut group = None;
-    await_that("external work is guarded", || {
-        let stood = agents(run.id()).into_iter().find(|stood| stood.inside && stood.guarded.is_some());
-        let agent = stood.and_then(|stood| process::one(stood.pid));
-        group = agent.and_then(|agent| agent.cpu_group().map(String::from));
-        group.is_some()
-    });
-    let group = group.expect("as seen above");
-    kill("-KILL", run.id());
-    finish(run);
-    let name = group.rsplit('/').next().expect("a name");
-    let left = || {
-        let speaks_of_it = |pid: u32| words(pid).iter().any(|word| word.contains(name));
-        let guards = process::all().into_iter().filter(|one| speaks_of_it(one.pid));
-        let groups = groups().into_iter().filter(|path| path.ends_with(name));
-        (guards.count(), groups.count())
-    };
-    await_that("nothing of it is left", || left() == (0, 0));
+    // A virtual cluster takes all of its processes along, those that undo what they did among them.
+    for testbed in ["local", "virtual"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let run = begin_on(testbed, dir.path(), &["guard"]);
+        let mut name = None;
+        await_that("external work is guarded", || {
+            name = guarded_group(run.id());
+            name.is_some()
+        });
+        let name = name.expect("as seen above");
+        kill("-KILL", run.id());
+        finish(run);
+        let left = || {
+            let speaks_of_it = |pid: u32| words(pid).iter().any(|word| word.contains(&name));
+            let guards = process::all().into_iter().filter(|one| speaks_of_it(one.pid));
+            let groups = groups().into_iter().filter(|path| path.ends_with(&name));
+            (guards.count(), groups.count())
+        };
+        await_that("nothing of it is left", || left() == (0, 0));
+    }
 }
 
 #[test]

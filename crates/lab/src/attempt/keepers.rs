@@ -111,7 +111,11 @@ impl Cast<'_, '_> {
             let seat = (KEEPER, *node);
             match self.troupe.tell(seat, &ToAgent::Surround { step: step(surroundings) }) {
                 Ok(()) => *self.owing.entry(seat).or_default() += 1,
-                Err(fault) => outcome = outcome.and(Err(fault)),
+                Err(fault) => {
+                    // Who is gone answers nothing that it was told before either.
+                    self.owing.remove(&seat);
+                    outcome = outcome.and(Err(fault));
+                }
             }
         }
         outcome
