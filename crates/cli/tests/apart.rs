@@ -58,7 +58,8 @@ fn main() -> ExitCode {
         _ => {
             conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home();
             a_runner_that_is_killed_leaves_nothing_there();
-            println!("test result: ok. 2 passed");
+            what_a_killed_agent_did_is_undone_there();
+            println!("test result: ok. 3 passed");
             ExitCode::SUCCESS
         }
     }
@@ -138,6 +139,18 @@ impl Trial {
         left
     }
 
+    /// Waits until own work runs under its condition on both machines.
+    fn await_work(&self) {
+        let at_work = |machine: usize| {
+            let temporary = self.root(machine).join("tmp");
+            let has = |what: &str| {
+                self.listed(machine, "tmp").iter().any(|name| temporary.join(name).join(what).exists())
+            };
+            has("artifacts/notes") && has(parts::CONDITION)
+        };
+        await_that("own work runs", || (0..machine::COUNT).all(at_work));
+    }
+
     fn await_nothing_left(&self) {
         await_that("nothing is left", || self.left().is_empty());
     }
@@ -190,17 +203,36 @@ fn conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home()
 
 fn a_runner_that_is_killed_leaves_nothing_there() {
     let mut trial = Trial::begin(true);
-    await_that("own work runs under its condition on both machines", || {
-        (0..machine::COUNT).all(|machine| {
-            let temporary = trial.listed(machine, "tmp");
-            let at_work =
-                |name: &String| trial.root(machine).join("tmp").join(name).join("artifacts/notes").exists();
-            temporary.iter().any(at_work) && temporary.len() > 1
-        })
-    });
+    trial.await_work();
     trial.runner.kill().expect("is ours");
     let status = trial.runner.wait().expect("ends");
     assert_eq!(status.signal(), Some(9), "it was still at it");
     trial.await_nothing_left();
     println!("test a_runner_that_is_killed_leaves_nothing_there ... ok");
+}
+
+fn what_a_killed_agent_did_is_undone_there() {
+    let mut trial = Trial::begin(true);
+    trial.await_work();
+    let before = trial.listed(0, "tmp");
+    let on_it = |pid: &u32| {
+        let root = fs::read_link(format!("/proc/{pid}/root"));
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        root.is_ok_and(|root| root == trial.root(0)) && line.split('\0').nth(1) == Some("agent")
+    };
+    let entries = fs::read_dir("/proc").expect("is there").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let agents: Vec<String> = numbers.filter(on_it).map(|pid| pid.to_string()).collect();
+    // Two workloads, and what has conditions stand.
+    assert_eq!(agents.len(), 3, "{agents:?}");
+    let killed = Command::new("kill").arg("-KILL").args(&agents).status().expect("kill starts");
+    assert!(killed.success());
+    await_that("what they did is undone", || {
+        let now = trial.listed(0, "tmp");
+        !before.iter().any(|name| now.contains(name))
+    });
+    trial.runner.kill().expect("is ours");
+    trial.runner.wait().expect("ends");
+    trial.await_nothing_left();
+    println!("test what_a_killed_agent_did_is_undone_there ... ok");
 }

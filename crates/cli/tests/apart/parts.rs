@@ -26,7 +26,7 @@ use crosstalk_lab::agent::{Node, serve};
 use serde_json::json;
 
 /// What the folder of the condition has in it.
-const CONDITION: &str = "condition";
+pub const CONDITION: &str = "condition";
 
 pub fn registry() -> Registry {
     let mut registry = Registry {
