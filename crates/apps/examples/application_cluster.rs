@@ -46,7 +46,8 @@ fn cluster(name: &str, arguments: &[String]) -> Result<(), Fault> {
             addresses: vec![IpAddr::V4(Ipv4Addr::LOCALHOST); nodes],
             emulation: None,
             deadline: Seconds(600.0),
-            scratch: std::env::temp_dir(),
+            shared: Some(std::env::temp_dir()),
+            scratch: Default::default(),
             artifacts: None,
             seed: 1,
         };
@@ -100,7 +101,7 @@ impl Node {
     fn ready(&mut self) -> Result<Option<SocketAddr>, Fault> {
         match self.hear()? {
             FromAgent::Ready { endpoint } => Ok(endpoint),
-            FromAgent::Done(Outcome::Failed { reason, .. }) => Err(Fault::attempt(reason)),
+            FromAgent::Done(Outcome::Failed { fault }) => Err(fault),
             other => Err(Fault::attempt(format!("expected a node to be ready, found {other:?}"))),
         }
     }
@@ -109,7 +110,7 @@ impl Node {
         loop {
             match self.hear()? {
                 FromAgent::Sample { reading, .. } => send(&mut stdout(), &reading)?,
-                FromAgent::Done(Outcome::Failed { reason, .. }) => return Err(Fault::attempt(reason)),
+                FromAgent::Done(Outcome::Failed { fault }) => return Err(fault),
                 FromAgent::Done(Outcome::Finished { .. }) => return Ok(()),
                 other => return Err(Fault::attempt(format!("expected samples, found {other:?}"))),
             }
@@ -129,9 +130,10 @@ impl Drop for Node {
 /// Plays one node's part as it is told on standard input.
 fn node() -> Result<(), Fault> {
     let mut input = stdin().lock();
-    let Some(ToAgent::Prepare { part }) = receive(&mut input)? else {
+    let Some(ToAgent::Prepare { mut part }) = receive(&mut input)? else {
         return Err(Fault::attempt("expected the order to prepare"));
     };
+    part.scratch = std::env::temp_dir();
     let outcome = named(&part.workload).and_then(|workload| workload.prepare(&part)).and_then(|ready| {
         send(&mut stdout(), &FromAgent::Ready { endpoint: ready.endpoint() })?;
         match receive(&mut input)? {
@@ -141,7 +143,7 @@ fn node() -> Result<(), Fault> {
     });
     let outcome = match outcome {
         Ok(fidelity) => Outcome::Finished { fidelity },
-        Err(fault) => Outcome::Failed { reason: fault.to_string(), asked: false },
+        Err(fault) => Outcome::Failed { fault },
     };
     send(&mut stdout(), &FromAgent::Done(outcome))
 }

@@ -48,6 +48,7 @@ fn run(workload: &dyn Workload, params: &Params, scratch: &Path) -> Result<Vec<R
     let parts = (0..nodes).map(|node| {
         let mut part = part(workload.name(), params, node, nodes, DEADLINE);
         part.addresses = (1..=nodes).map(|host| [127, 0, 0, host as u8].into()).collect();
+        part.shared = Some(scratch.to_path_buf());
         part.scratch = scratch.to_path_buf();
         part.artifacts = Some(scratch.join("artifacts"));
         part

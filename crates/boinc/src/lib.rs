@@ -125,7 +125,7 @@ impl Spec {
             share: params
                 .text("settings", "none")?
                 .parse()
-                .map_err(|fault: Fault| fault.at("parameter `settings`"))?,
+                .map_err(|fault: Fault| fault.of_parameter("settings"))?,
             task: params.seconds("task", Seconds(300.0))?,
             steady: params.seconds("steady", Seconds(120.0))?,
         };

@@ -55,7 +55,7 @@ fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Res
     let setup = Setup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
     let mut host = Host::start(&setup, until)?;
     host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
-        .map_err(|fault| fault.at("parameter `steady`"))?;
+        .map_err(|fault| fault.of_parameter("steady"))?;
     let start = begun.elapsed().as_secs_f64();
     Ok(Measured { start: Some(start), ..measure(&mut host, &project, out, until)? })
 }

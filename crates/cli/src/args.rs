@@ -159,7 +159,7 @@ a client is set up for it.")]
     Docs(DocsArgs),
     /// Serve a runner on this node, over stdin and stdout.
     #[command(hide = true)]
-    Agent,
+    Agent(Words),
     /// Have an end of a wire, told over stdin.
     #[command(hide = true)]
     End,

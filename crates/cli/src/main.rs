@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         Verb::Docs(args) => verb::docs::main(&args, &out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
-        Verb::Agent => verb::agent::main(),
+        Verb::Agent(args) => verb::agent::main(&args),
         Verb::End => verb::agent::end(),
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),

@@ -74,7 +74,7 @@ impl Out {
         complain(&fault.to_string());
         self.tell(&json!({
             "result": "fault",
-            "place": fault.place,
+            "place": fault.whereabouts(),
             "message": fault.message,
             "remedy": fault.remedy,
             "exit": fault.kind.exit_code(),

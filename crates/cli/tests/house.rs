@@ -93,3 +93,45 @@ fn only_the_one_writer_writes_to_the_terminal() {
         assert!(text.contains(denied), "{}: expected {denied}", path.display());
     }
 }
+
+/// The Rust files of a room, with what is in them, without their tests.
+fn sources(room: &str) -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root().join("crates").join(room).join("src")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a room has sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let text = std::fs::read_to_string(&path).expect("reads");
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_string();
+                found.push((path, code));
+            }
+        }
+    }
+    found
+}
+
+/// The drawing: agents have conditions and observers, whoever runs them has not.
+#[test]
+fn only_the_agent_applies_conditions_and_attaches_observers() {
+    for what in [".apply(", ".attach()"] {
+        let all = ["lab", "testbed"].into_iter().flat_map(sources);
+        // Links are shaped by another function of that name.
+        let does = |code: &str| code.replace("shaping::apply(", "").contains(what);
+        let places: Vec<PathBuf> = all.filter(|(_, code)| does(code)).map(|(path, _)| path).collect();
+        let only = matches!(&places[..], [one] if one.ends_with("lab/src/agent/surroundings.rs"));
+        assert!(only, "{what}: {places:?}");
+    }
+}
+
+/// What runs elsewhere knows nodes by messages: no process numbers, no files of this machine.
+#[test]
+fn the_vocabulary_knows_no_machine() {
+    for (path, code) in sources("core") {
+        for trace in ["std::fs", "std::process", "std::env", "UnixStream"] {
+            assert!(!code.contains(trace), "{}: {trace}", path.display());
+        }
+    }
+}

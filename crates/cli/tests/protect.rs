@@ -42,8 +42,12 @@ fn study(levels: &[&str]) -> String {
 }
 
 fn begin(dir: &Path, levels: &[&str]) -> Child {
+    begin_on("local", dir, levels)
+}
+
+fn begin_on(testbed: &str, dir: &Path, levels: &[&str]) -> Child {
     fs::write(dir.join("protect.toml"), study(levels)).expect("writes");
-    command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", "local"]).spawn().expect("starts")
+    command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", testbed]).spawn().expect("starts")
 }
 
 /// What must hold of where background work stood.
@@ -87,12 +91,16 @@ fn slowdown(words: &[String]) -> Option<f64> {
 
 /// How the agents of a run stand now.
 fn agents(run: u32) -> Vec<Stood> {
-    let children: Vec<_> = process::all().into_iter().filter(|process| process.parent == run).collect();
+    let all = process::all();
     let does = |pid: u32, verb: &str| words(pid).get(1).is_some_and(|word| word == verb);
-    let guards = children.iter().filter(|child| does(child.pid, "guard"));
+    let agents: Vec<_> =
+        all.iter().filter(|process| process.parent == run && does(process.pid, "agent")).collect();
+    // It is the agent without work that has started it.
+    let started = |guard: &&process::Process| agents.iter().any(|agent| agent.pid == guard.parent);
+    let guards = all.iter().filter(started).filter(|process| does(process.pid, "guard"));
     let guarded = guards.map(|guard| words(guard.pid)).find_map(|words| slowdown(&words));
-    let agents = children.iter().filter(|child| does(child.pid, "agent"));
     agents
+        .into_iter()
         .map(|agent| {
             let group = Group::of_process(agent.pid).ok();
             let set = |setting: &Setting| {
@@ -181,32 +189,44 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
     assert!(groups().is_empty(), "{:?}", groups());
 }
 
+/// The name of the group that a guard was told of which descends from `run`.
+fn guarded_group(run: u32) -> Option<String> {
+    let all = process::all();
+    let parent = |pid: u32| all.iter().find(|process| process.pid == pid).map(|process| process.parent);
+    let descends = |pid: u32| std::iter::successors(Some(pid), |pid| parent(*pid)).any(|pid| pid == run);
+    let guards = all.iter().map(|process| (process.pid, words(process.pid)));
+    let mut guards = guards.filter(|(pid, words)| slowdown(words).is_some() && descends(*pid));
+    let (_, words) = guards.next()?;
+    let group = words.into_iter().find(|word| word.contains("crosstalk-study-"))?;
+    group.rsplit('/').next().map(String::from)
+}
+
 #[test]
 fn a_run_that_is_killed_leaves_neither_group_nor_guard() {
     if lacks() {
         return;
     }
     let _alone = alone();
-    let dir = tempfile::tempdir().expect("a directory");
-    let run = begin(dir.path(), &["guard"]);
-    let mut group = None;
-    await_that("background work is guarded", || {
-        let stood = agents(run.id()).into_iter().find(|stood| stood.inside && stood.guarded.is_some());
-        let agent = stood.and_then(|stood| process::one(stood.pid));
-        group = agent.and_then(|agent| agent.cpu_group().map(String::from));
-        group.is_some()
-    });
-    let group = group.expect("as seen above");
-    kill("-KILL", run.id());
-    finish(run);
-    let name = group.rsplit('/').next().expect("a name");
-    let left = || {
-        let speaks_of_it = |pid: u32| words(pid).iter().any(|word| word.contains(name));
-        let guards = process::all().into_iter().filter(|one| speaks_of_it(one.pid));
-        let groups = groups().into_iter().filter(|path| path.ends_with(name));
-        (guards.count(), groups.count())
-    };
-    await_that("nothing of it is left", || left() == (0, 0));
+    // A virtual cluster takes all of its processes along, those that undo what they did among them.
+    for testbed in ["local", "virtual"] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let run = begin_on(testbed, dir.path(), &["guard"]);
+        let mut name = None;
+        await_that("background work is guarded", || {
+            name = guarded_group(run.id());
+            name.is_some()
+        });
+        let name = name.expect("as seen above");
+        kill("-KILL", run.id());
+        finish(run);
+        let left = || {
+            let speaks_of_it = |pid: u32| words(pid).iter().any(|word| word.contains(&name));
+            let guards = process::all().into_iter().filter(|one| speaks_of_it(one.pid));
+            let groups = groups().into_iter().filter(|path| path.ends_with(&name));
+            (guards.count(), groups.count())
+        };
+        await_that("nothing of it is left", || left() == (0, 0));
+    }
 }
 
 #[test]

@@ -200,12 +200,12 @@ impl Clock {
     /// Whether there is a disk to spill to.
     pub(crate) fn has_disk(&self) -> Result<(), Fault> {
         match self {
-            Clock::Virtual(clock) if clock.emulation.node.disk.is_none() => Err(Fault::attempt(format!(
-                "node {} holds more than its memory and has no disk to spill to",
-                clock.node
-            ))
-            .at(format!("system `{}`", clock.emulation.system))
-            .remedy("give the system's nodes a disk, or more memory")),
+            Clock::Virtual(clock) if clock.emulation.node.disk.is_none() => {
+                Err(Fault::attempt("it holds more than its memory and has no disk to spill to")
+                    .on(clock.node)
+                    .at(format!("system `{}`", clock.emulation.system))
+                    .remedy("give the system's nodes a disk, or more memory"))
+            }
             _ => Ok(()),
         }
     }

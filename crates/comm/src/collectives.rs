@@ -197,7 +197,7 @@ impl Rank<'_> {
                 self.id(),
                 mine.len() / 8
             ))
-            .at(format!("node {from}")));
+            .on(from));
         }
         self.clock.resume();
         combine(mine, theirs, op);

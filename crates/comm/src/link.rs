@@ -107,14 +107,14 @@ impl Link {
     }
 
     fn check(&self, header: Result<Header, Fault>) -> Result<Header, Fault> {
-        let header = header.map_err(|fault| fault.at(format!("node {}", self.source)))?;
+        let header = header.map_err(|fault| fault.on(self.source as usize))?;
         let found = (header.source, header.number, header.key);
         let expected = (self.source, self.received, self.key);
         if found != expected || header.kind == Kind::Hello {
             return Err(Fault::attempt(format!(
                 "malformed message header: expected (source, number, key) {expected:?}, found {found:?}"
             ))
-            .at(format!("node {}", self.source)));
+            .on(self.source as usize));
         }
         Ok(header)
     }

@@ -67,7 +67,7 @@ impl Listener {
         while let Some(missing) = (part.node + 1..part.nodes).find(|peer| links[*peer].is_none()) {
             if let Some((peer, link)) = self.answer(part, missing, &patience)? {
                 if links[peer].is_some() {
-                    return Err(Fault::attempt("it connected twice").at(format!("node {peer}")));
+                    return Err(Fault::attempt("it connected twice").on(peer));
                 }
                 links[peer] = Some(link);
             }
@@ -115,9 +115,8 @@ fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<(), Fault> {
 }
 
 fn dial(part: &Part, peer: usize, endpoint: SocketAddr, patience: &Patience) -> Result<Link, Fault> {
-    let unreachable = |e: std::io::Error| {
-        Fault::attempt(format!("cannot connect to {endpoint}: {e}")).at(format!("node {peer}"))
-    };
+    let unreachable =
+        |e: std::io::Error| Fault::attempt(format!("cannot connect to {endpoint}: {e}")).on(peer);
     loop {
         patience.left(&|| format!("connecting to node {peer}"))?;
         let mut stream = match TcpStream::connect_timeout(&endpoint, Duration::from_secs(1)) {
@@ -147,5 +146,5 @@ fn read_hello(mut stream: &TcpStream) -> Result<Option<Header>, Fault> {
 }
 
 fn silent(peer: usize) -> Fault {
-    Fault::attempt("it takes part but does not listen").at(format!("node {peer}"))
+    Fault::attempt("it takes part but does not listen").on(peer)
 }

@@ -94,8 +94,9 @@ impl<'c> Mesh<'c> {
             }
             self.nobody_lost()?;
             if self.link(from).peer == Peer::Finished {
-                return Err(Fault::attempt("it finished without sending the message that is waited for")
-                    .at(format!("node {from}")));
+                return Err(
+                    Fault::attempt("it finished without sending the message that is waited for").on(from)
+                );
             }
             self.turn(None, &|| format!("waiting for a message from node {from}"))?;
         }
@@ -223,7 +224,7 @@ impl<'c> Mesh<'c> {
 }
 
 fn gone(peer: usize) -> Fault {
-    Fault::attempt("the node is gone: its connection ended before it had finished")
-        .at(format!("node {peer}"))
+    Fault::gone("the node is gone: its connection ended before it had finished")
+        .on(peer)
         .remedy(format!("look at what node {peer} reported last"))
 }

@@ -206,10 +206,9 @@ impl<'c> Rank<'c> {
             return self.mesh.receive(from, |m| m.kind == kind && m.tag == tag);
         }
         let index = self.own.iter().position(|m| m.kind == kind && m.tag == tag);
-        index.and_then(|index| self.own.remove(index)).ok_or_else(|| {
-            Fault::attempt("it waits for a message from itself that it has not sent")
-                .at(format!("node {from}"))
-        })
+        index
+            .and_then(|index| self.own.remove(index))
+            .ok_or_else(|| Fault::attempt("it waits for a message from itself that it has not sent").on(from))
     }
 
     /// The tag of the collective that begins.
@@ -228,7 +227,7 @@ impl<'c> Rank<'c> {
         }
         let (mine, theirs) = (Kind::Collective(which), message.kind);
         Err(Fault::attempt(format!("calls {theirs:?} where node {} calls {mine:?}", self.id))
-            .at(format!("node {from}"))
+            .on(from)
             .remedy("let all ranks call the same collectives in the same order"))
     }
 

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use crate::quote::{in_line, plain};
 
 /// Whose turn it is to do something about a fault. Decides the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
     /// The command line or a file is wrong (exit code 2).
     Usage,
@@ -15,6 +18,9 @@ pub enum FaultKind {
     Interrupted,
     /// One attempt failed; the study goes on (exit code 4 when nothing is left).
     Attempt,
+    /// One attempt failed because another part of it went away: that part mostly knows why (as for
+    /// [`FaultKind::Attempt`]).
+    Gone,
 }
 
 impl FaultKind {
@@ -22,7 +28,7 @@ impl FaultKind {
     pub fn exit_code(self) -> u8 {
         match self {
             FaultKind::Usage => 2,
-            FaultKind::Environment | FaultKind::Attempt => 4,
+            FaultKind::Environment | FaultKind::Attempt | FaultKind::Gone => 4,
             FaultKind::Interrupted => 130,
         }
     }
@@ -30,21 +36,82 @@ impl FaultKind {
 
 /// An error with its place and its remedy. Never a backtrace. It goes to terminals, journals and
 /// pages: characters that steer them are escaped as it is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Those that come over a stream are escaped as they are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
     /// Whose turn it is.
     pub kind: FaultKind,
-    /// The file and line, flag, node or knob that it is about.
+    /// The node that it is about: not always the one that reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<Box<Member>>,
+    /// The file and line, flag or knob that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// The workload's parameter that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<Box<str>>,
     /// What was found, and what was expected.
     pub message: String,
     /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
+}
+
+/// A node of a cluster, by its part in an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number, from 0.
+    pub node: usize,
+    /// The name that the work there has in its scene, where several run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+}
+
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.role {
+            Some(role) => write!(f, "node {} ({role})", self.node),
+            None => write!(f, "node {}", self.node),
+        }
+    }
+}
+
+/// A fault as it is read from a stream.
+#[derive(Deserialize)]
+struct Received {
+    kind: FaultKind,
+    about: Option<Box<Member>>,
+    place: Option<String>,
+    parameter: Option<String>,
+    message: String,
+    remedy: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let from = Received::deserialize(from)?;
+        let line = |text: Option<String>| text.map(|text| in_line(&text).into_owned());
+        Ok(Fault {
+            kind: from.kind,
+            about: from.about.map(|about| Box::new(Member { role: line(about.role), ..*about })),
+            place: line(from.place),
+            parameter: line(from.parameter).map(Into::into),
+            message: plain(&from.message).into_owned(),
+            remedy: from.remedy.map(|remedy| plain(&remedy).into_owned()),
+        })
+    }
 }
 
 impl Fault {
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Fault { kind, place: None, message: plain(&message.into()).into_owned(), remedy: None }
+        Fault {
+            kind,
+            about: None,
+            place: None,
+            parameter: None,
+            message: plain(&message.into()).into_owned(),
+            remedy: None,
+        }
     }
 
     /// The command line or a file is wrong.
@@ -62,6 +129,11 @@ impl Fault {
         Self::new(FaultKind::Attempt, message)
     }
 
+    /// One attempt failed because another part of it went away.
+    pub fn gone(message: impl Into<String>) -> Self {
+        Self::new(FaultKind::Gone, message)
+    }
+
     /// The user interrupted.
     pub fn interrupted() -> Self {
         Self::new(FaultKind::Interrupted, "interrupted")
@@ -70,8 +142,41 @@ impl Fault {
     /// Names the place, unless a more precise one is named already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.place.get_or_insert_with(|| in_line(&place.into()).into_owned());
+        if self.parameter.is_none() {
+            self.place.get_or_insert_with(|| in_line(&place.into()).into_owned());
+        }
         self
+    }
+
+    /// Names the workload's parameter, unless a more precise place is named already.
+    #[must_use]
+    pub fn of_parameter(mut self, name: impl Into<String>) -> Self {
+        if self.place.is_none() {
+            self.parameter.get_or_insert_with(|| in_line(&name.into()).into());
+        }
+        self
+    }
+
+    /// Names the node, unless one is named already.
+    #[must_use]
+    pub fn on(mut self, node: usize) -> Self {
+        self.about.get_or_insert_with(|| Box::new(Member { node, role: None }));
+        self
+    }
+
+    /// The number of the node that it is about.
+    pub fn node(&self) -> Option<usize> {
+        self.about.as_ref().map(|about| about.node)
+    }
+
+    /// Where it is, for people: `node 1 (role): place, parameter`; `None` where nobody knows.
+    pub fn whereabouts(&self) -> Option<String> {
+        let node = self.about.as_ref().map(ToString::to_string);
+        let parameter = self.parameter.as_ref().map(|name| format!("parameter `{name}`"));
+        let place: Vec<String> = self.place.clone().into_iter().chain(parameter).collect();
+        let place = (!place.is_empty()).then(|| place.join(", "));
+        let parts: Vec<String> = node.into_iter().chain(place).collect();
+        (!parts.is_empty()).then(|| parts.join(": "))
     }
 
     /// In one sentence, to stand within others: `place: message (remedy)`.
@@ -93,7 +198,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
+        if let Some(place) = self.whereabouts() {
             write!(f, "{place}: ")?;
         }
         f.write_str(&self.message)?;
@@ -135,5 +240,27 @@ mod tests {
     #[test]
     fn the_innermost_place_stands() {
         assert_eq!(Fault::usage("x").at("inner").at("outer").place.as_deref(), Some("inner"));
+        let fault = Fault::usage("x").of_parameter("size").at("outer").of_parameter("other");
+        assert_eq!(fault.to_string(), "parameter `size`: x");
+        assert_eq!(Fault::usage("x").at("--size").of_parameter("size").to_string(), "--size: x");
+    }
+
+    #[test]
+    fn the_node_stands_before_the_place_and_the_first_one_counts() {
+        let mut fault = Fault::gone("the node is gone").at("10.0.0.2:80").on(2).on(0);
+        assert_eq!(fault.to_string(), "node 2: 10.0.0.2:80: the node is gone");
+        fault.about = Some(Box::new(Member { node: 2, role: Some("external".into()) }));
+        assert_eq!(fault.whereabouts().as_deref(), Some("node 2 (external): 10.0.0.2:80"));
+        assert_eq!(Fault::attempt("x").whereabouts(), None);
+    }
+
+    #[test]
+    fn a_fault_survives_the_stream_and_steers_nothing_then() {
+        let fault = Fault::usage("expected 1, found 0").of_parameter("nodes").on(3).remedy("write 1");
+        let text = serde_json::to_string(&fault).expect("writes");
+        assert_eq!(serde_json::from_str::<Fault>(&text).expect("reads"), fault);
+        let hostile = r#"{"kind":"attempt","message":"\u001b[2J","place":"a\nb"}"#;
+        let fault: Fault = serde_json::from_str(hostile).expect("reads");
+        assert_eq!(fault.to_string(), "a\\nb: \\u{1b}[2J");
     }
 }

@@ -12,10 +12,10 @@ use crate::fidelity::Fidelity;
 use crate::provenance::Provenance;
 use crate::record::Reading;
 use crate::units::Seconds;
-use crate::value::Params;
+use crate::value::{Params, Value};
 
 /// The version of this protocol; both sides refuse another one.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The longest line either side accepts, in bytes.
 pub const LONGEST: u64 = 64 << 20;
@@ -37,12 +37,65 @@ pub struct Part {
     pub emulation: Option<Emulation>,
     /// Give up after this long.
     pub deadline: Seconds,
-    /// A folder for temporary files that every node sees, gone with the cluster.
+    /// A folder that every node sees, gone with the cluster; `None` where they share none.
+    pub shared: Option<PathBuf>,
+    /// A folder of the agent's own for temporary files. The agent fills it in.
+    #[serde(skip)]
     pub scratch: PathBuf,
-    /// Where to leave what the run's reader may want to look into; `None`: nowhere.
+    /// Where to leave what the run's reader may want to look into: the agent, which fills it in,
+    /// sends it home. `None`: nowhere.
+    #[serde(skip)]
     pub artifacts: Option<PathBuf>,
     /// Seed of generated inputs: the same in every attempt of a run, so that cells compare like with like.
     pub seed: u64,
+}
+
+/// What surrounds one node's work during an attempt.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// Conditions, by their registered names, in the order in which they are applied.
+    pub conditions: Vec<(String, Value)>,
+    /// Observers.
+    pub observers: Vec<Observed>,
+    /// The processes of this node's agents whose work lasts, as they number themselves; `None` for one
+    /// that cannot tell.
+    pub lasting: Vec<Option<u32>>,
+}
+
+/// An observer's part in an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Its registered name.
+    pub observer: String,
+    /// The node that its readings are labelled with, where several nodes have one.
+    pub node: Option<usize>,
+}
+
+/// What a node is told about what surrounds its work, in this order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "kebab-case")]
+pub enum Step {
+    /// Apply the conditions, then attach the observers.
+    Put(Surroundings),
+    /// Work that lasts is steady ([`Holding::begin`](crate::scene::Holding::begin)).
+    Begin,
+    /// Work that ends has ended ([`Holding::end`](crate::scene::Holding::end)).
+    End,
+    /// All work has ended: detach the observers, then undo the conditions, the last first.
+    Clear,
+}
+
+/// A piece of a file that work has left. A file's pieces follow each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "piece", rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "fields are documented on the variants")]
+pub enum Piece {
+    /// A file begins: its path in the folder of artifacts, and its size.
+    File { path: String, bytes: u64 },
+    /// Its next bytes.
+    Bytes { base64: String },
+    /// It is whole; the SHA-256 of it all, in hexadecimal.
+    Whole { sha256: String },
 }
 
 /// From the runner to an agent.
@@ -58,6 +111,8 @@ pub enum ToAgent {
     Prepare { part: Box<Part> },
     /// All are ready; here is where each node listens (`None`: it does not).
     Go { endpoints: Vec<Option<SocketAddr>> },
+    /// See [`Step`]: answered by `Surrounded`. It is the node's keeper that is told, an agent without work.
+    Surround { step: Step },
     /// Stop what you are doing: answered by `Done`. It is how work ends that lasts.
     Cancel,
     /// Go home.
@@ -71,12 +126,8 @@ pub enum ToAgent {
 pub enum Outcome {
     /// It went through; what the fidelity monitor saw on this node.
     Finished { fidelity: Option<Fidelity> },
-    /// It failed, and why; `asked`: because of what was asked for, on any machine like this.
-    Failed {
-        reason: String,
-        #[serde(default)]
-        asked: bool,
-    },
+    /// It failed, and why. Of kind `usage`: because of what was asked for, on any machine like this.
+    Failed { fault: Fault },
 }
 
 /// From an agent to the runner.
@@ -84,8 +135,9 @@ pub enum Outcome {
 #[serde(tag = "is", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum FromAgent {
-    /// Answers `Hello`: protocol and program version.
-    Hello { protocol: u32, version: String },
+    /// Answers `Hello`: protocol, program version, and the agent's process as its node numbers it (`None`
+    /// where it cannot tell).
+    Hello { protocol: u32, version: String, process: Option<u32> },
     /// Answers `Facts`.
     Facts { provenance: Provenance },
     /// Answers `Prepare`: where this node listens, if it does.
@@ -94,6 +146,10 @@ pub enum FromAgent {
     Sample { reading: Reading, at: f64, n: u64 },
     /// Work that lasts is steady.
     Steady,
+    /// Answers `Surround`: what went wrong, if anything.
+    Surrounded { fault: Option<Fault> },
+    /// Something that the part has left, before it is `Done`.
+    Artifact(Piece),
     /// The part ended.
     Done(Outcome),
 }

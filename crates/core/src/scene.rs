@@ -139,21 +139,37 @@ impl Sink for Vec<Reading> {
     }
 }
 
-/// Something that holds during an attempt and is undone after it.
+/// Where something holds or watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Once on each host, however many nodes share it.
+    Host,
+    /// On each node.
+    Node,
+    /// On each node that has work which lasts.
+    Background,
+}
+
+/// Something that holds during an attempt and is undone after it. It is applied on the node, by an
+/// agent that runs no work.
 pub trait Condition: Send + Sync {
     /// Its registered name.
     fn name(&self) -> &'static str;
     /// What it needs of the machine.
     fn needs(&self) -> Vec<Need>;
+    /// Where it is applied.
+    fn scope(&self) -> Scope {
+        Scope::Node
+    }
     /// Checks a value, for a scene in which some work is `lasting`, or none.
     fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault>;
-    /// Makes it hold. `external` tells the processes of the agents whose work lasts, as this machine
-    /// numbers them, which fails where they are not seen here: they have started nothing yet, and
+    /// Makes it hold. `background` gives the processes of the agents of this node whose work lasts, as
+    /// this node numbers them, which fails where one cannot tell: they have started nothing yet, and
     /// what they start inherits what they have.
     fn apply(
         &self,
         value: &Value,
-        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+        background: &dyn Fn() -> Result<Vec<u32>, Fault>,
     ) -> Result<Box<dyn Holding>, Fault>;
 }
 
@@ -175,12 +191,16 @@ pub trait Holding: Send {
     }
 }
 
-/// Something that watches an attempt.
+/// Something that watches an attempt, on the node.
 pub trait Observer: Send + Sync {
     /// Its registered name.
     fn name(&self) -> &'static str;
     /// What it needs of the machine.
     fn needs(&self) -> Vec<Need>;
+    /// Where it watches.
+    fn scope(&self) -> Scope {
+        Scope::Node
+    }
     /// What it reports.
     fn metrics(&self) -> Vec<Metric>;
     /// Begins to watch.

@@ -14,8 +14,6 @@ pub struct Duplex {
     pub reader: Box<dyn Read + Send>,
     /// What it is told.
     pub writer: Box<dyn Write + Send>,
-    /// The agent's process, as this machine numbers it; `None` where it cannot be told.
-    pub process: Option<u32>,
 }
 
 /// How the links between nodes are to behave in real time.
@@ -46,8 +44,10 @@ pub trait Cluster: Send {
     fn nodes(&self) -> usize;
     /// A node's address on the cluster's network.
     fn address(&self, node: usize) -> IpAddr;
-    /// A folder for temporary files that every node sees, gone with the cluster.
-    fn scratch(&self) -> &Path;
+    /// The host of a node, from 0: nodes of one host share its kernel.
+    fn host(&self, node: usize) -> usize;
+    /// A folder that every node sees, gone with the cluster; `None` where they share none.
+    fn shared(&self) -> Option<&Path>;
     /// Starts an agent on `node`, at a `place` there: 0 for the first, others for those beside it.
     /// At place 0 whatever is left on the node is ended; beside it, a former one may live on that hangs.
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault>;

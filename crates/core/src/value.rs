@@ -201,7 +201,7 @@ impl Params {
                 return Err(wrong(name, "a size below 8 EiB", &Value::Float(*v)));
             }
             Some(Value::Float(v)) if *v > 0.0 && v.fract() == 0.0 => Bytes(*v as u64),
-            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.at(format!("parameter `{name}`")))?,
+            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.of_parameter(name))?,
             Some(other) => return Err(wrong(name, "a size above zero, such as \"64 B\"", other)),
         };
         if size.0 == 0 {
@@ -214,7 +214,7 @@ impl Params {
     pub fn seconds(&self, name: &str, default: Seconds) -> Result<Seconds, Fault> {
         match self.get(name) {
             None => Ok(default),
-            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.at(format!("parameter `{name}`"))),
+            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.of_parameter(name)),
             Some(v) => match v.number() {
                 Some(n) if n > 0.0 && n.is_finite() => Ok(Seconds(n)),
                 _ => Err(wrong(name, "a duration above zero, such as \"200 ms\"", v)),
@@ -225,7 +225,7 @@ impl Params {
 
 /// What is wrong with the named parameter.
 pub fn parameter(name: &str, message: String) -> Fault {
-    Fault::usage(message).at(format!("parameter `{name}`"))
+    Fault::usage(message).of_parameter(name)
 }
 
 fn wrong(name: &str, expected: &str, found: &Value) -> Fault {

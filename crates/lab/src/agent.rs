@@ -1,26 +1,45 @@
-//! What runs on a node: takes parts over a stream, performs them, tells what it
+//! What runs on a node: takes parts over a stream, performs them, reports what it
 //! saw. Ends when the stream does, so a runner that dies leaves no work behind.
+//!
+//! An agent either performs parts or, as its node's keeper, has what surrounds those of the others stand
+//! ([`surroundings`]): one that is paused with its work could not hear that it is to resume.
+
+pub(crate) mod outbox;
+mod surroundings;
 
 use std::io::{BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::{FromAgent, Outcome, PROTOCOL, Part, ToAgent, receive, send};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Prepared, Sink};
-use crosstalk_core::{Fault, FaultKind};
 
-/// Serves one runner until it says goodbye or its stream ends.
+use outbox::Outbox;
+use surroundings::Standing;
+
+/// What an agent has of its node.
+pub struct Node<'a> {
+    /// What its parts can name.
+    pub registry: &'a Registry,
+    /// What the node is.
+    pub facts: &'a dyn Fn() -> Provenance,
+    /// A folder for temporary files, made when it is first asked for.
+    pub folder: &'a dyn Fn() -> Result<PathBuf, Fault>,
+}
+
+/// Serves one runner until it says goodbye or its stream ends. What surrounds others' work is undone then.
 pub fn serve(
-    registry: &Registry,
-    facts: impl Fn() -> Provenance,
+    node: &Node,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<(), Fault> {
@@ -28,11 +47,12 @@ pub fn serve(
     let inbox = listen(input, Arc::clone(&cancelled));
     let mut out = Output(Arc::new(Mutex::new(Box::new(output))));
     let mut ready: Option<Box<dyn Prepared>> = None;
+    let (mut standing, mut outbox) = (Standing::new(node.registry), Outbox::default());
     for message in inbox {
         match message? {
             ToAgent::Hello { protocol: PROTOCOL } => {
                 let version = env!("CARGO_PKG_VERSION").to_string();
-                out.say(&FromAgent::Hello { protocol: PROTOCOL, version })?;
+                out.say(&FromAgent::Hello { protocol: PROTOCOL, version, process: own_process() })?;
             }
             ToAgent::Hello { protocol } => {
                 return Err(Fault::environment(format!(
@@ -40,10 +60,10 @@ pub fn serve(
                 ))
                 .remedy("use the same version of crosstalk on every node"));
             }
-            ToAgent::Facts => out.say(&FromAgent::Facts { provenance: facts() })?,
-            ToAgent::Prepare { part } => {
+            ToAgent::Facts => out.say(&FromAgent::Facts { provenance: (node.facts)() })?,
+            ToAgent::Prepare { mut part } => {
                 cancelled.store(false, Ordering::SeqCst);
-                match guarded(|| prepare(registry, &part)) {
+                match guarded(|| prepare(node, &mut part)) {
                     Ok(prepared) => {
                         out.say(&FromAgent::Ready { endpoint: prepared.endpoint() })?;
                         ready = Some(prepared);
@@ -56,7 +76,13 @@ pub fn serve(
                     Some(prepared) => perform(prepared, &endpoints, &mut out, &cancelled),
                     None => Err(Fault::attempt("told to go before being prepared")),
                 };
-                out.done(result)?;
+                let sent = left(node).and_then(|folder| outbox.send(&folder, &mut |piece| out.say(&piece)));
+                out.done(result.and_then(|fidelity| sent.map(|()| fidelity)))?;
+            }
+            ToAgent::Surround { step } => {
+                let mut tell = |reading, at| out.say(&FromAgent::Sample { reading, at, n: 1 });
+                let fault = guarded(|| standing.step(&step, &mut tell)).err();
+                out.say(&FromAgent::Surrounded { fault })?;
             }
             // One that arrives while a part runs has done its work by the flag.
             ToAgent::Cancel => {
@@ -90,8 +116,20 @@ fn listen(input: impl Read + Send + 'static, cancelled: Arc<AtomicBool>) -> Rece
     inbox
 }
 
-fn prepare(registry: &Registry, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-    registry.workload(&part.workload)?.prepare(part)
+fn prepare(node: &Node, part: &mut Part) -> Result<Box<dyn Prepared>, Fault> {
+    (part.scratch, part.artifacts) = ((node.folder)()?, Some(left(node)?));
+    node.registry.workload(&part.workload)?.prepare(part)
+}
+
+/// Where parts leave what is to be sent home. It stays: some go on with a file in the next attempt.
+fn left(node: &Node) -> Result<PathBuf, Fault> {
+    Ok((node.folder)()?.join("artifacts"))
+}
+
+/// This process as its node numbers it; `None` where /proc shows another namespace's numbers.
+fn own_process() -> Option<u32> {
+    let shown = std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()?;
+    (std::process::id() == shown).then_some(shown)
 }
 
 fn perform(
@@ -128,10 +166,7 @@ impl Output {
     fn done(&mut self, result: Result<Option<Fidelity>, Fault>) -> Result<(), Fault> {
         self.say(&FromAgent::Done(match result {
             Ok(fidelity) => Outcome::Finished { fidelity },
-            Err(fault) if fault.kind == FaultKind::Interrupted => {
-                Outcome::Failed { reason: "cancelled".into(), asked: false }
-            }
-            Err(fault) => Outcome::Failed { reason: fault.sentence(), asked: fault.kind == FaultKind::Usage },
+            Err(fault) => Outcome::Failed { fault },
         }))
     }
 }

@@ -20,5 +20,8 @@ mod runner;
 pub mod seal;
 mod troupe;
 
+/// The largest file that work may leave to look into, in bytes.
+const MOST_OF_A_FILE: u64 = 256 << 20;
+
 pub use once::once;
 pub use run::{Ending, Lab, run};

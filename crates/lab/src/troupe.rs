@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, Write};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crosstalk_core::Fault;
 use crosstalk_core::message::{FromAgent, PROTOCOL, ToAgent, receive, send};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::testbed::{Cluster, Link};
 use crosstalk_core::units::BitRate;
+use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::plan::Place;
 use crosstalk_testbed::advised;
 
@@ -25,17 +25,21 @@ pub const GLANCE: Duration = Duration::from_millis(100);
 /// Which agent: the workload's place in its scene, and the node.
 pub type Seat = (usize, usize);
 
+/// The place of an agent without work, its node's keeper: it has stand what surrounds others' work.
+pub const KEEPER: usize = usize::MAX;
+
 /// What came from an agent.
 pub enum Heard {
     /// A message.
     Message(FromAgent),
     /// Its stream ended: the agent, or its node, is gone.
-    Gone(String),
+    Gone(Fault),
 }
 
 struct Session {
     generation: u64,
     writer: Box<dyn Write + Send>,
+    /// As its node numbers it.
     process: Option<u32>,
 }
 
@@ -75,9 +79,14 @@ impl<'a> Troupe<'a> {
         if self.interrupted.load(Ordering::SeqCst) { Err(Fault::interrupted()) } else { Ok(()) }
     }
 
-    /// A folder for temporary files that every node sees.
-    pub fn scratch(&self) -> PathBuf {
-        self.cluster.scratch().to_path_buf()
+    /// A folder that every node sees, if there is one.
+    pub fn shared(&self) -> Option<PathBuf> {
+        self.cluster.shared().map(Path::to_path_buf)
+    }
+
+    /// The host of a node.
+    pub fn host(&self, node: usize) -> usize {
+        self.cluster.host(node)
     }
 
     pub fn addresses(&self, nodes: usize) -> Vec<IpAddr> {
@@ -145,15 +154,18 @@ impl<'a> Troupe<'a> {
         for &seat in &fresh {
             self.tell(seat, &ToAgent::Hello { protocol: PROTOCOL })?;
         }
-        self.collect(&fresh, "answer a greeting", |message| match message {
-            FromAgent::Hello { protocol: PROTOCOL, .. } => Ok(Some(())),
-            FromAgent::Hello { protocol, version } => Err(Fault::environment(format!(
+        let processes = self.collect(&fresh, "answer a greeting", |message| match message {
+            FromAgent::Hello { protocol: PROTOCOL, process, .. } => Ok(Some(process)),
+            FromAgent::Hello { protocol, version, .. } => Err(Fault::environment(format!(
                 "the agent is crosstalk {version} and speaks protocol {protocol}"
             ))
             .remedy("use the same version of crosstalk on every node")),
             _ => Ok(None),
-        })
-        .map(drop)
+        })?;
+        for (seat, process) in processes {
+            self.sessions.entry(seat).and_modify(|session| session.process = process);
+        }
+        Ok(())
     }
 
     /// Every seated node's facts, by node.
@@ -185,8 +197,8 @@ impl<'a> Troupe<'a> {
             loop {
                 let heard = match receive(&mut reader) {
                     Ok(Some(message)) => Heard::Message(message),
-                    Ok(None) => Heard::Gone("the node died".into()),
-                    Err(fault) => Heard::Gone(fault.message),
+                    Ok(None) => Heard::Gone(Fault::gone("the node died").on(seat.1)),
+                    Err(fault) => Heard::Gone(Fault::gone(fault.message).on(seat.1)),
                 };
                 let last = matches!(heard, Heard::Gone(_));
                 if sender.send((seat, generation, heard)).is_err() || last {
@@ -194,21 +206,14 @@ impl<'a> Troupe<'a> {
                 }
             }
         });
-        let session = Session { generation, writer: duplex.writer, process: duplex.process };
+        let session = Session { generation, writer: duplex.writer, process: None };
         self.sessions.insert(seat, session);
         Ok(())
     }
 
-    /// The processes of the agents at these seats, as this machine numbers them.
-    pub fn processes(&self, seats: impl IntoIterator<Item = Seat>) -> Result<Vec<u32>, Fault> {
-        let process = |seat: Seat| {
-            self.sessions.get(&seat).and_then(|session| session.process).ok_or_else(|| {
-                Fault::environment("its agent is not among the processes that are seen here")
-                    .at(format!("node {}", seat.1))
-                    .remedy("use --testbed local")
-            })
-        };
-        seats.into_iter().map(process).collect()
+    /// The process of the agent at a seat, as its node numbers it.
+    pub fn process(&self, seat: Seat) -> Option<u32> {
+        self.sessions.get(&seat).and_then(|session| session.process)
     }
 
     /// Says something to one agent.
@@ -216,9 +221,9 @@ impl<'a> Troupe<'a> {
         match self.sessions.get_mut(&seat) {
             Some(session) => send(&mut session.writer, message).map_err(|fault| {
                 self.sessions.remove(&seat);
-                fault.at(format!("node {}", seat.1))
+                fault.on(seat.1)
             }),
-            None => Err(Fault::environment("no agent is attached").at(format!("node {}", seat.1))),
+            None => Err(Fault::environment("no agent is attached").on(seat.1)),
         }
     }
 
@@ -260,12 +265,12 @@ impl<'a> Troupe<'a> {
             let left = until.saturating_duration_since(Instant::now());
             match self.hear(left.min(GLANCE)) {
                 Some((seat, Heard::Message(message))) => {
-                    if let Some(value) = wanted(message).map_err(|f| f.at(format!("node {}", seat.1)))? {
+                    if let Some(value) = wanted(message).map_err(|f| f.on(seat.1))? {
                         found.insert(seat, value);
                     }
                 }
-                Some((seat, Heard::Gone(why))) => {
-                    return Err(Fault::environment(why).at(format!("node {}", seat.1)));
+                Some((_, Heard::Gone(why))) => {
+                    return Err(Fault { kind: FaultKind::Environment, ..why });
                 }
                 None if !left.is_zero() => {}
                 None => {
@@ -274,7 +279,7 @@ impl<'a> Troupe<'a> {
                         "the agent did not {what} within {} s",
                         PATIENCE.as_secs()
                     ))
-                    .at(format!("node {silent}")));
+                    .on(silent));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Sink, Watch};
+use crosstalk_core::scene::{Observer, Scope, Sink, Watch};
 use std::fs;
 
 /// Metric, the kernel's counters that make it up, what it means.
@@ -32,6 +32,10 @@ impl Observer for Faults {
                 Need::missing("page faults", "what memory does is not known", "mount -t proc proc /proc")
             }
         }]
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Host
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -4,7 +4,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Sink, Watch};
+use crosstalk_core::scene::{Observer, Scope, Sink, Watch};
 use std::fs;
 use std::time::Instant;
 
@@ -34,6 +34,10 @@ impl Observer for Pressure {
                 "boot with psi=1 (Linux 4.20 or later with CONFIG_PSI)",
             ),
         }]
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Host
     }
 
     fn metrics(&self) -> Vec<Metric> {

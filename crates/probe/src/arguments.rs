@@ -109,7 +109,7 @@ impl Transport {
             self.name(),
             size.0
         ))
-        .at("parameter `size`");
+        .of_parameter("size");
         Err(match self {
             Transport::Udp => fault.remedy("take a smaller size, or transport = \"tcp\""),
             _ => fault.remedy("take a smaller size"),
@@ -121,7 +121,7 @@ impl Transport {
 pub fn sizes(params: &Params, default: Bytes) -> Result<Vec<Bytes>, Fault> {
     match params.get("size") {
         Some(Value::List(list)) if list.is_empty() => {
-            Err(Fault::usage("expected at least one size, found none").at("parameter `size`"))
+            Err(Fault::usage("expected at least one size, found none").of_parameter("size"))
         }
         Some(Value::List(list)) => {
             list.iter().map(|v| Params::default().with("size", v.clone()).size("size", default)).collect()
@@ -135,7 +135,7 @@ pub fn sizes(params: &Params, default: Bytes) -> Result<Vec<Bytes>, Fault> {
 pub fn pins(params: &Params) -> Result<[Option<usize>; 2], Fault> {
     let wrong = |found: &Value| {
         Fault::usage(format!("expected \"none\" or one or two processors, found `{found}`"))
-            .at("parameter `pin`")
+            .of_parameter("pin")
             .remedy("write for example pin = \"0,1\": the measuring end on 0, the serving end on 1")
     };
     let Some(value) = params.get("pin") else {
@@ -161,7 +161,7 @@ pub fn one_pin(params: &Params) -> Result<Option<usize>, Fault> {
     match pins(params)? {
         [one, None] => Ok(one),
         _ => Err(Fault::usage("expected one processor")
-            .at("parameter `pin`")
+            .of_parameter("pin")
             .remedy("write for example pin = 0")),
     }
 }
@@ -178,7 +178,7 @@ pub fn positive(name: &str, seconds: Seconds) -> Result<Seconds, Fault> {
     }
     let found = human(seconds.0, "s");
     Err(Fault::usage(format!("expected a duration above zero and of at most a day, found {found}"))
-        .at(format!("parameter `{name}`"))
+        .of_parameter(name)
         .remedy(format!("write for example {name} = \"1 s\"")))
 }
 
@@ -202,7 +202,7 @@ mod tests {
     fn sizes_of_zero_and_empty_lists_are_refused() {
         for bad in [Value::Int(0), list(&["0 B"]), list(&["64 B", "0 B"]), list(&[])] {
             let fault = sizes(&Params::default().with("size", bad), Bytes(64)).expect_err("is refused");
-            assert_eq!(fault.place.as_deref(), Some("parameter `size`"), "{fault}");
+            assert_eq!(fault.parameter.as_deref(), Some("size"), "{fault}");
         }
     }
 

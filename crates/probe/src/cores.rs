@@ -68,7 +68,7 @@ impl Spec {
             Fault::usage(format!(
                 "expected at least two different processors that are allowed, found `{found}`"
             ))
-            .at("parameter `cpus`")
+            .of_parameter("cpus")
             .remedy(format!("choose among: {}", known.join(", ")))
         };
         let cpus = match params.get("cpus") {

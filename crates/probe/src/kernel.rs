@@ -121,7 +121,7 @@ fn system_calls(duration: Seconds, until: &Until) -> Result<(Reading, u64), Faul
 }
 
 fn too_short() -> Fault {
-    Fault::usage("too few were timed for a median").at("parameter `duration`").remedy("allow a longer one")
+    Fault::usage("too few were timed for a median").of_parameter("duration").remedy("allow a longer one")
 }
 
 /// How long a thread sleeps between two of what is timed: long enough for its core to

@@ -80,7 +80,7 @@ impl Spec {
         };
         if let Some(bad) = sizes.iter().find(|size| !(SIZES[0]..=SIZES[1]).contains(&size.0)) {
             return Err(Fault::usage(format!("expected from 128 B to 16 GiB, found {} B", bad.0))
-                .at("parameter `size`"));
+                .of_parameter("size"));
         }
         let duration = positive("duration", params.seconds("duration", Seconds(0.05))?)?;
         Ok(Spec { sizes, nodes: nodes(params)?, duration, pin: one_pin(params)? })
@@ -98,7 +98,7 @@ fn nodes(params: &Params) -> Result<Vec<usize>, Fault> {
     let wrong = |found: &Value| {
         let known: Vec<String> = memory_nodes().iter().map(ToString::to_string).collect();
         Fault::usage(format!("expected `all` or numbers of memory nodes, found `{found}`"))
-            .at("parameter `node`")
+            .of_parameter("node")
             .remedy(format!("one of: {}", known.join(", ")))
     };
     let number = |value: &Value| match value {
@@ -122,7 +122,7 @@ fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let mut readings = Vec::new();
     for &node in &spec.nodes {
-        let _memory = from(node).map_err(|fault| fault.at("parameter `node`"))?;
+        let _memory = from(node).map_err(|fault| fault.of_parameter("node"))?;
         for &size in &spec.sizes {
             let ring = Ring::new(size, &mut Rng::seeded(seed))?;
             let timed = time(&ring, spec.duration, until)?;
@@ -178,7 +178,7 @@ fn time(ring: &Ring, duration: Seconds, until: &Until) -> Result<Timed, Fault> {
     let n = batches.len() as u64;
     let each = median(&batches).ok_or_else(|| {
         Fault::usage(format!("{n} batches are too few for a median"))
-            .at("parameter `duration`")
+            .of_parameter("duration")
             .remedy("allow a longer one, such as \"50 ms\"")
     })?;
     Ok(Timed { each, loads, batches: n })
@@ -193,7 +193,7 @@ struct Ring {
 impl Ring {
     fn new(size: Bytes, rng: &mut Rng) -> Result<Self, Fault> {
         let lines = size.0 as usize / LINE;
-        let mut memory = Fresh::new(lines * PLACES).map_err(|fault| fault.at("parameter `size`"))?;
+        let mut memory = Fresh::new(lines * PLACES).map_err(|fault| fault.of_parameter("size"))?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {
             order.swap(last, rng.below(last));

@@ -66,7 +66,7 @@ impl Spec {
         let catalogues = Catalogues::bundled();
         let interconnect = catalogues
             .find_interconnect(params.text("interconnect", "")?)
-            .map_err(|fault| fault.at("parameter `interconnect`"))?;
+            .map_err(|fault| fault.of_parameter("interconnect"))?;
         let hops: Vec<(&Hop, &Component)> = catalogues.along(&interconnect.path)?;
         let utilisation = params.float("utilisation", 0.0)?;
         if !(0.0..1.0).contains(&utilisation) {

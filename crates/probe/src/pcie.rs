@@ -98,7 +98,7 @@ impl Spec {
 fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let chosen = match &spec.device {
-        Some(address) => vec![Device::find(address).map_err(|fault| fault.at("parameter `device`"))?],
+        Some(address) => vec![Device::find(address).map_err(|fault| fault.of_parameter("device"))?],
         None => devices(),
     };
     if chosen.is_empty() {

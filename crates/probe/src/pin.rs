@@ -21,7 +21,7 @@ pub fn pin(cpu: Option<usize>) -> Result<Pinned, Fault> {
         let allowed: Vec<_> =
             (0..CpuSet::MAX_CPU).filter(|c| before.is_set(*c)).map(|c| c.to_string()).collect();
         return Err(Fault::usage(format!("processor {cpu} is not among those allowed here"))
-            .at("parameter `pin`")
+            .of_parameter("pin")
             .remedy(format!("one of: {}", allowed.join(", "))));
     }
     let mut only = CpuSet::new();

@@ -28,7 +28,7 @@ pub fn each_polls(mode: Mode, pin: [Option<usize>; 2], other: &Host) -> Result<(
     let far = pin[1].map_or_else(|| other.cpus.clone(), |cpu| vec![cpu]);
     match (&near[..], &far[..]) {
         ([near], [far]) if near == far => Err(match pin {
-            [Some(_), Some(_)] => Fault::usage(why(*near)).at("parameter `pin`"),
+            [Some(_), Some(_)] => Fault::usage(why(*near)).of_parameter("pin"),
             _ => Fault::environment(why(*near)),
         }
         .remedy(REMEDY)),

@@ -168,7 +168,7 @@ pub fn here<T>(until: &Until, measure: impl FnOnce(SocketAddr) -> Result<T, Faul
         match (measured, served) {
             // The serving end knows why it hung up; the measuring end only that it did.
             (Err(ours), Err(theirs))
-                if theirs.kind != FaultKind::Interrupted && ours.message.contains("went away") =>
+                if theirs.kind != FaultKind::Interrupted && ours.kind == FaultKind::Gone =>
             {
                 Err(theirs)
             }

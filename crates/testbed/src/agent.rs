@@ -4,9 +4,9 @@ use crosstalk_core::Fault;
 use crosstalk_core::testbed::Duplex;
 use crosstalk_host::Launcher;
 use crosstalk_host::limits::Demand;
-use std::fs;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The hidden verb of an agent.
@@ -21,27 +21,25 @@ pub(crate) fn stream() -> Result<(UnixStream, UnixStream), Fault> {
     })
 }
 
-/// Our end, as the runner uses it; at the other one is `process`.
-pub(crate) fn duplex(ours: UnixStream, process: Option<u32>) -> Result<Duplex, Fault> {
+/// Our end, as the runner uses it.
+pub(crate) fn duplex(ours: UnixStream) -> Result<Duplex, Fault> {
     let writer = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
-    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer), process })
+    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
 }
 
-/// The process whose standard input is `stream`, as this machine numbers it: in a namespace of its
-/// own it knows itself by another number, but a socket has one everywhere.
-pub(crate) fn process_at(stream: &UnixStream) -> Option<u32> {
-    let socket = fs::read_link(format!("/proc/self/fd/{}", stream.as_raw_fd())).ok()?;
-    let entries = fs::read_dir("/proc").ok()?.flatten();
-    let mut processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    processes.find(|pid| fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|input| input == socket))
-}
-
-/// The command that starts an agent with `stream` for its standard input and output.
-pub(crate) fn command(launcher: &Launcher, stream: OwnedFd) -> Result<Command, Fault> {
+/// The command that starts an agent with `stream` for its standard input and output, and `folder` for its
+/// temporary files, which it makes.
+pub(crate) fn command(launcher: &Launcher, stream: OwnedFd, folder: &Path) -> Result<Command, Fault> {
     let copy = stream.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
     let mut command = launcher.command(VERB);
+    command.arg(folder);
     command.stdin(Stdio::from(stream)).stdout(Stdio::from(copy));
     Ok(command)
+}
+
+/// The folder for temporary files of the agent at `place` on `node`.
+pub(crate) fn folder(scratch: &Path, node: usize, place: usize) -> PathBuf {
+    scratch.join(format!("{node}-{place}"))
 }
 
 /// The fault of an agent that does not start.
@@ -66,21 +64,4 @@ pub(crate) fn check_count(nodes: usize, most: usize) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::usage(format!("expected 1 to {most} nodes, found {nodes}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_process_at_the_other_end_is_found() {
-        let (ours, theirs) = stream().expect("a stream");
-        let mut command = Command::new("cat");
-        let copy = theirs.try_clone().expect("copies");
-        let mut child = command.stdin(OwnedFd::from(copy)).spawn().expect("cat starts");
-        assert_eq!(process_at(&theirs), Some(child.id()));
-        assert_eq!(process_at(&ours), None, "nobody reads from our end");
-        drop((ours, theirs));
-        child.wait().expect("it ends with the stream");
-    }
 }

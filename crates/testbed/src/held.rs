@@ -88,8 +88,12 @@ mod tests {
             Ipv4Addr::LOCALHOST.into()
         }
 
-        fn scratch(&self) -> &Path {
-            Path::new("/tmp")
+        fn host(&self, _: usize) -> usize {
+            0
+        }
+
+        fn shared(&self) -> Option<&Path> {
+            None
         }
 
         fn attach(&mut self, _: usize, _: usize) -> Result<Duplex, Fault> {

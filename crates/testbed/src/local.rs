@@ -84,21 +84,25 @@ impl Cluster for LocalCluster {
         Ipv4Addr::new(127, 0, 1 + (node / 254) as u8, 1 + (node % 254) as u8).into()
     }
 
-    fn scratch(&self) -> &Path {
-        self.scratch.path()
+    fn host(&self, _: usize) -> usize {
+        0
+    }
+
+    fn shared(&self) -> Option<&Path> {
+        Some(self.scratch.path())
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
         self.agents.retain(|there, _| there.0 != node || (place != 0 && there.1 != place));
         let entry = self.ledger.processes(&format!("local agent {node}"))?;
+        let folder = agent::folder(self.scratch.path(), node, place);
         let (ours, theirs) = agent::stream()?;
-        let mut command = agent::command(&self.launcher, theirs.into())?;
+        let mut command = agent::command(&self.launcher, theirs.into(), &folder)?;
         // A group of its own: Ctrl-C is the runner's business, which then says "cancel".
         let child = entry.mark(&mut command).process_group(0).spawn();
         let child = child.map_err(|e| agent::not_started(&self.launcher, &e))?;
-        let process = Some(child.id());
         self.agents.insert((node, place), Agent { child, entry: Some(entry) });
-        agent::duplex(ours, process)
+        agent::duplex(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {

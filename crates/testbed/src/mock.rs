@@ -6,7 +6,7 @@ use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -18,6 +18,8 @@ type Behaviour = Arc<dyn Fn(usize, Duplex) + Send + Sync>;
 #[derive(Clone)]
 pub struct Mock {
     behaviour: Behaviour,
+    /// How many nodes share a host.
+    share: usize,
     links: Arc<Mutex<Vec<Link>>>,
 }
 
@@ -25,7 +27,12 @@ impl Mock {
     /// Every agent is a thread that runs `behaviour` with its node's number and
     /// its end of the stream; it is gone when `behaviour` returns.
     pub fn new(behaviour: impl Fn(usize, Duplex) + Send + Sync + 'static) -> Self {
-        Mock { behaviour: Arc::new(behaviour), links: Arc::default() }
+        Mock { behaviour: Arc::new(behaviour), share: usize::MAX, links: Arc::default() }
+    }
+
+    /// The same on hosts of so many nodes each, at least one; on one host by default.
+    pub fn on_hosts_of(self, nodes: usize) -> Self {
+        Mock { share: nodes.max(1), ..self }
     }
 
     /// What clusters of this testbed (and of its clones) were shaped to, in order.
@@ -49,18 +56,12 @@ impl Testbed for Mock {
 
     fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
         self.admits(nodes)?;
-        Ok(Box::new(MockCluster {
-            testbed: self.clone(),
-            scratch: std::env::temp_dir(),
-            nodes,
-            streams: BTreeMap::new(),
-        }))
+        Ok(Box::new(MockCluster { testbed: self.clone(), nodes, streams: BTreeMap::new() }))
     }
 }
 
 struct MockCluster {
     testbed: Mock,
-    scratch: PathBuf,
     nodes: usize,
     /// A copy of our end of each stream, to end it with, by node and place.
     streams: BTreeMap<(usize, usize), UnixStream>,
@@ -84,8 +85,12 @@ impl Cluster for MockCluster {
         Ipv4Addr::LOCALHOST.into()
     }
 
-    fn scratch(&self) -> &Path {
-        &self.scratch
+    fn host(&self, node: usize) -> usize {
+        node / self.testbed.share
+    }
+
+    fn shared(&self) -> Option<&Path> {
+        None
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
@@ -95,12 +100,10 @@ impl Cluster for MockCluster {
         let (ours, theirs) = agent::stream()?;
         let copy = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
         self.streams.insert((node, place), copy);
-        // Both ends are threads of this process.
-        let process = Some(std::process::id());
-        let theirs = agent::duplex(theirs, process)?;
+        let theirs = agent::duplex(theirs)?;
         let behaviour = Arc::clone(&self.testbed.behaviour);
         thread::spawn(move || behaviour(node, theirs));
-        agent::duplex(ours, process)
+        agent::duplex(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {

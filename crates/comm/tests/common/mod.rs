@@ -64,6 +64,7 @@ pub fn part(node: usize, nodes: usize, emulation: Option<&Emulation>, deadline: 
         addresses: vec![LOOPBACK; nodes],
         emulation: emulation.cloned(),
         deadline: Seconds(deadline),
+        shared: None,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed: SEED.fetch_add(u64::from(node == 0), Ordering::Relaxed),

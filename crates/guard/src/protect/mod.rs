@@ -21,7 +21,7 @@ mod level;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::scene::{Condition, Holding};
+use crosstalk_core::scene::{Condition, Holding, Scope};
 use crosstalk_core::value::Value;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, Lowered};
@@ -45,6 +45,10 @@ impl Condition for Protect {
         vec![groups(&Hierarchy::here())]
     }
 
+    fn scope(&self) -> Scope {
+        Scope::Background
+    }
+
     fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
         if Level::parse(value)? != Level::None && !lasting {
             return Err(Fault::usage(
@@ -58,24 +62,24 @@ impl Condition for Protect {
     fn apply(
         &self,
         value: &Value,
-        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+        background: &dyn Fn() -> Result<Vec<u32>, Fault>,
     ) -> Result<Box<dyn Holding>, Fault> {
         let ledger = || Ledger::open(&Launcher::current());
         Ok(match Level::parse(value)? {
             Level::None => Box::new(AsItIs),
-            Level::Nice => Box::new(lower(&external()?, Lower::Nice)?),
-            Level::SchedIdle => Box::new(lower(&external()?, Lower::Idle)?),
+            Level::Nice => Box::new(lower(&background()?, Lower::Nice)?),
+            Level::SchedIdle => Box::new(lower(&background()?, Lower::Idle)?),
             Level::CpuIdle => {
                 let idle: Settle = Box::new(|group| group.set(&Setting::Idle(true)));
-                Box::new(Held::new(&external()?, idle, &ledger()?)?)
+                Box::new(Held::new(&background()?, idle, &ledger()?)?)
             }
             Level::Quota(share) => {
                 let quota = Setting::Quota(Some(share * allowed().len() as f64));
                 let limit: Settle = Box::new(move |group| group.tighten(&quota));
-                Box::new(Held::new(&external()?, limit, &ledger()?)?)
+                Box::new(Held::new(&background()?, limit, &ledger()?)?)
             }
             Level::Guard(slowdown) => {
-                let held = Held::new(&external()?, Box::new(set_idle_class), &ledger()?)?;
+                let held = Held::new(&background()?, Box::new(set_idle_class), &ledger()?)?;
                 Box::new(Guarded::new(held, slowdown))
             }
         })

@@ -8,12 +8,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Change;
-use crate::process::Identity;
+use crate::process::{Identity, fresh_mark};
 use crate::regular;
 
 /// Between two looks whether another is through.
@@ -37,14 +36,14 @@ enum Line {
     Resisted { number: u64 },
 }
 
-/// A name for a new ledger of the running process, and who that is.
+/// A name for a new ledger of the running process, and who that is. Another process of the same number may
+/// have begun at the same time in another PID namespace.
 pub(super) fn name(folder: &Path) -> Result<(PathBuf, Identity), Fault> {
-    static SERIAL: AtomicU64 = AtomicU64::new(0);
     let owner = Identity::own().ok_or_else(|| {
         Fault::environment("cannot read /proc/self/stat").remedy("mount /proc: mount -t proc proc /proc")
     })?;
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    Ok((folder.join(format!("{}-{}-{serial}.ndjson", owner.pid, owner.start)), owner))
+    let unique = &fresh_mark()?[..8];
+    Ok((folder.join(format!("{}-{}-{unique}.ndjson", owner.pid, owner.start)), owner))
 }
 
 /// The owner's end: adds lines.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::time::Duration;
 
+use super::folders;
 use super::tree;
 use super::undo::{self, Patience};
 use crate::launcher::Launcher;
@@ -133,7 +134,13 @@ pub fn reaper_main(args: &[String]) -> ExitCode {
     await_end(path, &std::io::stdin(), LEASE);
     // Not in turn: who has it may be stopped just now.
     undo::end_leases(path);
-    let cleaned = undo::finish(path, Patience::Full);
+    let ended_others = undo::names_processes(path);
+    let mut cleaned = undo::finish(path, Patience::Full);
+    if ended_others {
+        // They may have had ledgers of their own, and their reapers may have ended with them: a PID
+        // namespace takes all of its processes along.
+        cleaned.add(undo::clean_all(&folders(), Patience::Full));
+    }
     if cleaned.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(4) }
 }
 

@@ -36,7 +36,7 @@ impl Cleaned {
         Cleaned { left: vec![why], ..Cleaned::default() }
     }
 
-    fn add(&mut self, other: Cleaned) {
+    pub(super) fn add(&mut self, other: Cleaned) {
         self.undone.extend(other.undone);
         self.gone.extend(other.gone);
         self.left.extend(other.left);
@@ -144,6 +144,12 @@ pub(super) fn finish(path: &Path, patience: Patience) -> Cleaned {
         Ok(None) => Cleaned::default(),
         Err(file::Busy) => Cleaned::nothing(busy(path)),
     }
+}
+
+/// Whether processes are among what the ledger at `path` holds open.
+pub(super) fn names_processes(path: &Path) -> bool {
+    let is_one = |change: &Change| matches!(change, Change::Processes { .. });
+    file::read(path).is_ok_and(|contents| contents.open.iter().any(|(_, change)| is_one(change)))
 }
 
 /// Puts back what is leased of what the ledger at `path` holds open, which stays written down: its owner may go on,

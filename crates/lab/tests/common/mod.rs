@@ -16,8 +16,11 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{
+    Condition, Deployment, Effort, Holding, Observer, Prepared, Scope, Sink, Timing, Watch, Workload,
+};
 use crosstalk_core::value::{Params, Value};
+use crosstalk_lab::agent::{Node, serve};
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
@@ -246,9 +249,9 @@ impl Condition for Watched {
     fn apply(
         &self,
         value: &Value,
-        external: &dyn Fn() -> Result<Vec<u32>, Fault>,
+        background: &dyn Fn() -> Result<Vec<u32>, Fault>,
     ) -> Result<Box<dyn Holding>, Fault> {
-        assert_eq!(external(), Ok(vec![std::process::id()]), "the neighbour's agent");
+        assert_eq!(background(), Ok(vec![std::process::id()]), "the neighbour's agent");
         tell(&self.told, "on", &self.present);
         let (present, told) = (Arc::clone(&self.present), Arc::clone(&self.told));
         Ok(Box::new(On { present, told, slips: *value == "slips".into() }))
@@ -269,6 +272,38 @@ impl Holding for On {
 impl Drop for On {
     fn drop(&mut self) {
         tell(&self.told, "off", &self.present);
+    }
+}
+
+/// An observer that reports one number where it watches.
+pub struct Onlooker {
+    pub name: &'static str,
+    pub scope: Scope,
+}
+
+impl Observer for Onlooker {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+    fn metrics(&self) -> Vec<Metric> {
+        vec![Metric::new(self.name, "times", Better::Neither)]
+    }
+    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+        Ok(Box::new(Looking(self.name)))
+    }
+}
+
+struct Looking(&'static str);
+
+impl Watch for Looking {
+    fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
+        out.take(Reading::value(self.0, 1.0, Origin::Measured), 1)
     }
 }
 
@@ -300,6 +335,8 @@ pub struct Stage {
     pub begun: Count,
     pub told: Told,
     pub events: Mutex<Vec<Event>>,
+    /// How many nodes share a host; all where not set.
+    pub share: usize,
 }
 
 impl Stage {
@@ -316,6 +353,7 @@ impl Stage {
             begun: Count::default(),
             told: Told::default(),
             events: Mutex::default(),
+            share: usize::MAX,
         }
     }
 
@@ -328,10 +366,14 @@ impl Stage {
         let interrupted = Arc::new(AtomicBool::new(false));
         let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
         let theirs = Arc::clone(&parts);
+        let scratch = self.dir().join("scratch");
         let testbed = Mock::new(move |_, duplex| {
             // A stream that was cut is how a test ends a node.
-            let _ = crosstalk_lab::agent::serve(&theirs, Provenance::default, duplex.reader, duplex.writer);
-        });
+            let folder = || Ok(scratch.clone());
+            let node = Node { registry: &theirs, facts: &Provenance::default, folder: &folder };
+            let _ = serve(&node, duplex.reader, duplex.writer);
+        })
+        .on_hosts_of(self.share);
         let path = self.dir().join("run");
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
@@ -373,6 +415,10 @@ fn registry(begun: &Count, told: &Told, interrupt_at: usize, interrupted: &Arc<A
     Registry {
         workloads: vec![Box::new(actor), Box::new(neighbour)],
         conditions: vec![Box::new(watched)],
-        ..Registry::default()
+        observers: vec![
+            Box::new(Onlooker { name: "host", scope: Scope::Host }),
+            Box::new(Onlooker { name: "node", scope: Scope::Node }),
+            Box::new(Onlooker { name: "background", scope: Scope::Background }),
+        ],
     }
 }

@@ -240,7 +240,7 @@ impl Carriers {
             set_tcp_congestion(socket, name).map_err(|e| {
                 let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
                 Fault::usage(format!("the sending end cannot take the congestion control {name:?}: {e}"))
-                    .at("parameter `congestion`")
+                    .of_parameter("congestion")
                     .remedy(format!("one of: {}", known.unwrap_or_default().trim().replace(' ', ", ")))
             })
         };

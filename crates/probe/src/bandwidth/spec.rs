@@ -64,7 +64,7 @@ impl Spec {
         let interval = positive("interval", params.seconds("interval", Seconds(0.01))?)?;
         let duration = duration(params, Seconds(2.0))?;
         if duration.0 / interval.0 > 1e5 {
-            return Err(Fault::usage("expected at most 100,000 intervals").at("parameter `interval`"));
+            return Err(Fault::usage("expected at most 100,000 intervals").of_parameter("interval"));
         }
         Ok(Spec {
             transport,
@@ -114,7 +114,7 @@ const MOST_RATE: f64 = 1e13;
 fn rate(params: &Params) -> Result<Option<BitRate>, Fault> {
     let rate = match params.get("rate") {
         None => return Ok(None),
-        Some(Value::Text(text)) => text.parse().map_err(|f: Fault| f.at("parameter `rate`"))?,
+        Some(Value::Text(text)) => text.parse().map_err(|f: Fault| f.of_parameter("rate"))?,
         Some(_) => BitRate(params.float("rate", 0.0)?),
     };
     if rate.0 > MOST_RATE {
@@ -122,14 +122,14 @@ fn rate(params: &Params) -> Result<Option<BitRate>, Fault> {
             "expected a rate of at most 10 Tbit/s, found {}",
             human(rate.0, "bit/s")
         ))
-        .at("parameter `rate`")
+        .of_parameter("rate")
         .remedy("leave it out: then a stream goes as fast as it can"));
     }
     if rate.0 > 0.0 {
         return Ok(Some(rate));
     }
     Err(Fault::usage(format!("expected a rate above zero, found {}", human(rate.0, "bit/s")))
-        .at("parameter `rate`")
+        .of_parameter("rate")
         .remedy("write for example rate = \"100 Mbit/s\""))
 }
 
@@ -229,16 +229,16 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_refused_before_anything_runs() {
         assert!(refused("size", 65_508).message.contains("65507"));
-        assert_eq!(refused("size", 0).place.as_deref(), Some("parameter `size`"));
-        assert_eq!(refused("bytes", "0 B").place.as_deref(), Some("parameter `bytes`"));
-        assert_eq!(refused("rate", "0 bit/s").place.as_deref(), Some("parameter `rate`"));
+        assert_eq!(refused("size", 0).parameter.as_deref(), Some("size"));
+        assert_eq!(refused("bytes", "0 B").parameter.as_deref(), Some("bytes"));
+        assert_eq!(refused("rate", "0 bit/s").parameter.as_deref(), Some("rate"));
         for rate in [1e13 * 1.01, 1e30] {
             assert!(refused("rate", rate).message.contains("at most 10 Tbit/s"));
         }
-        assert_eq!(refused("rate", -1).place.as_deref(), Some("parameter `rate`"));
-        assert_eq!(refused("streams", 0).place.as_deref(), Some("parameter `streams`"));
-        assert_eq!(refused("report", "1 ms").place.as_deref(), Some("parameter `report`"));
-        assert_eq!(refused("interval", "1 ns").place.as_deref(), Some("parameter `interval`"));
+        assert_eq!(refused("rate", -1).parameter.as_deref(), Some("rate"));
+        assert_eq!(refused("streams", 0).parameter.as_deref(), Some("streams"));
+        assert_eq!(refused("report", "1 ms").parameter.as_deref(), Some("report"));
+        assert_eq!(refused("interval", "1 ns").parameter.as_deref(), Some("interval"));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl<'a> Tally<'a> {
         let interval = (interval * 1e9) as u64;
         if interval == 0 || !(1.0..2e6).contains(&count) {
             return Err(Fault::usage("expected an interval above zero and shorter than the duration")
-                .at("parameter `interval`"));
+                .of_parameter("interval"));
         }
         let intervals = vec![0; count as usize];
         Ok(Tally { shared, live, interval, begin: 0, first: 0, last: 0, bytes: 0, receives: 0, intervals })

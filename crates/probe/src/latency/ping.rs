@@ -65,7 +65,7 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
     processors::each_polls(spec.mode, spec.pin, &host)?;
     if spec.stages && !shared {
         return Err(Fault::usage("stages are seen where both ends are on one host")
-            .at("parameter `stages`")
+            .of_parameter("stages")
             .remedy("leave it out, or measure between two ends on this host"));
     }
     spec.sizes

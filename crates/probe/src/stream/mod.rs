@@ -82,7 +82,7 @@ impl Load {
         let Bytes(size) = params.size("size", Bytes(4096))?;
         if size > 1 << 30 {
             return Err(
-                Fault::usage(format!("expected at most 1 GiB, found {size} bytes")).at("parameter `size`")
+                Fault::usage(format!("expected at most 1 GiB, found {size} bytes")).of_parameter("size")
             );
         }
         let count = params.count("count", (BUDGET / size).clamp(LEAST, MOST), 1)?;

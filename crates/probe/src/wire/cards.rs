@@ -60,13 +60,13 @@ fn wanted(card: &Device) -> Result<Option<&'static str>, Fault> {
         let found =
             format!("device {address} is no network card but of class {:06x} ({})", card.class, card.kind());
         return Err(Fault::usage(found)
-            .at("parameter `devices`")
+            .of_parameter("devices")
             .remedy("crosstalk probe pcie lists the devices"));
     }
     if let Some(up) = card.interfaces().into_iter().find(|interface| interface.up) {
         let name = up.name;
         return Err(Fault::usage(format!("card {address} is in use: its interface {name} is up"))
-            .at("parameter `devices`")
+            .of_parameter("devices")
             .remedy(format!("if nobody needs it: ip link set {name} down")));
     }
     let has = card.driver.as_deref().unwrap_or("none");

@@ -209,7 +209,7 @@ fn remote(memory: Memory, cpu: usize) -> Result<Option<FromNode>, Fault> {
     let other = memory_nodes().into_iter().find(|node| Some(*node) != own);
     let other = other.ok_or_else(|| {
         Fault::environment("this machine has one memory node: none is remote")
-            .at("parameter `memory`")
+            .of_parameter("memory")
             .remedy("take memory = \"local\"")
     })?;
     FromNode::begin(other).map(Some)

@@ -165,9 +165,14 @@ impl Maker<'_> {
 
     /// A workload's fault about a parameter, with the line of that parameter.
     fn parameter(&self, mut fault: Fault, path: &str) -> Fault {
-        let Some(inner) = fault.place.take() else { return fault.at(self.at(path)) };
-        let name = inner.strip_prefix("parameter `").and_then(|rest| rest.strip_suffix('`'));
-        let line = self.at(&name.map_or(path.to_string(), |name| format!("{path}.{name}")));
-        fault.at(format!("{line}, {inner}"))
+        let line = self.at(&match &fault.parameter {
+            Some(name) => format!("{path}.{name}"),
+            None => path.to_string(),
+        });
+        fault.place = Some(match fault.place {
+            Some(inner) => format!("{line}, {inner}"),
+            None => line,
+        });
+        fault
     }
 }

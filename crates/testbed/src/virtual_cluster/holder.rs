@@ -7,7 +7,7 @@ use crosstalk_host::packet::Packets;
 use crosstalk_host::process::{self, Fork};
 use std::process::ExitCode;
 
-use super::protocol::{Answer, ToHolder};
+use super::protocol::{Answer, ToHolder, ToNode};
 use super::switch::Switch;
 use crosstalk_host::Launcher;
 
@@ -78,8 +78,9 @@ fn serve(control: &Packets, nodes: usize, launcher: Launcher) -> Result<(), Faul
         if ready[0] {
             let Some((order, file)) = control.receive(None)? else { return Ok(()) };
             let answer = match (order, file) {
-                (ToHolder::Attach { node, place }, Some(file)) => {
-                    switch.attach((node, place), &file, control).map(|()| Vec::new())
+                (ToHolder::Attach { node, place, folder }, Some(file)) => {
+                    let order = ToNode::Attach { place, folder };
+                    switch.attach(node, &order, &file, control).map(|()| Vec::new())
                 }
                 (ToHolder::Shape { rate }, _) => switch.shape(rate),
                 (order, _) => Err(Fault::environment(format!("unexpected order {order:?}"))),

@@ -7,6 +7,7 @@ use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::{Launcher, process};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
@@ -81,7 +82,9 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
         }
         let Some((order, file)) = orders.receive(None)? else { return Ok(()) };
         let answer = match (order, file) {
-            (ToNode::Attach { place }, Some(stream)) => attach(launcher, stream, place).into(),
+            (ToNode::Attach { place, folder }, Some(stream)) => {
+                attach(launcher, stream, place, &folder).into()
+            }
             (ToNode::Attach { .. }, None) => Fault::environment("no stream came along").into(),
             (ToNode::Shape { rate: wanted }, _) => {
                 let done = shaping::apply(&mut netlink, DEVICE, rate, wanted);
@@ -99,11 +102,11 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
 }
 
 /// Starts a fresh agent: the first one after ending whatever runs on this node, others beside it.
-fn attach(launcher: &Launcher, stream: OwnedFd, place: usize) -> Result<Vec<String>, Fault> {
+fn attach(launcher: &Launcher, stream: OwnedFd, place: usize, folder: &Path) -> Result<Vec<String>, Fault> {
     if place == 0 {
         process::kill_all_others(GOODBYE)?;
     }
-    let mut command = agent::command(launcher, stream)?;
+    let mut command = agent::command(launcher, stream, folder)?;
     // Its end is counted out with all others'.
     command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;
     Ok(Vec::new())

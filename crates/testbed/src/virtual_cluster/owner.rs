@@ -70,7 +70,7 @@ impl Virtual {
             notes: Vec::new(),
             interrupted: Arc::clone(&self.interrupted),
             scratch,
-            _ledger: ledger,
+            ledger,
         };
         cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
         // Asked here: the limit is the host's, and is not shown in the cluster's namespaces.
@@ -126,7 +126,7 @@ struct VirtualCluster {
     // Dropped when the nodes are gone.
     scratch: Scratch,
     // Dropped last: its reaper watches until all is gone.
-    _ledger: Ledger,
+    ledger: Ledger,
 }
 
 impl VirtualCluster {
@@ -160,15 +160,20 @@ impl Cluster for VirtualCluster {
         switch::address(node).into()
     }
 
-    fn scratch(&self) -> &Path {
-        self.scratch.path()
+    fn host(&self, _: usize) -> usize {
+        0
+    }
+
+    fn shared(&self) -> Option<&Path> {
+        Some(self.scratch.path())
     }
 
     fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+        let folder = agent::folder(self.scratch.path(), node, place);
         let (ours, theirs) = agent::stream()?;
-        self.order(&ToHolder::Attach { node, place }, Some(theirs.as_fd()))
-            .map_err(|fault| fault.at(format!("node {node}")))?;
-        agent::duplex(ours, agent::process_at(&theirs))
+        self.order(&ToHolder::Attach { node, place, folder }, Some(theirs.as_fd()))
+            .map_err(|fault| fault.on(node))?;
+        agent::duplex(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
@@ -216,5 +221,7 @@ impl Drop for VirtualCluster {
         if !matches!(undone, Some(Err(_))) {
             let _ = self.child.wait();
         }
+        // What agents had set and were killed before they undid it.
+        self.ledger.undo_left();
     }
 }

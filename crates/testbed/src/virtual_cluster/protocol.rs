@@ -6,14 +6,15 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::Launcher;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 /// From the owner to the holder. A holder does nothing before the first.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToHolder {
     /// Make the cluster.
     Raise { nodes: usize, program: String, args: Vec<String> },
-    /// Start an agent on a node; its stream comes along.
-    Attach { node: usize, place: usize },
+    /// Start an agent on a node, with a folder for its temporary files; its stream comes along.
+    Attach { node: usize, place: usize, folder: PathBuf },
     /// Hold every link to this rate in bit/s, or let it go.
     Shape { rate: Option<f64> },
 }
@@ -21,8 +22,8 @@ pub(super) enum ToHolder {
 /// From the holder to the first process of a node, and the meter's part of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ToNode {
-    /// Start an agent; its stream comes along.
-    Attach { place: usize },
+    /// Start an agent with that folder; its stream comes along.
+    Attach { place: usize, folder: PathBuf },
     /// Hold what this node sends to this rate in bit/s, or let it go.
     Shape { rate: Option<f64> },
     /// Take in one stream: answered by `Listening`, then by `Counted`.
@@ -41,12 +42,12 @@ pub(super) enum Answer {
     /// So much arrived between the first byte and the last.
     Counted { bytes: u64, seconds: f64 },
     /// It could not be done.
-    Refused { place: Option<String>, message: String, remedy: Option<String> },
+    Refused { fault: Fault },
 }
 
 impl From<Fault> for Answer {
     fn from(fault: Fault) -> Self {
-        Answer::Refused { place: fault.place, message: fault.message, remedy: fault.remedy }
+        Answer::Refused { fault }
     }
 }
 
@@ -68,9 +69,7 @@ impl Answer {
     /// The fault that an answer other than the expected one stands for.
     pub(super) fn unexpected(self) -> Fault {
         match self {
-            Answer::Refused { place, message, remedy } => {
-                Fault { kind: FaultKind::Environment, place, message, remedy }
-            }
+            Answer::Refused { fault } => Fault { kind: FaultKind::Environment, ..fault },
             other => Fault::environment(format!("unexpected answer {other:?}")),
         }
     }

@@ -119,28 +119,27 @@ impl Switch {
 
     /// Waits until a node is made, and plugs its link in.
     fn welcome(&mut self, number: usize) -> Result<Vec<String>, Fault> {
-        let notes = answer(&self.nodes[number])
-            .and_then(Answer::done)
-            .map_err(|fault| fault.at(format!("node {number}")))?;
+        let notes = answer(&self.nodes[number]).and_then(Answer::done).map_err(|fault| fault.on(number))?;
         self.netlink.plug(&port(number), BRIDGE)?;
         // A node that never sends, and so is never seen, must not have its frames sent to all.
         self.netlink.forward(&port(number), neighbours::hardware(address(number)))?;
         Ok(notes)
     }
 
-    /// Starts an agent on a node; makes the node anew if its first process was killed.
+    /// Has a node start an agent; makes the node anew if its first process was killed.
     pub(super) fn attach(
         &mut self,
-        (number, place): (usize, usize),
+        number: usize,
+        order: &ToNode,
         file: &OwnedFd,
         control: &Packets,
     ) -> Result<(), Fault> {
         if number >= self.nodes.len() {
             return Err(Fault::environment(format!("there is no node {number}")));
         }
-        if self.nodes[number].send(&ToNode::Attach { place }, Some(file.as_fd())).is_err() {
+        if self.nodes[number].send(order, Some(file.as_fd())).is_err() {
             self.renew(number, &[control.as_fd(), file.as_fd()])?;
-            self.nodes[number].send(&ToNode::Attach { place }, Some(file.as_fd()))?;
+            self.nodes[number].send(order, Some(file.as_fd()))?;
         }
         answer(&self.nodes[number]).and_then(Answer::done).map(drop)
     }
@@ -180,7 +179,7 @@ impl Switch {
                 shaping::apply(&mut self.netlink, &port(number), self.rate, rate)?;
                 ask(&self.nodes[number], &ToNode::Shape { rate })
                     .and_then(Answer::done)
-                    .map_err(|fault| fault.at(format!("node {number}")))?;
+                    .map_err(|fault| fault.on(number))?;
             }
             self.rate = rate;
         }

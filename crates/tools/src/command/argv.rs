@@ -31,11 +31,11 @@ pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
     };
     if words.first().is_none_or(String::is_empty) {
         return Err(Fault::usage("expected a program and its arguments, found none")
-            .at("parameter `argv`")
+            .of_parameter("argv")
             .remedy("write for example argv = [\"./my-job\", \"--size\", \"10\"]"));
     }
     if words.iter().any(|w| w.contains('\0')) {
-        return Err(Fault::usage("an argument holds a zero byte").at("parameter `argv`"));
+        return Err(Fault::usage("an argument holds a zero byte").of_parameter("argv"));
     }
     Ok(words)
 }
@@ -44,7 +44,7 @@ pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
 pub fn env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
     let wrong = || {
         Fault::usage("expected pairs of a name and a value")
-            .at("parameter `env`")
+            .of_parameter("env")
             .remedy("write for example env = [[\"OMP_NUM_THREADS\", \"4\"]]")
     };
     let pairs = match params.get("env") {

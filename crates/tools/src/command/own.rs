@@ -53,7 +53,7 @@ impl Own {
                 written.len(),
                 self.pattern.as_str()
             ))
-            .at("parameter `pattern`")
+            .of_parameter("pattern")
             .remedy("run the command by hand, and compare what it writes to its standard output")
         })?;
         let number = found.as_str().trim().parse().ok().filter(|number: &f64| number.is_finite());
@@ -62,7 +62,7 @@ impl Own {
                 "expected a number for metric `{name}`, found `{}`",
                 quoted(found.as_str())
             ))
-            .at("parameter `pattern`")
+            .of_parameter("pattern")
             .remedy("have the parentheses hold the number alone, as in '([0-9.]+) requests'")
         })
     }
@@ -70,7 +70,7 @@ impl Own {
 
 /// A name that nothing else has.
 fn checked(name: &str) -> Result<&str, Fault> {
-    let fault = |message: String| Err(Fault::usage(message).at("parameter `metric`"));
+    let fault = |message: String| Err(Fault::usage(message).of_parameter("metric"));
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(plain) {
         return fault(format!(
@@ -88,7 +88,7 @@ fn better(params: &Params) -> Result<Better, Fault> {
     // Nobody can guess it, and a wrong guess turns the verdict around.
     if params.get("better").is_none() {
         return Err(Fault::usage("expected which way the metric is better, found nothing")
-            .at("parameter `better`")
+            .of_parameter("better")
             .remedy("write better = \"higher\", \"lower\", or \"neither\" for what only explains"));
     }
     Ok(match params.choice("better", &BETTER)? {
@@ -101,7 +101,7 @@ fn better(params: &Params) -> Result<Better, Fault> {
 fn pattern(params: &Params) -> Result<Regex, Fault> {
     let wrong = |message: String| {
         Fault::usage(message)
-            .at("parameter `pattern`")
+            .of_parameter("pattern")
             .remedy("write a regular expression with the number in parentheses: '([0-9.]+) requests'")
     };
     let text = params.text("pattern", "")?;
@@ -153,7 +153,7 @@ mod tests {
         ] {
             let fault = value(pattern, written).expect_err("fails");
             assert_eq!(fault.kind, crosstalk_core::FaultKind::Attempt);
-            assert_eq!(fault.place.as_deref(), Some("parameter `pattern`"));
+            assert_eq!(fault.parameter.as_deref(), Some("pattern"));
             assert!(fault.message.contains(said) && fault.remedy.is_some(), "{fault}");
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             params.0.remove(name);
             params
         };
-        for (params, place) in [
+        for (params, parameter) in [
             (without("metric"), "pattern"),
             (without("pattern"), "pattern"),
             (without("better"), "better"),
@@ -176,8 +176,7 @@ mod tests {
             (declared("(.)").with("metric", "a b"), "metric"),
         ] {
             let fault = Own::read(&params).expect_err("refused");
-            let named = format!("parameter `{place}`");
-            assert_eq!(fault.place.as_deref(), Some(named.as_str()), "{fault}");
+            assert_eq!(fault.parameter.as_deref(), Some(parameter), "{fault}");
         }
         let fault = Own::read(&declared("(.)").with("better", "hihger")).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `higher`?"));

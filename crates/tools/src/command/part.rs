@@ -92,7 +92,7 @@ impl Prepared for Ready {
             Some(listener) => self.lead(listener, &until),
             None => self.follow(endpoints, &until).map(|account| (account, None)),
         };
-        let (account, own) = until.blame(outcome).map_err(|f| f.at(format!("node {}", self.part.node)))?;
+        let (account, own) = until.blame(outcome).map_err(|f| f.on(self.part.node))?;
         self.report(&account, out)?;
         if let Some(sent) = before.zip(self.sent()).map(|(before, after)| after.since(before)) {
             for (name, value) in [("sent_messages", sent.messages()), ("sent_bytes", sent.payload())] {
@@ -115,10 +115,10 @@ impl Ready {
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
         if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
-            let node = format!("node {}", index + 1);
+            let node = index + 1;
             return Err(match lines[index].hear(until)? {
-                Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
-                _ => gone(lines[index].peer()).at(node),
+                Some(Word::Failed { reason }) => Fault::attempt(reason).on(node),
+                _ => gone(lines[index].peer()).on(node),
             });
         }
         for line in &mut lines {
@@ -143,7 +143,7 @@ impl Ready {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]);
         self.env_of_nodes(&mut shell);
-        let told = |fault: Fault| fault.at("parameter `prepare`");
+        let told = |fault: Fault| fault.of_parameter("prepare");
         let mut program = Program::start(shell, fresh()).map_err(told)?;
         program.watch(&[], until).map_err(|fault| match fault.kind {
             FaultKind::Attempt => told(hung(line, program.wall().as_secs_f64(), &program.last_words())),
@@ -272,6 +272,6 @@ fn was_refused(said: &str) -> bool {
 fn told(line: &mut Line, until: &Until) -> Result<f64, Fault> {
     match line.hear(until)? {
         Some(Word::End { ran }) => Ok(ran),
-        _ => Err(gone(line.peer()).at("node 0")),
+        _ => Err(gone(line.peer()).on(0)),
     }
 }

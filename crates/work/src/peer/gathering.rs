@@ -27,8 +27,8 @@ enum Word {
 pub fn gather(listener: &TcpListener, nodes: usize, until: &Until) -> Result<Vec<Line>, Fault> {
     let mut lines: Vec<Option<Line>> = (1..nodes).map(|_| None).collect();
     while let Some(missing) = lines.iter().position(Option::is_none) {
-        let (stream, _) = accept(listener, until)
-            .map_err(|f| f.at(format!("node {}, which has not come to the start", missing + 1)))?;
+        let (stream, _) =
+            accept(listener, until).map_err(|f| f.at("it has not come to the start").on(missing + 1))?;
         let mut line = Line::new(stream)?;
         // Whoever does not introduce itself is not one of the nodes.
         if let Ok(Some(Word::Here { node })) = line.hear(&until.within(INTRODUCTION))
@@ -48,6 +48,6 @@ pub fn join(chief: SocketAddr, node: usize, until: &Until) -> Result<Line, Fault
     line.say(&Word::Here { node })?;
     match line.hear(until)? {
         Some(Word::Go) => Ok(line),
-        _ => Err(gone(chief).at("node 0")),
+        _ => Err(gone(chief).on(0)),
     }
 }

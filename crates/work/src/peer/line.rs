@@ -95,7 +95,8 @@ impl Line {
 
     /// What fails here fails the attempt, not the machine.
     fn attempt(&self, fault: Fault) -> Fault {
-        Fault { kind: FaultKind::Attempt, ..fault }.at(self.peer.to_string())
+        let kind = if fault.kind == FaultKind::Gone { FaultKind::Gone } else { FaultKind::Attempt };
+        Fault { kind, ..fault }.at(self.peer.to_string())
     }
 }
 

@@ -114,7 +114,7 @@ pub fn broken(peer: SocketAddr, e: &io::Error) -> Fault {
 
 /// The fault for an end that went away in mid-run.
 pub fn gone(peer: SocketAddr) -> Fault {
-    Fault::attempt("the other end went away in mid-run")
+    Fault::gone("the other end went away in mid-run")
         .at(peer.to_string())
         .remedy("see on that host why it ended, then run again")
 }

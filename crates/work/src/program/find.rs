@@ -36,7 +36,7 @@ pub fn find_first(argv: &[String]) -> Result<PathBuf, Fault> {
     find(&argv[0]).map_err(|fault| match meant(argv) {
         Some(meant) if !Path::new(&argv[0]).exists() => {
             Fault::environment(format!("`{}` is no program: {}", argv[0], meant.why))
-                .at("parameter `argv`")
+                .of_parameter("argv")
                 .remedy(format!("write -- {}", meant.instead))
         }
         _ => fault,
@@ -85,14 +85,14 @@ fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
     }
     Err(refused.unwrap_or_else(|| {
         Fault::environment(format!("`{program}` cannot be found in PATH ({})", path.to_string_lossy()))
-            .at("parameter `argv`")
+            .of_parameter("argv")
             .remedy("install it on every node, or give the path to it, such as \"./my-job\"")
     }))
 }
 
 fn executable(file: &Path, path: &OsStr) -> Result<PathBuf, Fault> {
     let shown = file.display();
-    let fault = |message: String| Fault::environment(message).at("parameter `argv`");
+    let fault = |message: String| Fault::environment(message).of_parameter("argv");
     let Ok(facts) = fs::metadata(file) else {
         return Err(fault(format!("`{shown}` cannot be found"))
             .remedy("check the path; it must be there on every node"));

@@ -1,6 +1,5 @@
 //! A cluster for tests: every node a thread, all on loopback.
 
-use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
 use crosstalk_core::message::Part;
@@ -9,6 +8,7 @@ use crosstalk_core::scene::Workload;
 use crosstalk_core::system::{Disk, NodeKind};
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::Params;
+use crosstalk_core::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -63,7 +63,7 @@ pub fn play(
     });
     let results = scene::play_parts(workload, parts, &AtomicBool::new(false));
     // Who was left alone says so; why it was is another's fault.
-    let blame = |fault: &Fault| fault.message.contains("gone") || fault.message.contains("connection");
+    let blame = |fault: &Fault| fault.kind == FaultKind::Gone;
     let mut faults: Vec<_> = results.iter().filter_map(|result| result.as_ref().err()).collect();
     faults.sort_by_key(|fault| blame(fault));
     match faults.first() {

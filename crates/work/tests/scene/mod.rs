@@ -21,6 +21,7 @@ pub fn part(workload: &str, params: &Params, node: usize, nodes: usize, deadline
         addresses: vec![[127, 0, 0, 1].into(); nodes],
         emulation: None,
         deadline: Seconds(deadline),
+        shared: None,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed: 1,

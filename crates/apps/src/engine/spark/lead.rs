@@ -39,6 +39,8 @@ const OWN_HEAP: u64 = 1024;
 /// A node that is ready to play its part.
 struct Ready {
     part: Part,
+    /// A folder that all nodes see.
+    shared: PathBuf,
     found: Found,
     settings: Spark,
     job: Job,
@@ -48,9 +50,13 @@ struct Ready {
 /// Gets a node ready: looks for Spark, and on node 0 listens for the others.
 pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
     let found = found::find()?;
+    let shared = part.shared.clone().ok_or_else(|| {
+        Fault::usage("Spark reads and writes files that all nodes must see, and these nodes share no folder")
+            .remedy("run it on nodes that do (--testbed local or virtual), or with another --engine")
+    })?;
     let address = part.addresses.first().ok_or_else(|| Fault::attempt("node 0 has no address"))?;
     let listener = if part.node == 0 { Some(listen((*address, 0).into())?) } else { None };
-    Ok(Box::new(Ready { part: part.clone(), found, settings, job, listener }))
+    Ok(Box::new(Ready { part: part.clone(), shared, found, settings, job, listener }))
 }
 
 impl Prepared for Ready {
@@ -73,10 +79,7 @@ impl Prepared for Ready {
                 worker::run(&self.part, &self.found, chief, &until)
             }
         };
-        until.blame(outcome).map_err(|fault| match fault.place {
-            Some(_) => fault,
-            None => fault.at(format!("node {}", self.part.node)),
-        })?;
+        until.blame(outcome).map_err(|fault| fault.on(self.part.node))?;
         Ok(None)
     }
 }
@@ -96,7 +99,7 @@ impl Ready {
     fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let key = self.key();
         session::end_others(&key);
-        let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
+        let request = (self.job.ask)(&self.shared, key.slaves * key.cores)?;
         // Whatever fails from here on, the cluster is not kept.
         let mut led = match session::take(&key) {
             Some(led) => {
@@ -106,7 +109,7 @@ impl Ready {
             None => self.start(&key, lines, until)?,
         };
         let (answer, fresh) = self.ask(&mut led, request, lines, until)?;
-        let own = (self.job.check)(&answer, &self.part.scratch)?;
+        let own = (self.job.check)(&answer, &self.shared)?;
         outcome::tell(&answer, own, &self.part, (key.cores, fresh), out)?;
         session::keep(key, led);
         Ok(())
@@ -139,7 +142,7 @@ impl Ready {
 
     /// The folder of cluster `id`.
     fn folder(&self, id: &str) -> PathBuf {
-        self.part.scratch.join("spark").join(id)
+        self.shared.join("spark").join(id)
     }
 
     fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
@@ -253,10 +256,10 @@ fn made(folder: &Path) -> Result<(), Fault> {
 fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
     master.map_or(Ok(()), Master::check)?;
     let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
-    let node = format!("node {}", index + 1);
+    let node = index + 1;
     Err(match lines[index].hear(until)? {
-        Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),
-        _ => gone(lines[index].peer()).at(node),
+        Some(Word::Failed { reason }) => Fault::attempt(reason).on(node),
+        _ => gone(lines[index].peer()).on(node),
     })
 }
 

@@ -26,7 +26,7 @@ pub fn run(part: &Part, found: &Found, chief: SocketAddr, until: &Until) -> Resu
         Some(Word::Work(wanted)) => wanted,
         // Node 0 found a fault before it needed a worker, and tells it.
         Some(Word::End) => return Ok(()),
-        _ => return Err(gone(chief).at("node 0")),
+        _ => return Err(gone(chief).on(0)),
     };
     match worker(part, found, &wanted).and_then(|worker| watch(worker, &mut line, until)) {
         Ok(worker) => {
@@ -63,6 +63,6 @@ fn watch(worker: Program, line: &mut Line, until: &Until) -> Result<Program, Fau
     }
     match line.hear(until)? {
         Some(Word::End) => Ok(worker),
-        _ => Err(gone(line.peer()).at("node 0")),
+        _ => Err(gone(line.peer()).on(0)),
     }
 }
