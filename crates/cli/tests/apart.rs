@@ -51,11 +51,11 @@ fn main() -> ExitCode {
         ["reap", ..] => crosstalk_host::reaper_main(&args[1..]),
         ["machine", root] => machine::live(Path::new(root)),
         ["run", dir, waits] => run(Path::new(dir), waits),
-        _ if !is_root() => {
-            println!("skipped: machines of their own take root");
-            ExitCode::SUCCESS
-        }
         _ => {
+            if let Some(reason) = lacks() {
+                println!("skipped: {reason}");
+                return ExitCode::SUCCESS;
+            }
             conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home();
             a_runner_that_is_killed_leaves_nothing_there();
             what_a_killed_agent_did_is_undone_there();
@@ -63,6 +63,16 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+/// Why this machine cannot have such machines on it, if it cannot.
+fn lacks() -> Option<String> {
+    if !is_root() {
+        return Some("machines of their own take root".into());
+    }
+    let conditions = crosstalk_tenancy::conditions();
+    let mut needs = conditions.iter().flat_map(|condition| condition.needs());
+    needs.find(|need| !need.is_found()).map(|need| format!("{} is missing", need.what))
 }
 
 /// The runner's own process: the study, with its results and machines in `dir`.

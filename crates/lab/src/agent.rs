@@ -2,7 +2,7 @@
 //! saw. Ends when the stream does, so a runner that dies leaves no work behind.
 //!
 //! An agent either performs parts or, as its node's keeper, has what surrounds those of the others stand
-//! ([`surroundings`]): one that is paused with its work could not hear that it is to resume.
+//! (`surroundings`): one that is paused with its work could not hear that it is to resume.
 
 pub(crate) mod outbox;
 mod surroundings;
