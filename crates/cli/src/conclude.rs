@@ -10,6 +10,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_lab::rundir::{OPTIONS, RunDir};
 use crosstalk_lab::seal::{Seal, seal, unbroken};
+use crosstalk_study::Prepared;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
@@ -51,8 +52,8 @@ pub struct Resolved {
 
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
-        let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
-        let study = crosstalk_study::resolve(&study, &parts::registry(), &options)?;
+        let Prepared { study, plan } =
+            crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan })
     }
 

@@ -12,6 +12,7 @@ mod attempt;
 mod blocks;
 pub mod clock;
 pub mod journal;
+mod lab;
 mod once;
 pub mod progress;
 mod run;
@@ -20,5 +21,6 @@ mod runner;
 pub mod seal;
 mod troupe;
 
+pub use lab::{Ending, Lab};
 pub use once::once;
-pub use run::{Ending, Lab, run};
+pub use run::run;

@@ -2,26 +2,25 @@
 
 pub(crate) mod budget;
 mod cells;
-pub mod make;
+pub(crate) mod make;
 mod metrics;
 pub mod options;
 mod order;
-pub(crate) mod place;
+mod place;
 mod same;
 mod scene;
 
-pub(crate) use cells::MOST as MOST_CELLS;
 pub use options::PlanOptions;
 pub use order::WallTime;
-pub use place::scaled;
 
+use crosstalk_core::cell::CellId;
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::Effort;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Levels, Params, Value};
+use crosstalk_core::value::{Params, Value};
 use std::collections::BTreeMap;
 
 /// A study made concrete.
@@ -68,8 +67,8 @@ pub struct PlannedExperiment {
 /// One combination of levels and the scene it stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Factor → level.
-    pub levels: Levels,
+    /// Which one it is.
+    pub id: CellId,
     /// What happens in it.
     pub scene: Scene,
     /// About how long attempts take.
@@ -149,6 +148,21 @@ impl Plan {
         self.cells().filter(|cell| cell.lacks.is_none())
     }
 
+    /// The experiment that a cell is of.
+    ///
+    /// # Panics
+    /// Where it is of another plan.
+    pub fn experiment(&self, cell: &CellId) -> &PlannedExperiment {
+        let found = self.experiments.iter().find(|experiment| experiment.name == cell.experiment);
+        found.expect("a cell of this plan")
+    }
+
+    /// Behind how many cells of its experiment a cell is planned.
+    pub fn place_of(&self, cell: &CellId) -> usize {
+        let all = &self.experiment(cell).cells;
+        all.iter().position(|planned| planned.id == *cell).unwrap_or(all.len())
+    }
+
     /// The nodes of the largest cell that this host can run.
     pub fn nodes(&self) -> usize {
         self.runnable().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
@@ -156,6 +170,11 @@ impl Plan {
 }
 
 impl PlannedExperiment {
+    /// The cells that this host can run.
+    pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| cell.lacks.is_none())
+    }
+
     /// How many of the first `count` blocks it runs in.
     pub fn within(&self, count: usize) -> usize {
         self.blocks.map_or(count, |most| most.min(count))
@@ -163,11 +182,11 @@ impl PlannedExperiment {
 
     /// About how long a cell's attempts take in a run. What only the first attempt takes, such
     /// as starting a cluster that is then kept, the first of all cells with the same work takes.
-    pub fn effort(&self, cell: usize) -> Effort {
-        let Cell { effort, scene, .. } = &self.cells[cell];
-        let again = || self.cells[..cell].iter().any(|earlier| earlier.scene.work == scene.work);
-        let once = if effort.once > 0.0 && again() { 0.0 } else { effort.once };
-        Effort { once, ..*effort }
+    pub fn effort(&self, cell: &Cell) -> Effort {
+        let Cell { effort, scene, .. } = cell;
+        let first = || self.cells.iter().find(|earlier| earlier.scene.work == scene.work);
+        let again = effort.once > 0.0 && first().is_some_and(|first| first.id != cell.id);
+        Effort { once: if again { 0.0 } else { effort.once }, ..*effort }
     }
 
     /// Whether it runs in `block`.

@@ -17,10 +17,10 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     args.how.export.check()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load_unchanged(&dir)?;
-    let before = dir.read()?;
-    if before.finished {
+    let before = dir.reopen()?;
+    if before.run().finished {
         // More blocks after the rule has said "enough" would be a look that nobody planned.
-        out.say(&format!("this run has ended ({}): nothing is left to measure", before.end));
+        out.say(&format!("this run has ended ({}): nothing is left to measure", before.run().end));
         let outputs = Outputs { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
         return finish(&dir, resolved, &outputs, &interrupted, out);
     }
@@ -37,7 +37,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     perform(
         &dir,
         resolved,
-        before,
+        Some(before),
         Begin { command: shell::command_line(), notes: Vec::new(), how: &how },
         out,
     )

@@ -17,11 +17,11 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::regular;
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
+use crosstalk_lab::journal::Journal;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::findings::Findings;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, counted, setting};
 use crosstalk_work::app;
 use crosstalk_work::tool::command;
@@ -59,7 +59,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     resolved.save(&dir, how.testbed()).inspect_err(|_| dir.discard())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(remarks).collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
-    perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
+    perform(&dir, resolved, None, Begin { command, notes, how: &how }, out)
 }
 
 fn is_there(file: &Path) -> Fault {
@@ -242,7 +242,7 @@ fn unreadable_vary(text: &str) -> Fault {
 pub fn perform(
     dir: &RunDir,
     resolved: Resolved,
-    before: Run,
+    before: Option<Journal>,
     begin: Begin,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
@@ -354,7 +354,7 @@ fn something_compared(findings: &Findings) -> Result<(), Fault> {
         None => Ok(()),
         Some(cell) => Err(Fault::attempt(format!(
             "nothing was compared: no attempt at {} finished: {}",
-            describe(&cell.levels),
+            describe(&cell.id.levels),
             cell.reasons.join("; ")
         ))),
     }

@@ -336,7 +336,7 @@ impl Stage {
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
                 .expect("a run's directory");
-        let before = if dir.journal().exists() { dir.read().expect("reads") } else { Default::default() };
+        let before = dir.journal().exists().then(|| dir.reopen().expect("reads"));
         let mut events: Vec<Event> = Vec::new();
         let catalogues = Catalogues::new();
         let lab = Lab {

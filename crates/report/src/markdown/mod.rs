@@ -167,7 +167,7 @@ fn cells(cells: &[CellFinding]) -> String {
     let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
     let row = |c: &CellFinding| {
         vec![
-            format!("{}: {}", text(&c.experiment), text(&describe(&c.levels))),
+            format!("{}: {}", text(&c.id.experiment), text(&describe(&c.id.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
             c.unfaithful.map_or_else(|| "-".into(), |n| n.to_string()),

@@ -13,18 +13,17 @@ use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
 use super::ask::Ask;
-use super::claim::{Beside, One, Put, Stated, state};
-use super::comparison::{Pair, pairs};
+use super::claim::state;
 use super::data::Data;
 use super::lookup::Lookup;
 use super::noise::{self, Noise};
+use super::pair::{Pair, pairs};
+use super::question::{Beside, One, Put, Stated};
 use super::select::View;
 use super::statement::Reading;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
-
-/// The error over a whole study.
-pub const ALPHA: f64 = 0.05;
+use crate::rules::ALPHA;
 
 /// A claim with its answer.
 pub struct Judged<'a> {
@@ -55,7 +54,7 @@ pub struct Family<'a> {
 /// Judges everything after the first `blocks` complete blocks.
 pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, blocks: usize) -> Family<'a> {
     let view = |name: &str| View::new(data, &study.experiment, name);
-    let views: Vec<View> = data.experiments.iter().filter_map(|e| view(&e.planned.name)).collect();
+    let views: Vec<View> = data.experiments.iter().filter_map(|e| view(e.name())).collect();
     let noise = Noise::among(&views);
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
@@ -67,7 +66,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
                 asks.push(Ask::Paired {
                     by_block: pair.datum.by_position(&data.complete),
                     margin: pair.margin(),
-                    noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
+                    noise: noise.by_position(pair.view.experiment.name(), &pair.query, &data.complete),
                     size: None,
                 });
                 asks.len() - 1

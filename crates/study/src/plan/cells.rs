@@ -5,9 +5,6 @@ use crate::file::{Experiment, Factor, Study};
 use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
-/// More combinations than this, before any is excluded, no run would ever finish.
-pub(crate) const MOST: usize = 10_000;
-
 /// Levels of one factor.
 pub(super) enum Known {
     /// They are known.

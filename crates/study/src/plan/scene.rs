@@ -6,6 +6,7 @@ use crate::catalogue::Catalogues;
 use crate::file::{Experiment, Study};
 use crate::substitute::substitute;
 use crosstalk_core::Fault;
+use crosstalk_core::cell::CellId;
 use crosstalk_core::name::unknown;
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
@@ -54,7 +55,10 @@ impl Maker<'_> {
             self.condition(name, value, lasting)?;
         }
         let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
-        Ok((Cell { levels: levels.clone(), scene, effort: asked.effort, lacks: None }, asked.metrics))
+        Ok((
+            Cell { id: CellId::new(self.name, levels.clone()), scene, effort: asked.effort, lacks: None },
+            asked.metrics,
+        ))
     }
 
     fn at(&self, key: &str) -> String {
