@@ -27,9 +27,6 @@ const LATER: &[(&str, &str)] = &[
     ("host", "the ledger's kinds of change and the ledger itself are in one file"),
     ("testbed", "nodes and the switch that joins them make each other"),
     ("cli", "`plan` borrows from `run` what both prepare"),
-    ("report", "what plots share is in the file that chooses among them"),
-    ("model", "what collectives share is in the file that chooses among them"),
-    ("stats", "the floor and the question share how the first blocks are taken"),
 ];
 
 fn rooms() -> Vec<Room> {

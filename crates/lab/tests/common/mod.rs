@@ -19,7 +19,7 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_lab::clock::Clock;
-use crosstalk_lab::progress::Event;
+use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_lab::{Ending, Lab};
 use crosstalk_study::PlanOptions;
@@ -325,6 +325,14 @@ impl Stage {
 
     /// Runs, or goes on with, the study; interrupts at the given attempt (0: never).
     pub fn run(&self, interrupt_at: usize) -> Result<Ending, Fault> {
+        let mut events: Vec<Event> = Vec::new();
+        let ending = self.run_watched(interrupt_at, &mut events);
+        self.events.lock().expect("not poisoned").extend(events);
+        ending
+    }
+
+    /// The same, watched by `progress`.
+    pub fn run_watched(&self, interrupt_at: usize, progress: &mut dyn Progress) -> Result<Ending, Fault> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
         let theirs = Arc::clone(&parts);
@@ -337,7 +345,6 @@ impl Stage {
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
                 .expect("a run's directory");
         let before = dir.journal().exists().then(|| dir.reopen().expect("reads"));
-        let mut events: Vec<Event> = Vec::new();
         let catalogues = Catalogues::new();
         let lab = Lab {
             registry: &parts,
@@ -352,9 +359,7 @@ impl Stage {
             command: "crosstalk run test".into(),
             interrupted: &interrupted,
         };
-        let ending = crosstalk_lab::run(&lab, before, &mut events);
-        self.events.lock().expect("not poisoned").extend(events);
-        ending
+        crosstalk_lab::run(&lab, before, progress)
     }
 
     pub fn journal(&self) -> Vec<crosstalk_core::record::Line> {

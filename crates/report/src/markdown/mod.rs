@@ -2,6 +2,7 @@
 
 mod escape;
 mod figure;
+mod grid;
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::describe;
@@ -11,7 +12,9 @@ use crosstalk_study::number;
 use crate::summary::{self, Fact};
 use crate::{label, words};
 use escape::code;
+
 pub(crate) use escape::text;
+pub(crate) use grid::grid;
 
 /// The report.
 pub fn markdown(findings: &Findings) -> String {
@@ -46,14 +49,6 @@ pub fn markdown(findings: &Findings) -> String {
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
     let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
     opening + &parts
-}
-
-/// A table of ready cells. `right` says which columns are numbers.
-pub(crate) fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule: Vec<String> =
-        right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();
-    line(head) + &line(&rule) + &rows.iter().map(|row| line(row)).collect::<String>() + "\n"
 }
 
 fn strings<const N: usize>(cells: [&str; N]) -> Vec<String> {
