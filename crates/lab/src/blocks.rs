@@ -139,6 +139,7 @@ mod tests {
             hard: Vec::new(),
             blocks: None,
             pending: None,
+            stage: 0,
         };
         Plan {
             study: "my".into(),
@@ -148,6 +149,7 @@ mod tests {
             looks: vec![4],
             warmup: 0,
             questions: 0,
+            to_come: 0,
             experiments: vec![experiment],
             warnings: Vec::new(),
         }

@@ -44,11 +44,9 @@ impl Journal {
         let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
         let place = path.display().to_string();
         let recording = Recording::read(&text[..whole]).map_err(|fault| fault.at(place.clone()))?;
-        if !recording.run().finished {
-            file.set_len(whole as u64)
-                .and_then(|()| file.seek(SeekFrom::End(0)))
-                .map_err(|e| cannot("repair", path, &e))?;
-        }
+        file.set_len(whole as u64)
+            .and_then(|()| file.seek(SeekFrom::End(0)))
+            .map_err(|e| cannot("repair", path, &e))?;
         Ok(Journal { out: Box::new(file), place, recording })
     }
 

@@ -12,7 +12,7 @@ use crate::progress::{Event, Progress};
 use crate::runner::Runner;
 use crate::troupe::{Seat, Troupe};
 
-/// Runs the plan, going on with the journal of a run that was cut short; without one it begins.
+/// Runs the stage of the plan that is to be run now, going on with the journal of a run that was cut short; without one it begins.
 ///
 /// From the first line on, the journal is closed with how the run ended,
 /// whatever ends it; and the cluster is gone when this returns.
@@ -20,7 +20,8 @@ pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> R
     let resuming = before.is_some();
     let journal = before.map_or_else(|| Journal::create(&lab.dir.journal()), Ok)?;
     let next = next_attempt(journal.run(), lab)?;
-    let mut runner = Runner::new(lab, journal, next, progress);
+    let stage = lab.plan.now();
+    let mut runner = Runner::new(lab, &stage, journal, next, progress);
     runner.open()?;
 
     let mut raised = None;

@@ -10,7 +10,7 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
 use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
-use crosstalk_study::plan::Cell;
+use crosstalk_study::plan::{Cell, Plan};
 
 use crate::attempt::{Ended, Given, perform};
 use crate::blocks::{History, attempts_until_look, budget, tries};
@@ -31,6 +31,8 @@ const TRIES: u32 = 3;
 /// A run under way.
 pub struct Runner<'a> {
     lab: &'a Lab<'a>,
+    /// What is run now of the plan.
+    stage: &'a Plan,
     journal: Journal,
     next: AttemptId,
     history: History,
@@ -42,8 +44,23 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// `next` is the first number that no attempt has.
-    pub fn new(lab: &'a Lab<'a>, journal: Journal, next: AttemptId, progress: &'a mut dyn Progress) -> Self {
-        Runner { lab, journal, next, history: History::new(lab.pace), done: 0, finished: false, progress }
+    pub fn new(
+        lab: &'a Lab<'a>,
+        stage: &'a Plan,
+        journal: Journal,
+        next: AttemptId,
+        progress: &'a mut dyn Progress,
+    ) -> Self {
+        Runner {
+            lab,
+            stage,
+            journal,
+            next,
+            history: History::new(lab.pace),
+            done: 0,
+            finished: false,
+            progress,
+        }
     }
 
     /// Writes what is run, and what it reports.
@@ -80,7 +97,7 @@ impl<'a> Runner<'a> {
 
     /// All blocks that are left, until a look says that it is enough.
     pub fn blocks(&mut self, troupe: &mut Troupe) -> Result<Ending, Fault> {
-        let plan = self.lab.plan;
+        let plan = self.stage;
         let budget = budget(plan);
         let before = self.journal.run();
         self.finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
@@ -120,8 +137,8 @@ impl<'a> Runner<'a> {
     /// Every cell so many times that its caches are warm, whatever comes of it: nothing of it is written down.
     fn warm_up(&mut self, troupe: &mut Troupe) -> Result<Status, Fault> {
         let lab = self.lab;
-        for round in 1..=lab.plan.warmup {
-            for cell in lab.plan.order(0) {
+        for round in 1..=self.stage.warmup {
+            for cell in self.stage.order(0) {
                 if lab.is_interrupted() {
                     return Ok(Status::Interrupted);
                 }
@@ -165,7 +182,7 @@ impl<'a> Runner<'a> {
     /// was asked for, as it would again.
     fn block(&mut self, troupe: &mut Troupe, block: usize) -> Result<Status, Fault> {
         let mut tries = tries(self.journal.run(), block);
-        let order = self.lab.plan.order(block);
+        let order = self.stage.order(block);
         let mut round: Vec<&Cell> =
             order.into_iter().filter(|cell| !self.history.given_up(&cell.id)).collect();
         let (mut wrong, mut otherwise) = (None, false);
@@ -274,7 +291,7 @@ impl<'a> Runner<'a> {
         self.finished |= ended.status == Status::Finished;
         self.history.took(&cell.id, seconds, is_first);
         self.done += 1;
-        let (seconds_to_look, seconds_to_end) = self.history.seconds_left(lab.plan, block + 1, rest);
+        let (seconds_to_look, seconds_to_end) = self.history.seconds_left(self.stage, block + 1, rest);
         self.progress.event(Event::Ended {
             experiment: experiment.clone(),
             levels: levels.clone(),
@@ -282,7 +299,7 @@ impl<'a> Runner<'a> {
             reason: ended.reason.clone(),
             seconds,
             done: self.done,
-            until_look: rest.len() + attempts_until_look(lab.plan, block + 1),
+            until_look: rest.len() + attempts_until_look(self.stage, block + 1),
             seconds_to_look,
             seconds_to_end,
         });

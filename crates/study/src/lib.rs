@@ -39,9 +39,10 @@ mod level;
 mod name;
 mod query;
 mod read;
+mod stages;
 mod substitute;
 
-pub use analyse::{Decision, analyse, decide, next_block};
+pub use analyse::{Decision, analyse, decide, earlier_results, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;

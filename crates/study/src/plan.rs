@@ -1,7 +1,7 @@
 //! What will be run: every cell, in which order, until when.
 
 pub(crate) mod budget;
-mod cells;
+pub(crate) mod cells;
 pub(crate) mod make;
 mod metrics;
 pub mod options;
@@ -40,6 +40,8 @@ pub struct Plan {
     pub warmup: usize,
     /// How many questions are judged together: comparisons and primary claims.
     pub questions: usize,
+    /// How many of them are about experiments that still wait for an earlier one's result.
+    pub to_come: usize,
     /// Its experiments.
     pub experiments: Vec<PlannedExperiment>,
     /// What this host cannot do of it, each with its remedy.
@@ -62,6 +64,8 @@ pub struct PlannedExperiment {
     pub cells: Vec<Cell>,
     /// Why there are no cells yet: a factor waits for an earlier experiment's result.
     pub pending: Option<String>,
+    /// How many stages of experiments are run before it.
+    pub stage: usize,
 }
 
 /// One combination of levels and the scene it stands for.
@@ -146,6 +150,21 @@ impl Plan {
     /// The cells that this host can run.
     pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
         self.cells().filter(|cell| cell.lacks.is_none())
+    }
+
+    /// The stage that is run now: the last of which there are cells.
+    pub fn stage(&self) -> usize {
+        let there = self.experiments.iter().filter(|experiment| !experiment.cells.is_empty());
+        there.map(|experiment| experiment.stage).max().unwrap_or(0)
+    }
+
+    /// The same plan with the experiments of the stage that is run now alone.
+    #[must_use]
+    pub fn now(&self) -> Plan {
+        let mut now = self.clone();
+        let stage = self.stage();
+        now.experiments.retain(|experiment| experiment.stage == stage);
+        now
     }
 
     /// The experiment that a cell is of.

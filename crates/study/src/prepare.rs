@@ -3,6 +3,7 @@
 use crate::analyse::questions;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
+use crate::plan::cells::stand_ins;
 use crate::plan::{Plan, PlanOptions, budget, make};
 use crate::resolve::resolve;
 use crosstalk_core::Fault;
@@ -13,8 +14,11 @@ use crosstalk_core::registry::Registry;
 pub struct Prepared {
     /// The whole study; `--quick` cuts down the plan alone.
     pub study: Study,
-    /// What is run of it.
+    /// What is run of it, as far as it is known.
     pub plan: Plan,
+    /// The same with some level of their own for factors that wait for an earlier result: where it is run, and on
+    /// how many nodes, does not depend on which.
+    pub whole: Plan,
 }
 
 /// Resolves a study and makes its plan.
@@ -31,9 +35,17 @@ pub fn prepare(
     make::check(study, catalogues)?;
     let study = resolve(study, registry, options)?;
     let mut plan = make::plan(&study, catalogues, registry, options)?;
-    plan.questions = questions(&study, catalogues, &plan);
+    let now = questions(&study, catalogues, &plan);
+    let pending = plan.experiments.iter().any(|experiment| experiment.pending.is_some());
+    let mut whole = match pending {
+        true => make::plan(&study, catalogues, registry, &stand_ins(&study, options))?,
+        false => plan.clone(),
+    };
+    whole.questions = if pending { questions(&study, catalogues, &whole) } else { now };
+    plan.questions = whole.questions;
+    plan.to_come = plan.questions.saturating_sub(now);
     plan.warnings.extend(budget::warning(&plan));
-    Ok(Prepared { study, plan })
+    Ok(Prepared { study, plan, whole })
 }
 
 /// The plan of a study, where only that is asked for.

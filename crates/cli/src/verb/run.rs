@@ -43,10 +43,10 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    let remarks = present(&resolved.plan)?;
+    let remarks = present(&resolved.whole)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
-    let how = How::new(&args.how, &resolved.plan, interrupted)?;
+    let how = How::new(&args.how, &resolved.whole, interrupted)?;
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
@@ -257,20 +257,29 @@ pub fn perform(
     if let Some(load) = load {
         progress.event(Event::Warning { text: load.warning() });
     }
-    let lab = Lab {
-        registry: &registry,
-        catalogues: &resolved.catalogues,
-        study: &resolved.study,
-        plan: &resolved.plan,
-        testbed: how.testbed.as_ref(),
-        dir,
-        clock: &SystemClock,
-        deadline: how.deadline,
-        pace: pace(&resolved.plan),
-        command: begin.command,
-        interrupted: &how.interrupted,
+    let (mut resolved, mut before) = (resolved, before);
+    let ending = loop {
+        let lab = Lab {
+            registry: &registry,
+            catalogues: &resolved.catalogues,
+            study: &resolved.study,
+            plan: &resolved.plan,
+            testbed: how.testbed.as_ref(),
+            dir,
+            clock: &SystemClock,
+            deadline: how.deadline,
+            pace: pace(&resolved.plan),
+            command: begin.command.clone(),
+            interrupted: &how.interrupted,
+        };
+        let ending = crosstalk_lab::run(&lab, before.take(), progress.as_mut());
+        if !ending.as_ref().is_ok_and(|ending| ending.status == Status::Finished) {
+            break ending;
+        }
+        let journal = dir.reopen()?;
+        let Some(next) = resolved.next_stage(dir, journal.run())? else { break ending };
+        (resolved, before) = (next, Some(journal));
     };
-    let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
     let resume = shell::resume_line(dir, &how.export);
     match ending {

@@ -9,7 +9,7 @@ use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::plan;
@@ -66,6 +66,11 @@ impl<'a> Cell<'a> {
         if later {
             self.last.insert(attempt.block, attempt);
         }
+    }
+
+    /// Forgets the tries in other blocks than these.
+    pub fn only_of(&mut self, blocks: &BTreeSet<usize>) {
+        self.last.retain(|block, _| blocks.contains(block));
     }
 
     /// Whether this host cannot run it.

@@ -61,7 +61,7 @@ impl<'a> Data<'a> {
             }
         }
         let names = plan.experiments.iter().map(|planned| planned.name.as_str());
-        let complete = complete_blocks(&experiments);
+        let complete = complete_blocks(&mut experiments);
         Data { plan, run, experiments, complete, unplanned, places: names.zip(0..).collect() }
     }
 
@@ -155,13 +155,30 @@ pub fn origins<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, metric: &str) 
     readings.filter(|reading| reading.metric == name).map(|reading| reading.origin).collect()
 }
 
+/// The blocks that were gone through, of whichever stage. Each stage has its own first, second … block; what a stage
+/// of several has not gone through counts for nothing in it.
+fn complete_blocks(experiments: &mut [Experiment]) -> Vec<usize> {
+    let stages: BTreeSet<usize> = experiments.iter().map(|experiment| experiment.planned.stage).collect();
+    let mut all = BTreeSet::new();
+    for &stage in &stages {
+        let here = |experiment: &&Experiment| experiment.planned.stage == stage;
+        let complete = of_stage(&experiments.iter().filter(here).collect::<Vec<_>>());
+        if stages.len() > 1 {
+            let cells = experiments.iter_mut().filter(|experiment| experiment.planned.stage == stage);
+            cells.flat_map(|experiment| &mut experiment.cells).for_each(|cell| cell.only_of(&complete));
+        }
+        all.extend(complete);
+    }
+    all.into_iter().collect()
+}
+
 /// A block is complete when a later one has begun, or when every cell has ended
 /// in it; cells that this host cannot run, that were given up, or that no earlier
 /// block could try either, are not waited for.
-fn complete_blocks(experiments: &[Experiment]) -> Vec<usize> {
+fn of_stage(experiments: &[&Experiment]) -> BTreeSet<usize> {
     let cells = || experiments.iter().flat_map(|e| &e.cells);
     let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
-    let Some(&newest) = seen.last() else { return Vec::new() };
+    let Some(&newest) = seen.last() else { return BTreeSet::new() };
     let ended = |attempt: &Attempt| matches!(attempt.status, Status::Finished | Status::Failed);
     let gone_through = experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
         |cell| match cell.last.get(&newest) {

@@ -1,16 +1,13 @@
-//! Whether a run may stop, where it goes on, and what its later experiments take from it.
+//! Whether a run may stop, and where it goes on.
 
 use crosstalk_core::cell::CellId;
 use crosstalk_core::record::Status;
-use crosstalk_core::value::{Levels, Value};
-use crosstalk_stats::peak;
+use crosstalk_core::value::Levels;
 
 use super::data::Data;
 use super::family::{Family, judge};
-use super::select::View;
-use super::shape;
 use crate::catalogue::Catalogues;
-use crate::file::{FromResult, Study};
+use crate::file::Study;
 use crate::plan::Plan;
 use crate::samples::{Attempt, Run};
 use crate::words::counted;
@@ -24,14 +21,15 @@ pub struct Decision {
     pub why: String,
 }
 
-/// At a planned look: stop when everything primary is decided, or the budget is used up.
+/// At a planned look: stop when everything primary that the stage which is run now asks is decided, or the budget is
+/// used up.
 ///
 /// `look` is the place in `plan.looks`; blocks beyond it are not looked at.
 pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, look: usize) -> Decision {
     let data = Data::new(plan, run);
     let blocks =
         plan.looks.get(look).map_or(data.complete.len(), |planned| data.complete.len().min(*planned));
-    decision(&judge(study, catalogues, &data, blocks))
+    decision(&judge(study, catalogues, &data, blocks), plan.stage())
 }
 
 /// How many questions a plan judges together, before there are any data.
@@ -58,27 +56,19 @@ pub fn next_block(plan: &Plan, run: &Run) -> usize {
     Data::new(plan, run).complete.last().map_or(0, |last| last + 1)
 }
 
-/// The level at which an earlier experiment's metric peaks: what a factor with
-/// `from` takes. `None` where its cells have no data yet.
-pub fn peak(study: &Study, plan: &Plan, run: &Run, from: &FromResult) -> Option<Value> {
-    let data = Data::new(plan, run);
-    let view = View::new(&data, &study.experiment, &from.experiment)?;
-    let (levels, rows) = shape::by_level(&view, &from.metric, &from.factor, &Levels::new());
-    peak::point(&rows).map(|place| levels[place].clone())
-}
-
 /// Whether to stop at this look.
-fn decision(family: &Family) -> Decision {
+fn decision(family: &Family, stage: usize) -> Decision {
     let seen = &family.conclusions;
-    let open = seen.of.iter().filter(|c| c.settled_at.is_none()).count();
+    let here = || seen.of.iter().zip(&family.stages).filter(|(_, of)| **of == stage);
+    let (asked, open) = (here().count(), here().filter(|(c, _)| c.settled_at.is_none()).count());
     let blocks = counted(seen.blocks, "block");
-    let questions = counted(family.questions, "question");
+    let questions = counted(asked, "question");
     if seen.blocks >= family.looks.budget() {
         let left = if open == 0 { String::new() } else { format!("; {open} of {questions} not decided") };
         return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
     }
     if open == 0 && seen.blocks > 0 {
-        let why = match family.questions {
+        let why = match asked {
             0 => format!("nothing is asked that more than {blocks} would decide"),
             _ => format!("all of {questions} decided after {blocks}"),
         };

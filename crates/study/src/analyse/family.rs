@@ -49,6 +49,8 @@ pub struct Family<'a> {
     pub looks: Looks,
     /// How many questions were judged together.
     pub questions: usize,
+    /// In which stage each of those that were asked has its data.
+    pub stages: Vec<usize>,
 }
 
 /// Judges everything after the first `blocks` complete blocks.
@@ -59,6 +61,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
     let mut asks: Vec<Ask> = Vec::new();
+    let mut stages: Vec<usize> = Vec::new();
     let places: Vec<Option<usize>> = pairs
         .iter()
         .map(|pair| {
@@ -69,6 +72,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
                     noise: noise.by_position(pair.view.experiment.name(), &pair.query, &data.complete),
                     size: None,
                 });
+                stages.push(pair.view.experiment.planned.stage);
                 asks.len() - 1
             })
         })
@@ -79,7 +83,13 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let lookup = Lookup(catalogues);
     let claims: Vec<Stated> =
         study.claim.iter().map(|(name, claim)| state(name, claim, view, &lookup)).collect();
-    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &asked, &mut asks, data, &noise)).collect();
+    let mut slots: Vec<Option<Slot>> = Vec::new();
+    for stated in &claims {
+        slots.push(place(stated, &asked, &mut asks, data, &noise));
+        let of = data.experiment(&stated.claim.experiment);
+        stages.resize(asks.len(), of.map_or(0, |experiment| experiment.planned.stage));
+    }
+    asks.extend((0..data.plan.to_come).map(|_| Ask::ToCome));
 
     let looks = planned(&data.plan.looks);
     let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
@@ -96,7 +106,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .collect();
     let concluded = places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.of[p]));
     let pairs = pairs.into_iter().zip(concluded).collect();
-    Family { pairs, claims, noise, looks, questions: asks.len(), conclusions }
+    Family { pairs, claims, noise, looks, questions: asks.len(), stages, conclusions }
 }
 
 impl Family<'_> {

@@ -31,6 +31,7 @@ mod statement;
 
 // Answers, and when there are enough.
 mod decision;
+mod earlier;
 mod family;
 
 // What follows for each question, and why.
@@ -62,5 +63,6 @@ mod conclude;
 pub(crate) use cell::counts;
 pub use conclude::analyse;
 pub(crate) use data::{Data, Experiment};
-pub use decision::{Decision, decide, next_block, peak, questions};
+pub use decision::{Decision, decide, next_block, questions};
+pub use earlier::{earlier_results, peak};
 pub(crate) use summary::summary;

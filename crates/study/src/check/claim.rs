@@ -4,6 +4,7 @@ use super::names;
 use crate::file::{Claim, Experiment, Study};
 use crate::label::label;
 use crate::predicate::{Predicate, margin};
+use crate::stages::stage;
 use crate::words::counted;
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
@@ -53,6 +54,14 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
             return Err(Fault::usage(format!("the claim speaks of experiment `{name}` already"))
                 .at(study.written.at(&format!("{path}.{key}")))
                 .remedy("name another one"));
+        }
+        if stage(study, name) != stage(study, &claim.experiment) {
+            return Err(Fault::usage(format!(
+                "`{name}` and `{}` are run one after the other, and a claim is about what runs side by side",
+                claim.experiment
+            ))
+            .at(study.written.at(&format!("{path}.{key}")))
+            .remedy("give the later one both as levels of a factor, or make a claim about each"));
         }
         names::places(study, experiment, &claim.at, &format!("{path}.where"))?;
         names(study, experiment, claim, path)?;

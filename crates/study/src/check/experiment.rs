@@ -101,7 +101,10 @@ fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
     while let Some(next) = waiting.pop() {
         if next == experiment {
             return Err(Fault::usage(format!("experiment `{experiment}` waits for its own result"))
-                .at(study.written.at(&path)));
+                .at(study.written.at(&path))
+                .remedy(
+                    "take the level from an experiment that does not wait for this one, or list levels",
+                ));
         }
         if !seen.contains(&next) {
             seen.push(next);

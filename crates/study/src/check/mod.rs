@@ -10,6 +10,7 @@ mod names;
 use crate::file::{OnEngine, Quick, Study};
 use crate::name::file_name;
 use crate::scale::scale;
+use crate::stages::waiting;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use names::{find, level};
@@ -58,6 +59,20 @@ fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
     }
 }
 
+/// What an experiment that is kept takes from another's result is kept, too.
+fn source(study: &Study, quick: &Quick, name: &str) -> Result<(), Fault> {
+    let listed = |factor: &str| quick.experiment[name].contains_key(factor);
+    let mut waiting = waiting(study, name).filter(|(factor, _)| !listed(factor));
+    match waiting.find(|(_, from)| !quick.experiment.contains_key(&from.experiment)) {
+        None => Ok(()),
+        Some((factor, from)) => Err(Fault::usage(format!(
+            "factor `{factor}` waits for the result of experiment `{}`, which is left out here",
+            from.experiment
+        ))
+        .remedy(format!("keep `{}` as well, or list levels: {{ {factor} = [1, 2] }}", from.experiment))),
+    }
+}
+
 /// What is kept of a study is there, at `path` in its file.
 fn cut(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
     if let Some(some) = &quick.looks {
@@ -73,6 +88,10 @@ fn cut(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
                 level(study, experiment, factor, value, &path)?;
             }
         }
+    }
+    for name in quick.experiment.keys() {
+        source(study, quick, name)
+            .map_err(|fault| fault.at(study.written.at(&format!("{at}.experiment.{name}"))))?;
     }
     for (name, parts) in &quick.work {
         let path = format!("{at}.work.{name}");

@@ -7,6 +7,7 @@ use crate::check;
 use crate::factor::EQUAL;
 use crate::file::{Experiment, Study};
 use crate::rules::MOST_CELLS;
+use crate::stages;
 use crate::substitute::factors_in;
 use crate::words::{counted, list};
 use cells::Known;
@@ -59,6 +60,7 @@ pub(crate) fn plan(
         looks,
         warmup: study.warmup,
         questions: 0,
+        to_come: 0,
         experiments,
         warnings,
     })
@@ -97,6 +99,7 @@ fn experiment(
         blocks: experiment.blocks,
         cells: Vec::new(),
         pending,
+        stage: stages::stage(whole, name),
     };
     let many = all.values().fold(1_usize, |n, levels| n.saturating_mul(levels.len()));
     if many > MOST_CELLS {
