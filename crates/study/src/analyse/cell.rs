@@ -95,6 +95,14 @@ impl<'a> Cell<'a> {
     }
 }
 
+/// Each of some cells once, in plan order.
+pub fn in_order<'a, 'b>(cells: impl Iterator<Item = &'b Cell<'a>>) -> Vec<&'b Cell<'a>> {
+    let mut cells: Vec<&Cell> = cells.collect();
+    cells.sort_unstable();
+    cells.dedup();
+    cells
+}
+
 impl PartialEq for Cell<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.place == other.place

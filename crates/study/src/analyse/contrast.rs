@@ -1,9 +1,8 @@
 //! Cells over cells.
 
 use crosstalk_core::value::Levels;
-use std::collections::BTreeSet;
 
-use super::cell::Cell;
+use super::cell::{Cell, in_order};
 use super::select::View;
 use crate::{label, level};
 
@@ -12,10 +11,10 @@ use crate::{label, level};
 pub struct Contrast<'a> {
     /// What is asked of them.
     pub metric: String,
-    /// The cells above.
-    pub of: BTreeSet<&'a Cell<'a>>,
-    /// The cells below.
-    pub to: BTreeSet<&'a Cell<'a>>,
+    /// The cells above, in plan order.
+    pub of: Vec<&'a Cell<'a>>,
+    /// The cells below, likewise.
+    pub to: Vec<&'a Cell<'a>>,
     /// Which of their readings, above and below, where labels stand in the place of factors.
     labels: [Levels; 2],
 }
@@ -24,7 +23,8 @@ impl<'a> Contrast<'a> {
     /// The cells of a log ratio (see [`super::datum::log_ratio`]).
     pub fn new(view: &View<'a>, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Self {
         let cells = |levels: &Levels| {
-            view.units(&level::with(at, levels)).into_iter().flat_map(|unit| unit.cells).collect()
+            let units = view.units(&level::with(at, levels));
+            in_order(units.into_iter().flat_map(|unit| unit.cells))
         };
         let labels = [of, to].map(|levels| label::split(&level::with(at, levels)).1);
         Contrast { metric: metric.to_string(), of: cells(of), to: cells(to), labels }
@@ -33,14 +33,13 @@ impl<'a> Contrast<'a> {
     /// The cell above and the cell below, where each is one and whole.
     pub fn cells(&self) -> Option<(&'a Cell<'a>, &'a Cell<'a>)> {
         let whole = self.labels.iter().all(Levels::is_empty);
-        let only =
-            |cells: &BTreeSet<&'a Cell<'a>>| cells.first().copied().filter(|_| whole && cells.len() == 1);
+        let only = |cells: &[&'a Cell<'a>]| cells.first().copied().filter(|_| whole && cells.len() == 1);
         Some((only(&self.of)?, only(&self.to)?))
     }
 
     /// 1 where `other` is the same, −1 where it is the inverse.
     pub fn sign(&self, other: &Contrast) -> Option<f64> {
-        let same = |of: &BTreeSet<_>, to: &BTreeSet<_>, labels: [&Levels; 2]| {
+        let same = |of: &[&Cell], to: &[&Cell], labels: [&Levels; 2]| {
             self.of == *of && self.to == *to && self.labels.each_ref() == labels
         };
         let [above, below] = other.labels.each_ref();

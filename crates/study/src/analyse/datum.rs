@@ -8,7 +8,7 @@ use crosstalk_core::record::{Origin, Status};
 use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::{ByBlock, Cell, faithful};
+use super::cell::{ByBlock, Cell, faithful, in_order};
 use super::data::origins;
 use super::select::{Unit, View};
 use crate::level;
@@ -119,8 +119,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// What is known of the cells before their numbers are: origins, and what is missing.
 fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
-    let cells: BTreeSet<&Cell> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
-    let cells: Vec<&Cell> = cells.into_iter().collect();
+    let cells = in_order(units.iter().flat_map(|unit| unit.cells.iter().copied()));
     let troubles = units.iter().flat_map(|unit| {
         unit.cells.iter().filter_map(|cell| Some((*cell, trouble(view, metric, &unit.labels, cell)?)))
     });

@@ -66,7 +66,7 @@ impl<'a> Pair<'a> {
     /// Whether this host can run its cells: what never has data is not asked.
     pub fn possible(&self) -> bool {
         let contrast = self.contrast();
-        contrast.of.union(&contrast.to).all(|cell| !cell.is_out())
+        contrast.of.iter().chain(&contrast.to).all(|cell| !cell.is_out())
     }
 
     /// Beyond which it is a difference, and within which it is none.

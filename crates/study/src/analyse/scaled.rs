@@ -12,7 +12,6 @@
 
 use crosstalk_core::record::{Better, Observation};
 use crosstalk_core::testbed::Link;
-use std::collections::BTreeSet;
 
 use super::cell::Cell;
 use super::contrast::Contrast;
@@ -83,7 +82,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     /// `None` where a cell's links are no real ones.
-    fn of(cells: &BTreeSet<&'a Cell<'a>>, catalogues: &Catalogues) -> Option<Self> {
+    fn of(cells: &[&'a Cell<'a>], catalogues: &Catalogues) -> Option<Self> {
         let mut side = Side { scale: 1.0, cells: Vec::new() };
         for &cell in cells {
             let (scale, lacking) = lacking(&cell.planned.scene.place, catalogues)?;

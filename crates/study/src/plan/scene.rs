@@ -24,7 +24,7 @@ pub(super) struct Maker<'a> {
 }
 
 /// What the workloads of a cell ask for.
-struct Asked {
+struct Demands {
     work: BTreeMap<String, Work>,
     metrics: Vec<Metric>,
     nodes: usize,
@@ -78,8 +78,8 @@ impl Maker<'_> {
         checked.map_err(|fault| fault.at(self.at(&format!("conditions.{name}"))))
     }
 
-    fn work(&self, levels: &Levels) -> Result<Asked, Fault> {
-        let mut asked: Option<Asked> = None;
+    fn work(&self, levels: &Levels) -> Result<Demands, Fault> {
+        let mut asked: Option<Demands> = None;
         // A study decides by the first metric: by what work that ends tells.
         let mut beside = Vec::new();
         for (part, spec) in &self.experiment.work {
@@ -96,7 +96,7 @@ impl Maker<'_> {
                 return Err(fault.at(self.at(&format!("{path}.{name}"))));
             }
             let deployment = workload.deploy(&params).map_err(|fault| self.parameter(fault, &path))?;
-            let asked = asked.get_or_insert_with(|| Asked {
+            let asked = asked.get_or_insert_with(|| Demands {
                 work: BTreeMap::new(),
                 metrics: Vec::new(),
                 nodes: 0,
