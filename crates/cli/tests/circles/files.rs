@@ -112,7 +112,7 @@ impl Modules {
         let of_tests: Vec<Module> = texts
             .iter()
             .flat_map(|(module, text): (&Module, &Text)| {
-                text.test_modules.iter().map(|name| [module.as_slice(), &[name.clone()]].concat())
+                text.test_modules.iter().map(|name| [module.as_slice(), std::slice::from_ref(name)].concat())
             })
             .collect();
         texts.retain(|module, _| !of_tests.iter().any(|test| module.starts_with(test)));
