@@ -1,6 +1,7 @@
 //! A resolved study, kept with its run; and the end of a run: findings,
 //! reports, the deciding sentence.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -8,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ValueEnum;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
+use crosstalk_core::value::Value;
 use crosstalk_lab::rundir::{OPTIONS, RunDir};
 use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
@@ -16,6 +18,7 @@ use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Plan, PlanOptions};
 use crosstalk_study::row::Row;
 use crosstalk_study::samples::Run;
+use crosstalk_study::{Prepared, earlier_results};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -37,6 +40,9 @@ struct Kept {
     /// What other programs took of this machine when it began or went on, where that was much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     busy: Option<String>,
+    /// Levels that factors took from earlier results, by experiment and factor.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    taken: BTreeMap<String, Value>,
     /// Which run the journal is of, which the lab notes; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
@@ -53,13 +59,15 @@ pub struct Resolved {
     pub study: Study,
     pub catalogues: Catalogues,
     pub plan: Plan,
+    /// The plan with stand-ins for what waits for an earlier result.
+    pub whole: Plan,
 }
 
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
-        let plan = crosstalk_study::plan(&study, &catalogues, &parts::registry(), &options)?;
-        let study = crosstalk_study::resolve(&study, &parts::registry(), &options)?;
-        Ok(Resolved { study, catalogues, plan })
+        let Prepared { study, plan, whole } =
+            crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;
+        Ok(Resolved { study, catalogues, plan, whole })
     }
 
     /// Keeps it in the run's directory, so that the run can be gone on with and
@@ -67,7 +75,7 @@ impl Resolved {
     pub fn save(&self, dir: &RunDir, testbed: &str) -> Result<(), Fault> {
         dir.write("study.toml", &crosstalk_study::to_toml(&self.study))?;
         let mut names = vec!["study.toml".to_string()];
-        for (name, text) in self.catalogues.used_by(&self.plan) {
+        for (name, text) in self.catalogues.used_by(&self.whole) {
             let name = format!("catalogue/{name}");
             dir.write(&name, &text)?;
             names.push(name);
@@ -78,6 +86,7 @@ impl Resolved {
             seal,
             testbed: Some(testbed.into()),
             busy: None,
+            taken: BTreeMap::new(),
             run: None,
             revisions: REVISION.map(String::from).into_iter().collect(),
         };
@@ -90,15 +99,32 @@ impl Resolved {
         Self::load(dir)
     }
 
+    /// The same with the cells of the experiments that waited for this run's results, which are noted in its
+    /// directory; `None` where none did.
+    pub fn next_stage(&self, dir: &RunDir, run: &Run) -> Result<Option<Self>, Fault> {
+        let mut kept = kept(dir)?;
+        let known = kept.taken.len();
+        for (factor, level) in earlier_results(&self.study, &self.plan, run) {
+            kept.taken.entry(factor).or_insert(level);
+        }
+        if kept.taken.len() == known {
+            return Ok(None);
+        }
+        dir.write(OPTIONS, &json!(kept).to_string())?;
+        Self::load(dir).map(Some)
+    }
+
     /// Reads it back.
     pub fn load(dir: &RunDir) -> Result<Self, Fault> {
         let own: PathBuf = dir.path().join("catalogue");
         let dirs: Vec<_> = own.is_dir().then_some(own).into_iter().collect();
         let place = dir.path().join("study.toml").display().to_string();
         let study = crosstalk_study::parse(&dir.text("study.toml")?, &place)?;
+        let kept = kept(dir)?;
         let options = PlanOptions {
-            quick: kept(dir)?.quick,
+            quick: kept.quick,
             discovered: parts::discovered(),
+            from_results: kept.taken,
             ..PlanOptions::default()
         };
         Self::new(study, catalogue::catalogues(&dirs)?, options)

@@ -45,7 +45,7 @@ pub fn facts() -> Provenance {
 pub fn discovered() -> BTreeMap<String, Vec<Value>> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
     let devices =
-        crosstalk_host::pci::devices().into_iter().map(|device| Value::Text(device.address)).collect();
+        crosstalk_host::pci::devices().into_iter().map(|device| Value::from(device.address)).collect();
     BTreeMap::from([
         ("cores".to_string(), (1..=cores).map(Value::Int).collect()),
         ("devices".to_string(), devices),

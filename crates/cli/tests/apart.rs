@@ -70,7 +70,7 @@ fn lacks() -> Option<String> {
     if !is_root() {
         return Some("machines of their own take root".into());
     }
-    let conditions = crosstalk_tenancy::conditions();
+    let conditions = crosstalk_guard::conditions();
     let mut needs = conditions.iter().flat_map(|condition| condition.needs());
     needs.find(|need| !need.is_found()).map(|need| format!("{} is missing", need.what))
 }

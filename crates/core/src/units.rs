@@ -9,6 +9,10 @@ use std::str::FromStr;
 use crate::quote::number;
 use crate::{Fault, quoted};
 
+mod amount;
+
+pub use amount::Amount;
+
 /// A duration in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
 #[serde(transparent)]
@@ -74,7 +78,8 @@ const RATE: &[Unit] = &[
 ];
 const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 
-fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, Fault> {
+/// A number, and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let split = text
         .char_indices()
@@ -86,11 +91,16 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
         })
         .map_or(text.len(), |(i, _)| i);
     let (number, unit) = text.split_at(split);
+    (number, unit.trim())
+}
+
+fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, Fault> {
+    let text = text.trim();
+    let (number, unit) = split(text);
     let number: f64 = number.replace('_', "").parse().map_err(|_| {
         Fault::usage(format!("expected {what}, found `{}`", quoted(text)))
             .remedy(format!("write for example \"{example}\""))
     })?;
-    let unit = unit.trim();
     // One rule for times: a plain number is seconds. A plain size or rate could be of several units.
     if unit.is_empty() && units[0].0 == TIME[0].0 {
         return Ok(number);

@@ -2,17 +2,22 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::hash::{Hash, Hasher};
 
-use crate::parameter::Parameters;
-use crate::quote::number;
-use crate::units::{Bytes, LARGEST, Seconds};
-use crate::{Fault, quoted};
+use crate::units::Amount;
 
-/// One value as a person writes it in a study file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+mod params;
+mod text;
+
+pub use params::{Params, parameter};
+pub use text::Text;
+
+/// One value as a person writes it in a study file. Values are equal that mean the same, however they are written:
+/// `4096` and `4096.0`, `"4 KiB"` and `"4096 B"`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// `true` or `false`.
@@ -22,7 +27,7 @@ pub enum Value {
     /// A number with a fraction.
     Float(f64),
     /// Text, with or without a unit.
-    Text(String),
+    Text(Text),
     /// Several values, in order.
     List(Vec<Value>),
 }
@@ -59,12 +64,12 @@ impl From<bool> for Value {
 }
 impl From<&str> for Value {
     fn from(v: &str) -> Self {
-        Value::Text(v.to_string())
+        Value::Text(v.into())
     }
 }
 impl From<String> for Value {
     fn from(v: String) -> Self {
-        Value::Text(v)
+        Value::Text(v.into())
     }
 }
 
@@ -80,17 +85,132 @@ impl Value {
         }
         match word.parse::<f64>() {
             Ok(v) if v.is_finite() => Value::Float(v),
-            _ => Value::Text(word.to_string()),
+            _ => word.into(),
         }
     }
 
-    /// As a number, if it is one.
+    /// As a number, if it is one without a unit.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Int(v) => Some(*v as f64),
             Value::Float(v) => Some(*v),
             _ => None,
         }
+    }
+
+    /// As a size, time, rate or frequency, if it is text that says one.
+    pub fn amount(&self) -> Option<Amount> {
+        match self {
+            Value::Text(text) => text.amount(),
+            _ => None,
+        }
+    }
+
+    /// Its finite number in a base unit, and which (`B`, `s`, `bit/s`, `Hz`, or none).
+    pub fn in_base_unit(&self) -> Option<(f64, &'static str)> {
+        let amount = self.amount().map(|amount| (amount.number(), amount.unit()));
+        amount.or_else(|| Some((self.number()?, ""))).filter(|(number, _)| number.is_finite())
+    }
+}
+
+/// What a value means: by this values are equal, and in order.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Meaning<'a> {
+    Truth(bool),
+    Number(Number),
+    Amount(&'static str, Number),
+    Word(&'a str),
+    List(&'a [Value]),
+}
+
+/// A number of either kind, in numeric order.
+enum Number {
+    Whole(i64),
+    Other(f64),
+}
+
+impl Number {
+    /// Whole numbers that both kinds can hold are the whole ones.
+    fn of(value: f64) -> Number {
+        let exact = value.fract() == 0.0 && value.abs() < i64::MAX as f64;
+        if exact { Number::Whole(value as i64) } else { Number::Other(value) }
+    }
+
+    fn value(&self) -> f64 {
+        match self {
+            Number::Whole(value) => *value as f64,
+            Number::Other(value) => *value,
+        }
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Number {}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Number::Whole(a), Number::Whole(b)) => a.cmp(b),
+            (a, b) => a.value().total_cmp(&b.value()),
+        }
+    }
+}
+
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value().to_bits().hash(state);
+    }
+}
+
+impl Value {
+    fn meaning(&self) -> Meaning<'_> {
+        match self {
+            Value::Bool(truth) => Meaning::Truth(*truth),
+            Value::Int(whole) => Meaning::Number(Number::Whole(*whole)),
+            Value::Float(value) => Meaning::Number(Number::of(*value)),
+            Value::Text(text) => match text.amount() {
+                Some(amount) => Meaning::Amount(amount.unit(), Number::of(amount.number())),
+                None => Meaning::Word(text),
+            },
+            Value::List(values) => Meaning::List(values),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.meaning() == other.meaning()
+    }
+}
+
+impl Eq for Value {}
+
+impl PartialOrd for Value {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Value {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.meaning().cmp(&other.meaning())
+    }
+}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.meaning().hash(state);
     }
 }
 
@@ -103,143 +223,9 @@ pub fn describe(levels: &Levels) -> String {
     parts.join(", ")
 }
 
-/// The parameters of a workload, condition or observer, with typed look-ups
-/// whose faults name the parameter.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Params(pub BTreeMap<String, Value>);
-
-impl Params {
-    /// The named parameter, if it was given.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
-    }
-
-    /// A copy with `name` set.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_string(), value.into());
-        self
-    }
-
-    /// Refuses parameters that `known` does not list.
-    pub fn only(&self, known: Parameters) -> Result<(), Fault> {
-        match self.0.keys().find(|k| !known.contains(k)) {
-            Some(key) => Err(crate::name::unknown("parameter", key, known.names())),
-            None => Ok(()),
-        }
-    }
-
-    /// A whole number of at least `least`, or `default` when not given.
-    pub fn count(&self, name: &str, default: u64, least: u64) -> Result<u64, Fault> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(Value::Int(v)) if *v >= 0 && *v as u64 >= least => Ok(*v as u64),
-            Some(other) => Err(wrong(name, &format!("a whole number of at least {least}"), other)),
-        }
-    }
-
-    /// A whole number from `least` to `most`, or `default` when not given.
-    pub fn bounded(&self, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
-        match self.count(name, default, least)? {
-            value if value > most => Err(parameter(name, format!("expected at most {most}, found {value}"))),
-            value => Ok(value),
-        }
-    }
-
-    /// A path, if one was given.
-    pub fn path(&self, name: &str) -> Result<Option<PathBuf>, Fault> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::Text(path)) if !path.is_empty() => Ok(Some(PathBuf::from(path))),
-            Some(other) => Err(wrong(name, "a path", other)),
-        }
-    }
-
-    /// A finite number, or `default` when not given.
-    pub fn float(&self, name: &str, default: f64) -> Result<f64, Fault> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(v) => v.number().filter(|n| n.is_finite()).ok_or_else(|| wrong(name, "a finite number", v)),
-        }
-    }
-
-    /// `true` or `false`, or `default` when not given.
-    pub fn flag(&self, name: &str, default: bool) -> Result<bool, Fault> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(Value::Bool(v)) => Ok(*v),
-            Some(other) => Err(wrong(name, "true or false", other)),
-        }
-    }
-
-    /// Text, or `default` when not given.
-    pub fn text<'a>(&'a self, name: &str, default: &'a str) -> Result<&'a str, Fault> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(Value::Text(v)) => Ok(v),
-            Some(other) => Err(wrong(name, "text", other)),
-        }
-    }
-
-    /// One of `choices`, the first when not given.
-    pub fn choice<'a>(&'a self, name: &str, choices: &[&'a str]) -> Result<&'a str, Fault> {
-        let chosen = self.text(name, choices[0])?;
-        if choices.contains(&chosen) {
-            Ok(chosen)
-        } else {
-            Err(crate::name::unknown(name, chosen, choices.iter().copied()))
-        }
-    }
-
-    /// A size above zero (`"64 B"`, `"4 KiB"`, `65536`), or `default`.
-    pub fn size(&self, name: &str, default: Bytes) -> Result<Bytes, Fault> {
-        let size = match self.get(name) {
-            None => default,
-            Some(Value::Int(v)) if *v > 0 => Bytes(*v as u64),
-            Some(Value::Float(v)) if *v >= LARGEST => {
-                return Err(wrong(name, "a size below 8 EiB", &Value::Float(*v)));
-            }
-            Some(Value::Float(v)) if *v > 0.0 && v.fract() == 0.0 => Bytes(*v as u64),
-            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.of_parameter(name))?,
-            Some(other) => return Err(wrong(name, "a size above zero, such as \"64 B\"", other)),
-        };
-        if size.0 == 0 {
-            return Err(wrong(name, "a size above zero", &Value::Int(0)));
-        }
-        Ok(size)
-    }
-
-    /// A duration (`"200 ms"`, `0.2`), or `default`.
-    pub fn seconds(&self, name: &str, default: Seconds) -> Result<Seconds, Fault> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(Value::Text(t)) => t.parse().map_err(|f: Fault| f.of_parameter(name)),
-            Some(v) => match v.number() {
-                Some(n) if n > 0.0 && n.is_finite() => Ok(Seconds(n)),
-                _ => Err(wrong(name, "a duration above zero, such as \"200 ms\"", v)),
-            },
-        }
-    }
-}
-
-/// What is wrong with the named parameter.
-pub fn parameter(name: &str, message: String) -> Fault {
-    Fault::usage(message).of_parameter(name)
-}
-
-fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
-    let found = match found {
-        Value::Float(v) if v.abs() >= 1e15 => number(*v),
-        other => quoted(other.to_string()),
-    };
-    parameter(name, format!("expected {expected}, found `{found}`"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::Parameter;
 
     #[test]
     fn words_become_the_values_they_read_as() {
@@ -251,29 +237,34 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_zero_or_below_are_refused() {
-        for bad in [Value::Int(0), Value::Int(-4), Value::Text("0 B".into())] {
-            let params = Params::default().with("size", "x");
-            let params = Params(params.0.into_keys().map(|k| (k, bad.clone())).collect());
-            let fault = params.size("size", Bytes(1)).expect_err("refused");
-            assert!(fault.to_string().contains("above zero"), "{fault}");
+    fn values_are_equal_that_mean_the_same() {
+        let text = |text: &str| Value::from(text);
+        assert_eq!(Value::Int(4096), Value::Float(4096.0));
+        assert_eq!(text("4 KiB"), text("4096 B"));
+        assert_eq!(text("200 ms"), text("0.2 s"));
+        assert_eq!(Value::Float(0.0), Value::Float(-0.0));
+        assert_ne!(text("4 KiB"), Value::Int(4096), "a size is not a bare number");
+        assert_ne!(text("1 s"), text("1 B"));
+        assert_ne!(text("one"), text("many"));
+        assert_ne!(Value::Int(i64::MAX), Value::Int(i64::MAX - 1));
+        assert_eq!(Value::List(vec![1.into()]), Value::List(vec![1.0.into()]));
+    }
+
+    #[test]
+    fn values_ascend_as_what_they_mean() {
+        let mut sizes = ["1 MiB", "64 B", "4 KiB", "8 kB"].map(Value::from);
+        sizes.sort();
+        assert_eq!(sizes.map(|size| size.to_string()), ["64 B", "4 KiB", "8 kB", "1 MiB"]);
+        let mut numbers = [Value::Int(10), Value::Float(2.5), Value::Int(-1)];
+        numbers.sort();
+        assert_eq!(numbers, [Value::Int(-1), Value::Float(2.5), Value::Int(10)]);
+    }
+
+    #[test]
+    fn a_value_is_written_as_it_was_read() {
+        for text in ["\"4096 B\"", "\"0.2 s\"", "4096.0", "4096", "\"none\"", "[\"-s\",\"1 MB\"]"] {
+            let value: Value = serde_json::from_str(text).expect("reads");
+            assert_eq!(serde_json::to_string(&value).expect("is written"), text);
         }
-    }
-
-    #[test]
-    fn a_size_beyond_all_memories_is_told_the_bound() {
-        let size = |value: f64| Params::default().with("size", value).size("size", Bytes(1));
-        assert_eq!(size(1e3), Ok(Bytes(1000)));
-        let fault = size(1e30).expect_err("refused");
-        assert_eq!(fault.message, "expected a size below 8 EiB, found `1e30`");
-    }
-
-    #[test]
-    fn an_unknown_parameter_names_the_nearest() {
-        let params = Params::default().with("slavs", 4);
-        const KNOWN: Parameters =
-            Parameters(&[&[Parameter::new("slaves", "1", ""), Parameter::new("iterations", "3", "")]]);
-        let fault = params.only(KNOWN).expect_err("refused");
-        assert_eq!(fault.remedy.as_deref(), Some("did you mean `slaves`?"));
     }
 }

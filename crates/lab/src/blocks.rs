@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crosstalk_core::cell::CellId;
 use crosstalk_study::GIVE_UP_AFTER;
-use crosstalk_study::plan::Plan;
-use crosstalk_study::samples::{Attempt, Run};
+use crosstalk_study::plan::{Cell, Plan, PlannedExperiment};
+use crosstalk_study::samples::Run;
 
-/// A cell of the plan: experiment and cell, by their places in it.
-pub type CellId = (usize, usize);
-
-/// What is known of the cells so far.
-pub struct Book {
+/// How the cells' attempts went so far.
+pub struct History {
     /// How long this machine takes for what the yardstick does in a second.
     pace: f64,
     /// Cell → wall seconds of all its tries, and the blocks that they were in.
@@ -19,76 +17,76 @@ pub struct Book {
     failures: BTreeMap<CellId, usize>,
 }
 
-impl Book {
+impl History {
     pub fn new(pace: f64) -> Self {
-        Book { pace, taken: BTreeMap::new(), failures: BTreeMap::new() }
+        History { pace, taken: BTreeMap::new(), failures: BTreeMap::new() }
     }
 
     /// Notes how long an attempt took, however it ended; whether it is the cell's `first` try in its block.
-    pub fn took(&mut self, cell: CellId, seconds: f64, first: bool) {
-        let taken = self.taken.entry(cell).or_default();
+    pub fn took(&mut self, cell: &CellId, seconds: f64, first: bool) {
+        let taken = self.taken.entry(cell.clone()).or_default();
         taken.0 += seconds;
         taken.1 += usize::from(first);
     }
 
     /// Notes how a cell's turn in a block ended. True when it is given up now.
-    pub fn block_ended(&mut self, cell: CellId, finished: bool) -> bool {
-        let failures = self.failures.entry(cell).or_default();
+    pub fn block_ended(&mut self, cell: &CellId, finished: bool) -> bool {
+        let failures = self.failures.entry(cell.clone()).or_default();
         *failures = if finished { 0 } else { *failures + 1 };
         *failures == GIVE_UP_AFTER
     }
 
-    pub fn given_up(&self, cell: CellId) -> bool {
-        self.failures.get(&cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
+    pub fn given_up(&self, cell: &CellId) -> bool {
+        self.failures.get(cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
     /// Seconds that a cell's first `blocks` blocks are expected to take, by its workload.
-    fn expected(&self, plan: &Plan, cell: CellId, blocks: usize) -> f64 {
-        plan.experiments[cell.0].effort(cell.1).seconds(blocks, self.pace)
+    fn expected(&self, experiment: &PlannedExperiment, cell: &Cell, blocks: usize) -> f64 {
+        experiment.effort(cell).seconds(blocks, self.pace)
     }
 
     /// What the blocks so far took, over what they were expected to: of all cells.
     fn overall(&self, plan: &Plan) -> f64 {
-        let expected: f64 =
-            self.taken.iter().map(|(cell, (_, blocks))| self.expected(plan, *cell, *blocks)).sum();
-        let taken: f64 = self.taken.values().map(|(seconds, _)| seconds).sum();
+        let (mut expected, mut taken) = (0.0, 0.0);
+        for (experiment, cell) in cells(plan) {
+            if let Some((seconds, blocks)) = self.taken.get(&cell.id) {
+                expected += self.expected(experiment, cell, *blocks);
+                taken += seconds;
+            }
+        }
         if expected > 0.0 { taken / expected } else { 1.0 }
     }
 
     /// Estimated seconds of so many more blocks of a cell: as the workload expects, times what its earlier
     /// blocks took, with all their tries, over what they were expected to. A cell that has not run yet is taken
     /// to differ from what is expected as the others do, `overall`.
-    fn more(&self, plan: &Plan, cell: CellId, blocks: usize, overall: f64) -> f64 {
-        let (taken, so_far) = self.taken.get(&cell).copied().unwrap_or_default();
-        let before = self.expected(plan, cell, so_far);
-        let more = self.expected(plan, cell, so_far + blocks) - before;
+    fn more(&self, experiment: &PlannedExperiment, cell: &Cell, blocks: usize, overall: f64) -> f64 {
+        let (taken, so_far) = self.taken.get(&cell.id).copied().unwrap_or_default();
+        let before = self.expected(experiment, cell, so_far);
+        let more = self.expected(experiment, cell, so_far + blocks) - before;
         if before > 0.0 { more * taken / before } else { more * overall }
     }
 
     /// Seconds until the next look and until the budget ends, when `rest` of
     /// this block is still to come and `block` is the next.
-    pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[CellId]) -> (f64, f64) {
-        let rest: BTreeSet<CellId> = rest.iter().copied().collect();
+    pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[&Cell]) -> (f64, f64) {
+        let rest: BTreeSet<&CellId> = rest.iter().map(|cell| &cell.id).collect();
         let overall = self.overall(plan);
         let left = |until: usize| {
-            let attempts = |cell: &CellId| {
-                let experiment = &plan.experiments[cell.0];
+            let attempts = |experiment: &PlannedExperiment, cell: &Cell| {
                 let blocks = experiment.within(until) - experiment.within(block);
-                blocks + usize::from(rest.contains(cell))
+                blocks + usize::from(rest.contains(&cell.id))
             };
-            let cells = cells(plan).filter(|cell| !self.given_up(*cell));
-            cells.map(|cell| self.more(plan, cell, attempts(&cell), overall)).sum()
+            let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
+            cells.map(|(of, cell)| self.more(of, cell, attempts(of, cell), overall)).sum()
         };
         (left(next_look(plan, block)), left(budget(plan).max(block)))
     }
 }
 
-/// Every cell of a plan that this host can run.
-fn cells(plan: &Plan) -> impl Iterator<Item = CellId> {
-    plan.experiments.iter().enumerate().flat_map(|(e, found)| {
-        let cells = found.cells.iter().enumerate().filter(|(_, cell)| cell.lacks.is_none());
-        cells.map(move |(c, _)| (e, c))
-    })
+/// Every cell of a plan that this host can run, with its experiment.
+fn cells(plan: &Plan) -> impl Iterator<Item = (&PlannedExperiment, &Cell)> {
+    plan.experiments.iter().flat_map(|experiment| experiment.runnable().map(move |cell| (experiment, cell)))
 }
 
 /// The most blocks that a plan runs.
@@ -105,31 +103,35 @@ fn next_look(plan: &Plan, block: usize) -> usize {
 /// Attempts from `block` on until the next look.
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
     let look = next_look(plan, block);
-    let blocks = |(e, _): CellId| plan.experiments[e].within(look) - plan.experiments[e].within(block);
+    let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.within(look) - of.within(block);
     cells(plan).map(blocks).sum()
 }
 
-/// How many times each cell of `block` has been tried, by plan position.
-pub fn turns(plan: &Plan, run: &Run, block: usize) -> BTreeMap<CellId, u32> {
-    let those: Vec<&Attempt> = run.attempts.iter().filter(|a| a.block == block).collect();
-    let tried = |(e, c): CellId| {
-        let planned = &plan.experiments[e];
-        let its = |a: &&&Attempt| a.experiment == planned.name && a.levels == planned.cells[c].levels;
-        those.iter().filter(its).map(|a| a.turn).max().unwrap_or(0)
-    };
-    cells(plan).map(|cell| (cell, tried(cell))).collect()
+/// How many times each cell has been tried in `block`; none where it was not.
+pub fn tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
+    let mut tries = BTreeMap::new();
+    for attempt in run.attempts.iter().filter(|attempt| attempt.block == block) {
+        let most: &mut u32 = tries.entry(attempt.cell.clone()).or_default();
+        *most = attempt.turn.max(*most);
+    }
+    tries
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crosstalk_core::scene::Effort;
-    use crosstalk_study::plan::{Cell, Place, PlannedExperiment, Scene};
+    use crosstalk_core::value::Levels;
+    use crosstalk_study::plan::{Place, Scene};
+
+    fn id(number: i64) -> CellId {
+        CellId::new("graph", Levels::from([("slaves".into(), number.into())]))
+    }
 
     fn plan(effort: Effort) -> Plan {
         let place = Place::Outside { nodes: 1 };
         let scene = Scene { work: BTreeMap::new(), place, conditions: BTreeMap::new(), observe: Vec::new() };
-        let cell = Cell { levels: Default::default(), scene, effort, lacks: None };
+        let cell = Cell { id: id(1), scene, effort, lacks: None };
         let experiment = PlannedExperiment {
             name: "graph".into(),
             cells: vec![cell],
@@ -137,6 +139,7 @@ mod tests {
             hard: Vec::new(),
             blocks: None,
             pending: None,
+            stage: 0,
         };
         Plan {
             study: "my".into(),
@@ -146,6 +149,7 @@ mod tests {
             looks: vec![4],
             warmup: 0,
             questions: 0,
+            to_come: 0,
             experiments: vec![experiment],
             warnings: Vec::new(),
         }
@@ -155,34 +159,43 @@ mod tests {
     fn what_an_attempt_took_corrects_what_the_next_is_expected_to_take() {
         // The first takes 10 s more: what it took must not be taken for what each takes.
         let plan = plan(Effort { waiting: 0.0, computing: 2.0, once: 10.0 });
-        let mut book = Book::new(1.5);
-        assert_eq!(book.seconds_left(&plan, 0, &[]), (15.0 + 3.0 * 4.0, 15.0 + 3.0 * 4.0));
-        book.took((0, 0), 36.0, true);
-        assert_eq!(book.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
-        book.took((0, 0), 6.0, true);
-        assert_eq!(book.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
+        let mut history = History::new(1.5);
+        assert_eq!(history.seconds_left(&plan, 0, &[]), (15.0 + 3.0 * 4.0, 15.0 + 3.0 * 4.0));
+        history.took(&id(1), 36.0, true);
+        assert_eq!(history.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
+        history.took(&id(1), 6.0, true);
+        assert_eq!(history.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
     }
 
     #[test]
     fn tries_count_and_cells_that_have_not_run_are_expected_to_differ_as_the_others_do() {
         let mut plan = plan(Effort::waiting(2.0));
-        let other = plan.experiments[0].cells[0].clone();
+        let other = Cell { id: id(2), ..plan.experiments[0].cells[0].clone() };
         plan.experiments[0].cells.push(other);
-        let mut book = Book::new(1.0);
+        let mut history = History::new(1.0);
         // Failed, and again: three times what one attempt was expected to take.
-        book.took((0, 0), 2.0, true);
-        book.took((0, 0), 4.0, false);
-        assert_eq!(book.seconds_left(&plan, 1, &[(0, 1)]).1, 3.0 * 2.0 * 3.0 + 4.0 * 2.0 * 3.0);
+        history.took(&id(1), 2.0, true);
+        history.took(&id(1), 4.0, false);
+        assert_eq!(
+            history.seconds_left(&plan, 1, &[&plan.experiments[0].cells[1]]).1,
+            3.0 * 2.0 * 3.0 + 4.0 * 2.0 * 3.0
+        );
     }
 
     #[test]
     fn an_experiment_of_fewer_blocks_is_not_waited_for_longer() {
         let mut plan = plan(Effort::waiting(2.0));
         plan.experiments[0].blocks = Some(3);
-        let book = Book::new(1.0);
-        assert_eq!((book.seconds_left(&plan, 0, &[]).1, attempts_until_look(&plan, 0)), (6.0, 3));
-        assert_eq!((book.seconds_left(&plan, 2, &[]).1, attempts_until_look(&plan, 2)), (2.0, 1));
-        assert_eq!((book.seconds_left(&plan, 3, &[(0, 0)]).1, attempts_until_look(&plan, 3)), (2.0, 0));
+        let history = History::new(1.0);
+        assert_eq!((history.seconds_left(&plan, 0, &[]).1, attempts_until_look(&plan, 0)), (6.0, 3));
+        assert_eq!((history.seconds_left(&plan, 2, &[]).1, attempts_until_look(&plan, 2)), (2.0, 1));
+        assert_eq!(
+            (
+                history.seconds_left(&plan, 3, &[&plan.experiments[0].cells[0]]).1,
+                attempts_until_look(&plan, 3)
+            ),
+            (2.0, 0)
+        );
         assert!(plan.order(3).is_empty());
     }
 }

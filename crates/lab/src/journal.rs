@@ -1,19 +1,19 @@
 //! The journal: one JSON object a line, on the disk before the next is measured.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::{Chain, lines, of_run, read_journal};
+use crosstalk_study::journal::Recording;
 use crosstalk_study::samples::Run;
 
 /// A journal open for writing at its end.
 pub struct Journal {
     out: Box<dyn Write + Send>,
     place: String,
-    chain: Chain,
+    recording: Recording,
 }
 
 impl Journal {
@@ -27,37 +27,47 @@ impl Journal {
                 fault
             }
         })?;
-        Ok(Journal { out: Box::new(file), place: path.display().to_string(), chain: Chain::default() })
+        Ok(Journal {
+            out: Box::new(file),
+            place: path.display().to_string(),
+            recording: Recording::default(),
+        })
     }
 
-    /// Goes on with a journal that was cut short. A last line that was not
+    /// Reads a journal, and goes on with it if it was cut short. A last line that was not
     /// written whole is no sample: it is taken off.
     pub fn reopen(path: &Path) -> Result<Self, Fault> {
         let mut file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|e| cannot("open", path, &e))?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(|e| cannot("read", path, &e))?;
-        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1) as u64;
-        file.set_len(whole)
+        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
+        let place = path.display().to_string();
+        let recording = Recording::read(&text[..whole]).map_err(|fault| fault.at(place.clone()))?;
+        file.set_len(whole as u64)
             .and_then(|()| file.seek(SeekFrom::End(0)))
             .map_err(|e| cannot("repair", path, &e))?;
-        let chain = Chain::of(&text[..whole as usize])?;
-        Ok(Journal { out: Box::new(file), place: path.display().to_string(), chain })
+        Ok(Journal { out: Box::new(file), place, recording })
     }
 
     /// Which run it is of, once a line has told.
-    pub fn run(&self) -> Option<u32> {
-        self.chain.run()
+    pub fn number(&self) -> Option<u32> {
+        self.recording.number()
+    }
+
+    /// The run so far.
+    pub fn run(&self) -> &Run {
+        self.recording.run()
     }
 
     /// A journal that writes elsewhere, for tests.
     pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Journal { out, place: "journal".into(), chain: Chain::default() }
+        Journal { out, place: "journal".into(), recording: Recording::default() }
     }
 
     /// Writes one line, whole, and hands it to the kernel.
-    pub fn write(&mut self, line: &Line) -> Result<(), Fault> {
-        let text = self.chain.written(line).map_err(|fault| fault.at(self.place.clone()))?;
+    pub fn write(&mut self, line: Line) -> Result<(), Fault> {
+        let text = self.recording.add(line).map_err(|fault| fault.at(self.place.clone()))?;
         self.out.write_all(&text).and_then(|()| self.out.flush()).map_err(|e| {
             let fault = Fault::environment(format!("cannot write: {e}")).at(self.place.clone());
             match e.kind() {
@@ -72,22 +82,9 @@ impl Journal {
 
 /// What a journal tells. A line that cannot be read is left out and reported in
 /// the run; the last line of a run that was killed may be one.
-pub fn read(path: &Path) -> Result<Run, Fault> {
+pub fn read(path: &Path) -> Result<Recording, Fault> {
     let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
-    let mut reader = BufReader::new(file);
-    if reader.fill_buf().map_err(|e| cannot("read", path, &e))?.is_empty() {
-        return Ok(Run::default());
-    }
-    read_journal(lines(reader)).map_err(|f| f.at(path.display().to_string()))
-}
-
-/// Which run a journal is of, where its lines tell.
-///
-/// # Errors
-/// An environment fault where it cannot be opened.
-pub fn run(path: &Path) -> Result<Option<u32>, Fault> {
-    let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
-    Ok(of_run(BufReader::new(file)))
+    Recording::read(BufReader::new(file)).map_err(|fault| fault.at(path.display().to_string()))
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -101,7 +98,13 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_core::record::Status;
+    use crosstalk_core::record::{JOURNAL_SCHEMA, Status};
+    use crosstalk_study::journal::lines;
+
+    fn begin() -> Line {
+        let (study, version, command) = ("s".into(), "0".into(), "crosstalk run s".into());
+        Line::Run { schema: JOURNAL_SCHEMA.into(), study, version, seed: 1, command, quick: false, at: 0.0 }
+    }
 
     fn end(why: &str) -> Line {
         Line::End { status: Status::Finished, why: why.into(), at: 1.0 }
@@ -112,16 +115,18 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("journal.ndjson");
         let mut journal = Journal::create(&path).expect("creates");
-        journal.write(&end("a")).expect("writes");
-        journal.write(&end("b")).expect("writes");
+        journal.write(begin()).expect("writes");
+        journal.write(end("a")).expect("writes");
         drop(journal);
         let text = std::fs::read(&path).expect("reads");
         std::fs::write(&path, &text[..text.len() - 5]).expect("cuts");
         let mut journal = Journal::reopen(&path).expect("reopens");
-        journal.write(&end("c")).expect("writes");
+        assert_eq!(journal.run().end, "", "it has not ended yet");
+        journal.write(end("c")).expect("writes");
+        assert_eq!(journal.run().end, "c");
         let text = std::fs::read(&path).expect("reads");
         let kept: Vec<Line> = lines(text.as_slice()).collect::<Result<_, _>>().expect("whole lines");
-        assert_eq!(kept, [end("a"), end("c")]);
+        assert_eq!(kept, [begin(), end("c")]);
     }
 
     #[test]
@@ -139,7 +144,7 @@ mod tests {
             eprintln!("skipped: no /dev/full here");
             return;
         };
-        let fault = Journal::to(Box::new(full)).write(&end("a")).expect_err("no room");
+        let fault = Journal::to(Box::new(full)).write(begin()).expect_err("no room");
         assert!(fault.remedy.is_some_and(|r| r.contains("resume")), "{}", fault.message);
     }
 }

@@ -12,6 +12,7 @@ mod attempt;
 mod blocks;
 pub mod clock;
 pub mod journal;
+mod lab;
 mod once;
 pub mod progress;
 mod run;
@@ -23,5 +24,6 @@ mod troupe;
 /// The largest file that work may leave to look into, in bytes.
 const MOST_OF_A_FILE: u64 = 256 << 20;
 
+pub use lab::{Ending, Lab};
 pub use once::once;
-pub use run::{Ending, Lab, run};
+pub use run::run;

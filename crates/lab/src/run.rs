@@ -1,88 +1,31 @@
-//! A run: what it is made of, how it begins, and how it ends in every case.
-
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+//! A run: how it begins, and how it ends in every case.
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{AttemptId, Status};
-use crosstalk_core::registry::Registry;
-use crosstalk_core::testbed::{Link, Testbed};
-use crosstalk_study::catalogue::Catalogues;
-use crosstalk_study::file::Study;
+use crosstalk_core::testbed::Link;
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
 
-use crate::clock::Clock;
 use crate::journal::Journal;
+use crate::lab::{Ending, Lab};
 use crate::progress::{Event, Progress};
-use crate::rundir::RunDir;
 use crate::runner::Runner;
 use crate::troupe::{Seat, Troupe};
 
-/// Everything a run is made of.
-pub struct Lab<'a> {
-    /// What its scenes can name.
-    pub registry: &'a Registry,
-    /// Fabrics, systems, published data.
-    pub catalogues: &'a Catalogues,
-    /// The resolved study.
-    pub study: &'a Study,
-    /// What to run.
-    pub plan: &'a Plan,
-    /// Where nodes come from.
-    pub testbed: &'a dyn Testbed,
-    /// Where results go.
-    pub dir: &'a RunDir,
-    /// What the journal is stamped with.
-    pub clock: &'a dyn Clock,
-    /// The longest an attempt may take; by estimate where not given.
-    pub deadline: Option<Duration>,
-    /// How long this machine takes for what the yardstick does in a second
-    /// ([`Effort`](crosstalk_core::scene::Effort)).
-    pub pace: f64,
-    /// The command line, for the record.
-    pub command: String,
-    /// Set when the user interrupts.
-    pub interrupted: &'a AtomicBool,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
-    /// Finished or interrupted.
-    pub status: Status,
-    /// In words.
-    pub why: String,
-}
-
-impl Lab<'_> {
-    /// Whether the user has interrupted.
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::SeqCst)
-    }
-}
-
-impl Ending {
-    pub(crate) fn interrupted() -> Self {
-        Ending { status: Status::Interrupted, why: "interrupted by the user".into() }
-    }
-}
-
-/// Runs the plan, going on where `before` ended (an empty run begins it).
+/// Runs the stage of the plan that is to be run now, going on with the journal of a run that was cut short; without one it begins.
 ///
 /// From the first line on, the journal is closed with how the run ended,
 /// whatever ends it; and the cluster is gone when this returns.
-pub fn run(lab: &Lab, before: Run, progress: &mut dyn Progress) -> Result<Ending, Fault> {
-    let next = next_attempt(&before, lab)?;
-    let resuming = lab.dir.journal().exists();
-    let journal =
-        if resuming { Journal::reopen(&lab.dir.journal())? } else { Journal::create(&lab.dir.journal())? };
-    let mut runner = Runner::new(lab, journal, next, progress);
-    runner.open(&before)?;
+pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> Result<Ending, Fault> {
+    let resuming = before.is_some();
+    let journal = before.map_or_else(|| Journal::create(&lab.dir.journal()), Ok)?;
+    let next = next_attempt(journal.run(), lab)?;
+    let stage = lab.plan.now();
+    let mut runner = Runner::new(lab, &stage, journal, next, progress);
+    runner.open()?;
 
     let mut raised = None;
-    let ended =
-        raise(lab, &mut runner, resuming).and_then(|troupe| runner.blocks(raised.insert(troupe), before));
+    let ended = raise(lab, &mut runner, resuming).and_then(|troupe| runner.blocks(raised.insert(troupe)));
     let ending = match ended {
         Ok(ending) => ending,
         // What fails once the user has interrupted most likely fails for that:

@@ -1,22 +1,22 @@
 //! A run under way: blocks of attempts, a look now and then, until the data
 //! suffice or the budget ends.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
+use crosstalk_core::cell::CellId;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
 use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
-use crosstalk_study::plan::Cell;
-use crosstalk_study::samples::Run;
+use crosstalk_study::plan::{Cell, Plan};
 
 use crate::attempt::{Ended, Given, perform};
-use crate::blocks::{Book, CellId, attempts_until_look, budget, turns};
+use crate::blocks::{History, attempts_until_look, budget, tries};
 use crate::journal::Journal;
+use crate::lab::{Ending, Lab};
 use crate::progress::{Event, Progress};
-use crate::run::{Ending, Lab};
 use crate::troupe::Troupe;
 
 /// An attempt may take this many times its estimate before it is called hung …
@@ -31,9 +31,11 @@ const TRIES: u32 = 3;
 /// A run under way.
 pub struct Runner<'a> {
     lab: &'a Lab<'a>,
+    /// What is run now of the plan.
+    stage: &'a Plan,
     journal: Journal,
     next: AttemptId,
-    book: Book,
+    history: History,
     done: usize,
     /// Whether any attempt has finished, also before this run was resumed.
     finished: bool,
@@ -42,14 +44,31 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// `next` is the first number that no attempt has.
-    pub fn new(lab: &'a Lab<'a>, journal: Journal, next: AttemptId, progress: &'a mut dyn Progress) -> Self {
-        Runner { lab, journal, next, book: Book::new(lab.pace), done: 0, finished: false, progress }
+    pub fn new(
+        lab: &'a Lab<'a>,
+        stage: &'a Plan,
+        journal: Journal,
+        next: AttemptId,
+        progress: &'a mut dyn Progress,
+    ) -> Self {
+        Runner {
+            lab,
+            stage,
+            journal,
+            next,
+            history: History::new(lab.pace),
+            done: 0,
+            finished: false,
+            progress,
+        }
     }
 
     /// Writes what is run, and what it reports.
-    pub fn open(&mut self, before: &Run) -> Result<(), Fault> {
+    pub fn open(&mut self) -> Result<(), Fault> {
         let plan = self.lab.plan;
-        self.journal.write(&Line::Run {
+        let mut declared: BTreeSet<String> =
+            self.journal.run().metrics.iter().map(|metric| metric.name.clone()).collect();
+        self.journal.write(Line::Run {
             schema: JOURNAL_SCHEMA.into(),
             study: plan.study.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -58,12 +77,10 @@ impl<'a> Runner<'a> {
             quick: plan.quick,
             at: self.lab.clock.now(),
         })?;
-        self.journal.run().map_or(Ok(()), |run| self.lab.dir.note_run(run))?;
-        let mut declared: Vec<&str> = before.metrics.iter().map(|m| m.name.as_str()).collect();
+        self.journal.number().map_or(Ok(()), |run| self.lab.dir.note_run(run))?;
         for metric in plan.experiments.iter().flat_map(|e| &e.metrics) {
-            if !declared.contains(&metric.name.as_str()) {
-                declared.push(&metric.name);
-                self.journal.write(&Line::Metric(metric.clone()))?;
+            if declared.insert(metric.name.clone()) {
+                self.journal.write(Line::Metric(metric.clone()))?;
             }
         }
         Ok(())
@@ -71,7 +88,7 @@ impl<'a> Runner<'a> {
 
     /// Writes how the run ended.
     pub fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
-        self.journal.write(&Line::End {
+        self.journal.write(Line::End {
             status: ending.status,
             why: ending.why.clone(),
             at: self.lab.clock.now(),
@@ -79,12 +96,13 @@ impl<'a> Runner<'a> {
     }
 
     /// All blocks that are left, until a look says that it is enough.
-    pub fn blocks(&mut self, troupe: &mut Troupe, before: Run) -> Result<Ending, Fault> {
-        let plan = self.lab.plan;
+    pub fn blocks(&mut self, troupe: &mut Troupe) -> Result<Ending, Fault> {
+        let plan = self.stage;
         let budget = budget(plan);
+        let before = self.journal.run();
         self.finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
-        let first = crosstalk_study::next_block(plan, &before);
-        let (to_look, to_end) = self.book.seconds_left(plan, first, &[]);
+        let first = crosstalk_study::next_block(plan, before);
+        let (to_look, to_end) = self.history.seconds_left(plan, first, &[]);
         let warm = plan.seconds_of_warmup(self.lab.pace);
         self.progress.event(Event::Began {
             cells: plan.runnable().count(),
@@ -102,14 +120,13 @@ impl<'a> Runner<'a> {
             return Ok(Ending::interrupted());
         }
         for block in first..budget {
-            let turns = turns(plan, &before, block);
-            if self.block(troupe, block, turns)? == Status::Interrupted {
+            if self.block(troupe, block)? == Status::Interrupted {
                 return Ok(Ending::interrupted());
             }
             if let Some(ending) = self.look(block + 1)? {
                 return Ok(ending);
             }
-            if plan.order(block).iter().all(|cell| self.book.given_up(*cell)) {
+            if plan.order(block).iter().all(|cell| self.history.given_up(&cell.id)) {
                 let why = format!("every cell failed in {GIVE_UP_AFTER} blocks running");
                 return Ok(Ending { status: Status::Finished, why });
             }
@@ -120,17 +137,16 @@ impl<'a> Runner<'a> {
     /// Every cell so many times that its caches are warm, whatever comes of it: nothing of it is written down.
     fn warm_up(&mut self, troupe: &mut Troupe) -> Result<Status, Fault> {
         let lab = self.lab;
-        for round in 1..=lab.plan.warmup {
-            for cell in lab.plan.order(0) {
+        for round in 1..=self.stage.warmup {
+            for cell in self.stage.order(0) {
                 if lab.is_interrupted() {
                     return Ok(Status::Interrupted);
                 }
-                let planned = &lab.plan.experiments[cell.0].cells[cell.1];
-                let at = describe(&planned.levels);
+                let at = describe(&cell.id.levels);
                 let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
                 let what = what.trim_end();
                 self.progress.event(Event::Preparing { what: what.into() });
-                let ended = perform(troupe, &planned.scene, &self.given(planned)?, &mut |_, _, _| Ok(()))?;
+                let ended = perform(troupe, &cell.scene, &self.given(cell)?, &mut |_, _, _| Ok(()))?;
                 match ended.status {
                     Status::Interrupted => return Ok(Status::Interrupted),
                     Status::Failed => {
@@ -164,14 +180,11 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// Of the journal; and where nothing has finished and all of the block failed because of what
     /// was asked for, as it would again.
-    fn block(
-        &mut self,
-        troupe: &mut Troupe,
-        block: usize,
-        mut turns: BTreeMap<CellId, u32>,
-    ) -> Result<Status, Fault> {
-        let order = self.lab.plan.order(block);
-        let mut round: Vec<CellId> = order.into_iter().filter(|cell| !self.book.given_up(*cell)).collect();
+    fn block(&mut self, troupe: &mut Troupe, block: usize) -> Result<Status, Fault> {
+        let mut tries = tries(self.journal.run(), block);
+        let order = self.stage.order(block);
+        let mut round: Vec<&Cell> =
+            order.into_iter().filter(|cell| !self.history.given_up(&cell.id)).collect();
         let (mut wrong, mut otherwise) = (None, false);
         for earlier in 0..TRIES {
             let mut troubled = Vec::new();
@@ -179,9 +192,9 @@ impl<'a> Runner<'a> {
                 if self.lab.is_interrupted() {
                     return Ok(Status::Interrupted);
                 }
-                let turn = turns.entry(cell).or_default();
+                let turn = tries.entry(cell.id.clone()).or_default();
                 *turn += 1;
-                let rest: Vec<CellId> = round[place + 1..].iter().chain(&troubled).copied().collect();
+                let rest: Vec<&Cell> = round[place + 1..].iter().chain(&troubled).copied().collect();
                 let ended = self.attempt(troupe, cell, block, (*turn, earlier == 0), &rest)?;
                 if ended.status == Status::Interrupted {
                     return Ok(Status::Interrupted);
@@ -197,7 +210,7 @@ impl<'a> Runner<'a> {
                 if again && earlier + 1 < TRIES {
                     troubled.push(cell);
                 } else {
-                    self.block_ended(cell, &ended);
+                    self.block_ended(&cell.id, &ended);
                 }
             }
             round = troubled;
@@ -209,17 +222,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Notes how a cell's last attempt in a block ended, and tells if it is given up.
-    fn block_ended(&mut self, cell: CellId, ended: &Ended) {
-        if !self.book.block_ended(cell, ended.status == Status::Finished) {
+    fn block_ended(&mut self, cell: &CellId, ended: &Ended) {
+        if !self.history.block_ended(cell, ended.status == Status::Finished) {
             return;
         }
-        let planned = &self.lab.plan.experiments[cell.0];
-        let levels = describe(&planned.cells[cell.1].levels);
-        let at = if levels.is_empty() { levels } else { format!(" at {levels}") };
         self.progress.event(Event::Warning {
             text: format!(
-                "{}{at} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
-                planned.name,
+                "{cell} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
                 ended.reason.as_deref().unwrap_or("no reason given")
             ),
         });
@@ -228,21 +237,21 @@ impl<'a> Runner<'a> {
     fn attempt(
         &mut self,
         troupe: &mut Troupe,
-        cell: CellId,
+        cell: &Cell,
         block: usize,
         (turn, is_first): (u32, bool),
-        rest: &[CellId],
+        rest: &[&Cell],
     ) -> Result<Ended, Fault> {
         let lab = self.lab;
-        let experiment = &lab.plan.experiments[cell.0];
-        let planned = &experiment.cells[cell.1];
+        let CellId { experiment, levels } = &cell.id;
+        let place = lab.plan.place_of(&cell.id);
         let id = self.next;
         self.next += 1;
         let line = |status, reason: Option<String>, fidelity, at| Line::Attempt {
             attempt: id,
-            experiment: experiment.name.clone(),
-            cell: cell.1,
-            levels: planned.levels.clone(),
+            experiment: experiment.clone(),
+            cell: place,
+            levels: levels.clone(),
             block,
             turn,
             status,
@@ -250,25 +259,25 @@ impl<'a> Runner<'a> {
             fidelity,
             at,
         };
-        self.journal.write(&line(Status::Started, None, None, lab.clock.now()))?;
+        self.journal.write(line(Status::Started, None, None, lab.clock.now()))?;
         self.progress.event(Event::Attempt {
-            experiment: experiment.name.clone(),
-            levels: planned.levels.clone(),
+            experiment: experiment.clone(),
+            levels: levels.clone(),
             block,
             turn,
         });
-        let given = self.given(planned)?;
+        let given = self.given(cell)?;
         let began = Instant::now();
         let journal = &mut self.journal;
         let mut keep =
-            |reading: Reading, at: f64, n: u64| journal.write(&Line::Sample { attempt: id, reading, at, n });
+            |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
         let noted = troupe.notes().len();
-        let ended = perform(troupe, &planned.scene, &given, &mut keep)?;
+        let ended = perform(troupe, &cell.scene, &given, &mut keep)?;
         for note in &troupe.notes()[noted..] {
             self.progress.event(Event::Warning { text: note.clone() });
         }
         let seconds = began.elapsed().as_secs_f64();
-        self.journal.write(&line(
+        self.journal.write(line(
             ended.status,
             ended.reason.clone(),
             ended.fidelity.clone(),
@@ -280,17 +289,17 @@ impl<'a> Runner<'a> {
             return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
         }
         self.finished |= ended.status == Status::Finished;
-        self.book.took(cell, seconds, is_first);
+        self.history.took(&cell.id, seconds, is_first);
         self.done += 1;
-        let (seconds_to_look, seconds_to_end) = self.book.seconds_left(lab.plan, block + 1, rest);
+        let (seconds_to_look, seconds_to_end) = self.history.seconds_left(self.stage, block + 1, rest);
         self.progress.event(Event::Ended {
-            experiment: experiment.name.clone(),
-            levels: planned.levels.clone(),
+            experiment: experiment.clone(),
+            levels: levels.clone(),
             status: ended.status,
             reason: ended.reason.clone(),
             seconds,
             done: self.done,
-            until_look: rest.len() + attempts_until_look(lab.plan, block + 1),
+            until_look: rest.len() + attempts_until_look(self.stage, block + 1),
             seconds_to_look,
             seconds_to_end,
         });
@@ -306,10 +315,9 @@ impl<'a> Runner<'a> {
         let Some(look) = self.lab.plan.looks.iter().position(|l| *l == blocks) else {
             return Ok(None);
         };
-        let run = self.lab.dir.read()?;
-        let decision =
-            crosstalk_study::decide(self.lab.study, self.lab.catalogues, self.lab.plan, &run, look);
-        self.journal.write(&Line::Decision {
+        let lab = self.lab;
+        let decision = crosstalk_study::decide(lab.study, lab.catalogues, lab.plan, self.journal.run(), look);
+        self.journal.write(Line::Decision {
             look,
             blocks,
             stop: decision.stop,

@@ -4,11 +4,13 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use common::Stage;
 use crosstalk_core::record::{Line, Observation, Status};
 use crosstalk_core::value::Value;
-use crosstalk_lab::progress::Event;
+use crosstalk_lab::progress::{Event, Progress};
+use crosstalk_lab::rundir::RunDir;
 
 const TWO_CELLS: &str = r#"
     schema = "crosstalk.study/1"
@@ -32,6 +34,37 @@ fn troubled(does: &str) -> Stage {
         factors = {{ does = ["well", "{does}"] }}
         "#
     ))
+}
+
+/// Moves the journal away at the first attempt: whoever reads it by its name then finds none.
+struct Hiding {
+    journal: PathBuf,
+    looks: usize,
+}
+
+impl Progress for Hiding {
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Attempt { .. } if self.journal.exists() => {
+                std::fs::rename(&self.journal, self.journal.with_extension("hidden")).expect("moves");
+            }
+            Event::Look { .. } => self.looks += 1,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn an_interim_analysis_does_not_read_the_journal_again() {
+    let stage = Stage::new(&TWO_CELLS.replace("looks = [6]", "looks = [2, 4, 6]"));
+    let journal = stage.dir().join("run/journal.ndjson");
+    let mut hiding = Hiding { journal: journal.clone(), looks: 0 };
+    let ending = stage.run_watched(0, &mut hiding).expect("runs without the file's name");
+    assert_eq!((ending.status, hiding.looks), (Status::Finished, 3));
+    // What was decided is what a reader of the file concludes.
+    std::fs::rename(journal.with_extension("hidden"), &journal).expect("moves back");
+    let attempts = RunDir::open(&stage.dir().join("run")).and_then(|dir| dir.read()).expect("reads").attempts;
+    assert_eq!(attempts.len(), 2 * 6);
 }
 
 /// (status, turn, reason) of every ended attempt whose level of `factor` is `level`.

@@ -28,12 +28,11 @@ mod exchange;
 mod reduction;
 mod tree;
 
-pub use exchange::{allgather, alltoall_linear, alltoall_pairwise, barrier, gather, scatter};
+pub use exchange::{
+    ALLTOALL_SHORT, allgather, alltoall, alltoall_linear, alltoall_pairwise, barrier, gather, scatter,
+};
 pub use reduction::{ALLREDUCE_SHORT, allreduce, allreduce_doubling, allreduce_ring};
 pub use tree::{bcast, reduce};
-
-/// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).
-pub const ALLTOALL_SHORT: u64 = 32 << 10;
 
 /// Sends what a piece holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,12 +95,6 @@ fn right(rank: usize, steps: usize, size: usize) -> usize {
 /// The rank `steps` to the left, with `steps` at most `size`.
 fn left(rank: usize, steps: usize, size: usize) -> usize {
     (rank + size - steps) % size
-}
-
-/// Every rank sends a piece of `bytes` to every other: pieces as in
-/// [`alltoall_linear`].
-pub fn alltoall(rank: usize, size: usize, bytes: u64) -> Vec<Round> {
-    if bytes <= ALLTOALL_SHORT { alltoall_linear(rank, size) } else { alltoall_pairwise(rank, size) }
 }
 
 #[cfg(test)]

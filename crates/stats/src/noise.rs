@@ -1,8 +1,8 @@
 //! What two equal cells show: the floor below which nothing is claimed, and the
 //! smallest effect that a study can find.
 
+use crate::blocks::first;
 use crate::paired::with_tails;
-use crate::question::first;
 use crate::signed_rank;
 use crate::special::normal_quantile;
 

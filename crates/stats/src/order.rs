@@ -8,8 +8,9 @@
 //! order does not stand clearly, though it is not reversed either.
 
 use crate::Interval;
+use crate::blocks::first;
 use crate::family::{Answer, Question};
-use crate::question::{first, read};
+use crate::question::read;
 use crate::{noise, paired};
 
 /// An order of cells, as its steps: log ratios by block, each expected above zero.

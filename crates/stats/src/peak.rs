@@ -7,9 +7,9 @@
 //! model). A claim that the peak is at one level is a claim about its smallest
 //! lead over the others: an [`crate::order::Order`] of another shape.
 
+use crate::blocks::first;
 use crate::order::difference;
 use crate::paired;
-use crate::question::first;
 
 /// The levels that may be the peak after all their blocks, at error `alpha`:
 /// ascending, all of them where the data cannot tell.

@@ -3,6 +3,7 @@
 //! Data come by block, `None` where an attempt of the pair failed or is not
 //! faithful; "the first n blocks" then are those with an index below n.
 
+use crate::blocks::first;
 use crate::family::{Answer, Question};
 use crate::verdict::{Margin, Side, size};
 use crate::{Interval, noise, paired};
@@ -120,11 +121,6 @@ pub(crate) fn read(now: Option<Interval>, margin: Margin, earlier: Option<&Answe
         settled: side.is_some(),
         frees: matches!(side, Some(Side::Above | Side::Below)),
     }
-}
-
-/// The numbers of the first `blocks` blocks that have one.
-pub(crate) fn first(by_block: &[Option<f64>], blocks: usize) -> Vec<f64> {
-    by_block.iter().take(blocks).flatten().copied().collect()
 }
 
 #[cfg(test)]

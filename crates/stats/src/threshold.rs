@@ -5,9 +5,10 @@
 //! sign-test interval holds for every distribution and costs some blocks more.
 
 use crate::Interval;
+use crate::blocks::first;
 use crate::family::{Answer, Question};
 use crate::quantile;
-use crate::question::{first, read};
+use crate::question::read;
 use crate::verdict::Margin;
 
 /// The question whether the median over blocks lies above or below a number.

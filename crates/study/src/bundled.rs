@@ -48,8 +48,16 @@ const STUDIES: &[File] = &[
     ("volunteer", include_str!("../../../studies/volunteer.toml")),
 ];
 
+impl Catalogues {
+    /// What comes with the program: `fabrics/`, `systems/`, `components/`, `interconnects/` and
+    /// `published/` of the repository.
+    pub fn bundled() -> Self {
+        catalogues().expect("the bundled files are read by a test")
+    }
+}
+
 /// Reads the bundled catalogues.
-pub(crate) fn catalogues() -> Result<Catalogues, Fault> {
+fn catalogues() -> Result<Catalogues, Fault> {
     let mut catalogues = Catalogues::new();
     for (path, text) in FABRICS {
         catalogues.fabric(path, text, path)?;

@@ -1,8 +1,6 @@
 //! The catalogues: fabrics, systems and published values by name.
 
-use crate::bundled;
-use crate::check::file_name;
-use crate::parse::stem;
+use crate::name::{file_name, stem};
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
@@ -30,12 +28,6 @@ impl Catalogues {
     /// Empty ones.
     pub fn new() -> Self {
         Catalogues::default()
-    }
-
-    /// What comes with the program: `fabrics/`, `systems/`, `components/`, `interconnects/` and
-    /// `published/` of the repository.
-    pub fn bundled() -> Self {
-        bundled::catalogues().expect("the bundled files are read by a test")
     }
 
     /// Adds the fabric in `text`, read at `place`; `name` stands where the file gives none.

@@ -1,6 +1,5 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
-use crate::analyse::words;
 use crate::catalogue::NO_FABRIC;
 use crate::check::check;
 use crate::file::{
@@ -8,6 +7,7 @@ use crate::file::{
     TableSpec, WorkSpec,
 };
 use crate::substitute::literal;
+use crate::words;
 use crate::written::Written;
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;

@@ -161,7 +161,8 @@ pub struct FactorSpec {
     /// Found on the host: `cores`, `devices` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discover: Option<String>,
-    /// Taken from an earlier experiment of this study: the level at its metric's peak.
+    /// Taken from an earlier experiment of this study, which is run to its end before: the level at its metric's peak,
+    /// `tasks = { from = { experiment = "load", metric = "jobs_per_minute", factor = "tasks" } }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<FromResult>,
     /// Optimised away: each cell counts at its best level, chosen on data apart from that which is compared.
@@ -169,15 +170,15 @@ pub struct FactorSpec {
     pub best: bool,
 }
 
-/// The level of `factor` at the peak of `metric` in `experiment`.
+/// The level of `factor` at which `metric` is greatest in `experiment`, whatever its other factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FromResult {
-    /// The earlier experiment.
+    /// The earlier experiment. It must not wait for this one.
     pub experiment: String,
-    /// Its metric.
+    /// A metric that it reports.
     pub metric: String,
-    /// Its factor.
+    /// A factor of its, whose levels this one's is one of.
     pub factor: String,
 }
 

@@ -1,6 +1,7 @@
 //! What a run found: everything a reader is shown, computed. Renderers format
 //! it and do no arithmetic. Written as `findings.json`; numbers in SI base units.
 
+use crosstalk_core::cell::CellId;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Origin};
@@ -284,10 +285,9 @@ pub struct ClaimFinding {
 /// Attempts of one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinding {
-    /// The experiment.
-    pub experiment: String,
-    /// Its levels.
-    pub levels: Levels,
+    /// Which one: its experiment and its levels.
+    #[serde(flatten)]
+    pub id: CellId,
     /// Attempts that count.
     pub finished: usize,
     /// Attempts that failed.

@@ -5,24 +5,31 @@
 //! the attempt that it may have been part of. Each line carries what [`chain`] checks, so that a line that
 //! was changed, moved or doubled, or is another run's, is not believed because it happens to read.
 
-use crosstalk_core::name::unknown;
-use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, JOURNAL_SCHEMAS, Line, Status};
+use assembly::Assembly;
+use crosstalk_core::record::Line;
 use crosstalk_core::{Fault, FaultKind};
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::BorrowMut;
 use std::io::BufRead;
 
-pub use chain::{Chain, of_run};
+pub use chain::Chain;
 
-use crate::analyse::counted;
-use crate::samples::{Attempt, Run};
+use crate::samples::Run;
 
+mod assembly;
 mod chain;
 
 /// The lines of a journal as text. A fault of kind `Usage` stands for a line
 /// that cannot be read, is not what was written, or is not at its place, and for lines that are missing before
 /// one that can; one of kind `Environment` for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    let mut chain = Chain::default();
+    checked(reader, Chain::default())
+}
+
+/// The same, checked against a chain that whoever gives it may go on with.
+fn checked(
+    reader: impl BufRead,
+    mut chain: impl BorrowMut<Chain>,
+) -> impl Iterator<Item = Result<Line, Fault>> {
     reader
         .split(b'\n')
         .enumerate()
@@ -30,7 +37,7 @@ pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> 
         .filter(|(_, bytes)| bytes.as_ref().map_or(true, |b| !b.trim_ascii().is_empty()))
         .flat_map(move |(number, bytes)| match bytes {
             Ok(bytes) => {
-                let (line, missing) = chain.read(bytes);
+                let (line, missing) = chain.borrow_mut().read(bytes);
                 let at = |fault: Fault| fault.at(format!("journal.ndjson:{number}"));
                 let before = (missing > 0).then(|| Err(at(Fault::usage(lacking(missing)))));
                 before.into_iter().chain([line.map_err(at)])
@@ -56,210 +63,66 @@ fn lacking(missing: u32) -> String {
 /// When the stream cannot be read, holds no run, holds two different runs, or
 /// is of a schema that this version does not know.
 pub fn read_journal(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Run, Fault> {
-    let mut reading = Reading::default();
+    assembled(lines)?.finish()
+}
+
+fn assembled(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Assembly, Fault> {
+    let mut assembly = Assembly::default();
     for line in lines {
         match line {
-            Ok(line) => reading.take(line)?,
-            Err(fault) if fault.kind == FaultKind::Usage => reading.unreadable(&fault),
+            Ok(line) => assembly.take(line)?,
+            Err(fault) if fault.kind == FaultKind::Usage => assembly.unreadable(&fault),
             Err(fault) => return Err(fault),
         }
     }
-    reading.finish()
+    Ok(assembly)
 }
 
-/// A journal half read.
+/// A journal that is read once and then written on: its run is kept as it goes.
 #[derive(Default)]
-struct Reading {
-    run: Run,
-    study: Option<String>,
-    /// Whether any line could be read.
-    any: bool,
-    /// Number in the journal → place in `run.attempts`; a resumed run may count anew.
-    place: HashMap<AttemptId, usize>,
-    /// The place of the attempt that has begun and not ended.
-    open: Option<usize>,
-    /// Whether a line was lost since the last that begins or ends an attempt.
-    lost: bool,
-    /// Places of the attempts whose lines are not all there.
-    damaged: BTreeSet<usize>,
-    orphans: usize,
-    unreadable: Vec<String>,
+pub struct Recording {
+    chain: Chain,
+    assembly: Assembly,
 }
 
-impl Reading {
-    fn take(&mut self, line: Line) -> Result<(), Fault> {
-        // A run whose first line is lost is one all the same.
-        if self.study.is_none() && self.unreadable.is_empty() && !matches!(line, Line::Run { .. }) {
-            return Err(no_run());
-        }
-        self.any = true;
-        match line {
-            Line::Run { schema, study, version, seed, command, quick, at } => {
-                let opened = Run { command, version, seed, quick, began: at, ..Run::default() };
-                self.open(&schema, study, opened)?;
-            }
-            Line::Metric(metric) => {
-                if !self.run.metrics.iter().any(|m| m.name == metric.name) {
-                    self.run.metrics.push(metric);
-                }
-            }
-            Line::Attempt {
-                attempt, experiment, levels, block, turn, status, reason, fidelity, at, ..
-            } => {
-                self.clock(at);
-                self.attempt(Attempt {
-                    id: attempt,
-                    experiment,
-                    levels,
-                    block,
-                    turn,
-                    status,
-                    reason,
-                    fidelity,
-                    at,
-                    readings: Vec::new(),
-                });
-            }
-            Line::Sample { attempt, reading, .. } => match self.place.get(&attempt) {
-                Some(&place) => self.run.attempts[place].readings.push(reading),
-                None => self.orphans += 1,
-            },
-            Line::Decision { .. } => {}
-            Line::End { status, why, at } => {
-                self.clock(at);
-                self.run.end = why;
-                self.run.finished = status == Status::Finished;
-            }
-        }
-        Ok(())
+impl Recording {
+    /// What a journal holds already; nothing where it is empty.
+    ///
+    /// # Errors
+    /// As [`read_journal`], but for a journal without lines.
+    pub fn read(reader: impl BufRead) -> Result<Self, Fault> {
+        let mut chain = Chain::default();
+        let mut assembly = assembled(checked(reader, &mut chain))?;
+        assembly.is_a_run()?;
+        assembly.leave_out_damaged();
+        Ok(Recording { chain, assembly })
     }
 
-    /// A run begins, or goes on after it was cut short.
-    fn open(&mut self, schema: &str, study: String, opened: Run) -> Result<(), Fault> {
-        if !JOURNAL_SCHEMAS.contains(&schema) {
-            return Err(unknown("journal schema", schema, JOURNAL_SCHEMAS));
-        }
-        if schema != JOURNAL_SCHEMA && self.study.is_none() {
-            self.run.warnings.push(format!(
-                "the journal is of an earlier version ({schema}), whose lines {}: damage to it may go unnoticed",
-                if schema == JOURNAL_SCHEMAS[0] { "carry no checksums" } else { "are not numbered" },
-            ));
-        }
-        self.open = None;
-        match &self.study {
-            None => {
-                self.study = Some(study);
-                let Run { command, version, seed, quick, began, .. } = opened;
-                self.clock(began);
-                self.run = Run { command, version, seed, quick, ..std::mem::take(&mut self.run) };
-            }
-            Some(first) if *first == study && self.run.seed == opened.seed => {
-                self.run.end.clear();
-                self.run.finished = false;
-                self.clock(opened.began);
-            }
-            Some(first) => {
-                return Err(Fault::usage(format!(
-                    "two runs in one journal: `{first}` with seed {} and `{study}` with seed {}",
-                    self.run.seed, opened.seed
-                ))
-                .remedy("give each run a directory of its own with --out"));
-            }
-        }
-        Ok(())
+    /// The run so far.
+    pub fn run(&self) -> &Run {
+        self.assembly.run()
     }
 
-    /// Written when an attempt starts and again when it ends.
-    fn attempt(&mut self, line: Attempt) {
-        let ends = line.status != Status::Started;
-        let known = self.place.get(&line.id).copied().filter(|_| ends);
-        let place = known.unwrap_or(self.run.attempts.len());
-        match known {
-            Some(place) => {
-                let attempt = &mut self.run.attempts[place];
-                attempt.status = line.status;
-                attempt.reason = line.reason;
-                attempt.fidelity = line.fidelity;
-            }
-            None => {
-                if ends && self.lost {
-                    self.damaged.insert(place);
-                }
-                self.place.insert(line.id, place);
-                self.run.attempts.push(line);
-            }
-        }
-        self.open = (!ends).then_some(place);
-        self.lost = false;
+    /// Which run it is, once a line has told.
+    pub fn number(&self) -> Option<u32> {
+        self.chain.run()
     }
 
-    fn clock(&mut self, at: f64) {
-        if self.run.began == 0.0 {
-            self.run.began = at;
-        }
-        self.run.ended = self.run.ended.max(at);
+    /// Takes the next line; how it is written, with its end.
+    ///
+    /// # Errors
+    /// An environment fault where the line has no form in JSON; a usage fault where it is another run's.
+    pub fn add(&mut self, line: Line) -> Result<Vec<u8>, Fault> {
+        let written = self.chain.written(&line)?;
+        self.assembly.take(line)?;
+        Ok(written)
     }
 
-    fn unreadable(&mut self, fault: &Fault) {
-        let place = fault.place.as_deref().unwrap_or("journal.ndjson");
-        self.unreadable.push(format!("{place} ({})", fault.message));
-        self.lost = true;
-        self.damaged.extend(self.open);
+    /// The run, with what was odd in its journal.
+    ///
+    /// # Errors
+    /// A usage fault where no line could be read.
+    pub fn finish(self) -> Result<Run, Fault> {
+        self.assembly.finish()
     }
-
-    fn finish(mut self) -> Result<Run, Fault> {
-        if !self.any {
-            return Err(no_run());
-        }
-        for place in &self.damaged {
-            // As if the run had been killed in it: what is there of it does not count, and it may be repeated.
-            self.run.attempts[*place].status = Status::Started;
-        }
-        if !self.unreadable.is_empty() {
-            self.run.warnings.push(format!(
-                "damage to the journal in {}, of which nothing counts: {}{}; was the run killed, is the disk full or failing, or were files mixed?",
-                counted(self.unreadable.len(), "place"),
-                some(&self.unreadable),
-                self.left_out(),
-            ));
-        }
-        if self.study.is_none() {
-            self.run
-                .warnings
-                .push("the command line that began the run is lost with the journal's first line".into());
-        }
-        if self.orphans > 0 {
-            self.run.warnings.push(format!(
-                "{} of the journal belong{} to no attempt and count for nothing",
-                counted(self.orphans, "sample"),
-                if self.orphans == 1 { "s" } else { "" },
-            ));
-        }
-        Ok(self.run)
-    }
-
-    /// Which attempts a lost line was part of.
-    fn left_out(&self) -> String {
-        let number = |place: &usize| self.run.attempts[*place].id.to_string();
-        let numbers: Vec<String> = self.damaged.iter().map(number).collect();
-        match numbers.len() {
-            0 => String::new(),
-            1 => format!("; attempt {} is left out", numbers[0]),
-            _ => format!("; attempts {} are left out", some(&numbers)),
-        }
-    }
-}
-
-/// All of a few, the first of many.
-fn some(names: &[String]) -> String {
-    const MOST: usize = 20;
-    let more = names.len().saturating_sub(MOST);
-    let first = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{first} and {more} more") } else { first }
-}
-
-fn no_run() -> Fault {
-    Fault::usage(format!("expected a journal that begins with a `run` line of {JOURNAL_SCHEMA}"))
-        .at("journal.ndjson")
-        .remedy("name a directory that `crosstalk run` has written")
 }

@@ -17,34 +17,46 @@ pub mod parse;
 pub mod part;
 pub mod plan;
 pub mod predicate;
+pub mod prepare;
 pub mod published;
 pub mod resolve;
 pub mod row;
+pub mod rules;
 pub mod samples;
+pub mod scale;
 pub mod schema;
+pub mod words;
 pub mod write;
 pub mod written;
 
 mod check;
 mod csv;
 mod engine;
+mod estimate;
 mod factor;
 mod label;
+mod level;
+mod name;
+mod query;
 mod read;
+mod stages;
 mod substitute;
 
-pub use analyse::{Decision, GIVE_UP_AFTER, analyse, called, counted, decide, next_block};
+pub use analyse::{Decision, analyse, decide, earlier_results, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;
 pub use emulate::emulation;
 pub use journal::read_journal;
+pub use level::called_word as called;
 pub use parse::parse;
 pub use plan::PlanOptions;
-pub use plan::make::plan;
+pub use prepare::{Prepared, plan, prepare};
 pub use resolve::{resolve, setting};
+pub use rules::GIVE_UP_AFTER;
 pub use schema::{
     component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
     system_schema, trace_schema,
 };
+pub use words::counted;
 pub use write::to_toml;

@@ -1,12 +1,14 @@
 //! What was measured, as times that can stand in components' places.
 
 use crosstalk_core::Fault;
+use crosstalk_core::cell::CellId;
 use crosstalk_core::name::unknown;
-use crosstalk_core::record::{Metric, Reading};
+use crosstalk_core::record::{Labels, Metric, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyse::counts;
-use crate::analyse::{Asked, summary};
+use crate::analyse::summary;
+use crate::query::MetricQuery;
 use crate::samples::Run;
 
 /// Readings with what their metrics are, attempt by attempt.
@@ -15,8 +17,8 @@ pub struct Measured {
     /// Where they come from, for people.
     pub from: String,
     metrics: BTreeMap<String, Metric>,
-    /// Of each attempt that counts: what tells its cell apart, and its readings.
-    attempts: Vec<(String, Vec<Reading>)>,
+    /// Of each attempt that counts its cell, where a run has several, and its readings.
+    attempts: Vec<(Option<CellId>, Vec<Reading>)>,
 }
 
 /// From the least to the most that was measured.
@@ -33,19 +35,18 @@ pub struct Range {
 impl Measured {
     /// What one instrument told, once.
     pub fn once(from: &str, metrics: Vec<Metric>, readings: Vec<Reading>) -> Self {
-        Measured::new(from, metrics, vec![(String::new(), readings)])
+        Measured::new(from, metrics, vec![(None, readings)])
     }
 
     /// What a run told, of the attempts that count.
     pub fn run(from: &str, run: &Run) -> Self {
         let counted = run.attempts.iter().filter(|attempt| counts(attempt));
-        let readings = |attempt: &crate::samples::Attempt| {
-            (format!("{} {:?}", attempt.experiment, attempt.levels), attempt.readings.clone())
-        };
+        let readings =
+            |attempt: &crate::samples::Attempt| (Some(attempt.cell.clone()), attempt.readings.clone());
         Measured::new(from, run.metrics.clone(), counted.map(readings).collect())
     }
 
-    fn new(from: &str, metrics: Vec<Metric>, attempts: Vec<(String, Vec<Reading>)>) -> Self {
+    fn new(from: &str, metrics: Vec<Metric>, attempts: Vec<(Option<CellId>, Vec<Reading>)>) -> Self {
         let metrics = metrics.into_iter().map(|metric| (metric.name.clone(), metric)).collect();
         Measured { from: from.to_string(), metrics, attempts }
     }
@@ -57,18 +58,18 @@ impl Measured {
     /// # Errors
     /// A usage fault where it is no time.
     pub fn range(&self, asked: &str) -> Result<Option<Range>, Fault> {
-        let asked = Asked::new(asked);
+        let asked = MetricQuery::new(asked);
         let Some(metric) = self.metrics.get(asked.metric) else { return Ok(None) };
         if metric.unit != "s" {
             let why = format!("`{}` is no time: its unit is `{}`", metric.name, metric.unit);
             return Err(Fault::usage(why).remedy("name a metric in seconds"));
         }
-        let mut things: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut things: BTreeMap<(&Option<CellId>, &Labels), Vec<f64>> = BTreeMap::new();
         for (cell, readings) in &self.attempts {
             for reading in readings {
                 let value = summary(std::slice::from_ref(reading), &asked, metric);
                 if let Some(value) = value.filter(|value| *value >= 0.0) {
-                    things.entry(format!("{cell} {:?}", reading.labels)).or_default().push(value);
+                    things.entry((cell, &reading.labels)).or_default().push(value);
                 }
             }
         }
@@ -81,7 +82,7 @@ impl Measured {
     /// The fault of what was not measured: the metric, with the nearest that was, or one of its
     /// readings with such labels, with those that there are.
     pub fn lacks(&self, asked: &str) -> Fault {
-        let name = Asked::new(asked).metric;
+        let name = MetricQuery::new(asked).metric;
         let all = self.attempts.iter().flat_map(|(_, readings)| readings);
         let labels: BTreeSet<String> = all
             .filter(|reading| reading.metric == name)
@@ -142,8 +143,7 @@ mod tests {
     fn of_a_run_it_is_the_median_over_the_attempts_that_count() {
         let attempt = |block, status, time| crate::samples::Attempt {
             id: block as u64,
-            experiment: "memory".into(),
-            levels: Levels::new(),
+            cell: CellId::new("memory", Levels::new()),
             block,
             turn: 1,
             status,

@@ -2,6 +2,7 @@
 
 use crate::check::check;
 use crate::file::{STUDY_SCHEMA, Study};
+use crate::name::stem;
 use crate::read::{explain, read};
 use crate::written::Written;
 use crosstalk_core::Fault;
@@ -41,10 +42,4 @@ fn schema(text: &str, place: &str) -> Result<(), Fault> {
             .at(format!("{place}:1"))
             .remedy(format!("begin the file with schema = \"{STUDY_SCHEMA}\""))),
     }
-}
-
-/// A file's name without folders and extension.
-pub(crate) fn stem(place: &str) -> &str {
-    let file = place.rsplit('/').next().unwrap_or(place);
-    file.strip_suffix(".toml").unwrap_or(file)
 }

@@ -1,5 +1,7 @@
 //! What the parts of a time are called, wherever people read of them.
 
+/// Metrics that are parts of a node's time begin so.
+pub const TIME: &str = "time_";
 /// The part that is not work.
 pub const WAIT: &str = "wait";
 /// What no part accounts for.

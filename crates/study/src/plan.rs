@@ -1,27 +1,26 @@
 //! What will be run: every cell, in which order, until when.
 
 pub(crate) mod budget;
-mod cells;
-pub mod make;
+pub(crate) mod cells;
+pub(crate) mod make;
 mod metrics;
 pub mod options;
 mod order;
-pub(crate) mod place;
+mod place;
 mod same;
 mod scene;
 
-pub(crate) use cells::MOST as MOST_CELLS;
 pub use options::PlanOptions;
 pub use order::WallTime;
-pub use place::scaled;
 
+use crosstalk_core::cell::CellId;
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::Effort;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Levels, Params, Value};
+use crosstalk_core::value::{Params, Value};
 use std::collections::BTreeMap;
 
 /// A study made concrete.
@@ -41,6 +40,8 @@ pub struct Plan {
     pub warmup: usize,
     /// How many questions are judged together: comparisons and primary claims.
     pub questions: usize,
+    /// How many of them are about experiments that still wait for an earlier one's result.
+    pub to_come: usize,
     /// Its experiments.
     pub experiments: Vec<PlannedExperiment>,
     /// What this host cannot do of it, each with its remedy.
@@ -63,13 +64,15 @@ pub struct PlannedExperiment {
     pub cells: Vec<Cell>,
     /// Why there are no cells yet: a factor waits for an earlier experiment's result.
     pub pending: Option<String>,
+    /// How many stages of experiments are run before it.
+    pub stage: usize,
 }
 
 /// One combination of levels and the scene it stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Factor → level.
-    pub levels: Levels,
+    /// Which one it is.
+    pub id: CellId,
     /// What happens in it.
     pub scene: Scene,
     /// About how long attempts take.
@@ -149,6 +152,36 @@ impl Plan {
         self.cells().filter(|cell| cell.lacks.is_none())
     }
 
+    /// The stage that is run now: the last of which there are cells.
+    pub fn stage(&self) -> usize {
+        let there = self.experiments.iter().filter(|experiment| !experiment.cells.is_empty());
+        there.map(|experiment| experiment.stage).max().unwrap_or(0)
+    }
+
+    /// The same plan with the experiments of the stage that is run now alone.
+    #[must_use]
+    pub fn now(&self) -> Plan {
+        let mut now = self.clone();
+        let stage = self.stage();
+        now.experiments.retain(|experiment| experiment.stage == stage);
+        now
+    }
+
+    /// The experiment that a cell is of.
+    ///
+    /// # Panics
+    /// Where it is of another plan.
+    pub fn experiment(&self, cell: &CellId) -> &PlannedExperiment {
+        let found = self.experiments.iter().find(|experiment| experiment.name == cell.experiment);
+        found.expect("a cell of this plan")
+    }
+
+    /// Behind how many cells of its experiment a cell is planned.
+    pub fn place_of(&self, cell: &CellId) -> usize {
+        let all = &self.experiment(cell).cells;
+        all.iter().position(|planned| planned.id == *cell).unwrap_or(all.len())
+    }
+
     /// The nodes of the largest cell that this host can run.
     pub fn nodes(&self) -> usize {
         self.runnable().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
@@ -156,6 +189,11 @@ impl Plan {
 }
 
 impl PlannedExperiment {
+    /// The cells that this host can run.
+    pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| cell.lacks.is_none())
+    }
+
     /// How many of the first `count` blocks it runs in.
     pub fn within(&self, count: usize) -> usize {
         self.blocks.map_or(count, |most| most.min(count))
@@ -163,11 +201,11 @@ impl PlannedExperiment {
 
     /// About how long a cell's attempts take in a run. What only the first attempt takes, such
     /// as starting a cluster that is then kept, the first of all cells with the same work takes.
-    pub fn effort(&self, cell: usize) -> Effort {
-        let Cell { effort, scene, .. } = &self.cells[cell];
-        let again = || self.cells[..cell].iter().any(|earlier| earlier.scene.work == scene.work);
-        let once = if effort.once > 0.0 && again() { 0.0 } else { effort.once };
-        Effort { once, ..*effort }
+    pub fn effort(&self, cell: &Cell) -> Effort {
+        let Cell { effort, scene, .. } = cell;
+        let first = || self.cells.iter().find(|earlier| earlier.scene.work == scene.work);
+        let again = effort.once > 0.0 && first().is_some_and(|first| first.id != cell.id);
+        Effort { once: if again { 0.0 } else { effort.once }, ..*effort }
     }
 
     /// Whether it runs in `block`.

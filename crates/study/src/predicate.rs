@@ -3,8 +3,8 @@
 use crosstalk_core::units::share;
 use crosstalk_core::{Fault, quoted};
 
-use crate::analyse::BEYOND;
 use crate::number;
+use crate::rules::BEYOND;
 
 /// Which side of its bound a predicate allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use crate::catalogue::NO_FABRIC;
 use crate::check;
 use crate::engine;
 use crate::file::Study;
-use crate::plan::{PlanOptions, place};
+use crate::plan::PlanOptions;
+use crate::scale;
 use crate::substitute::{factors_in, literal};
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -96,7 +97,7 @@ fn set_prepare(study: &mut Study, line: &str) -> Result<(), Fault> {
 
 /// Runs all links that are held to a fabric's rate at it over `scale`.
 fn set_scale(study: &mut Study, scale: f64) -> Result<(), Fault> {
-    place::scale(&scale.into())?;
+    scale::scale(&scale.into())?;
     let held = |fabric: &Value| *fabric != NO_FABRIC.into();
     let mut found = false;
     for experiment in study.experiment.values_mut() {

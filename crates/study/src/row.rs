@@ -8,10 +8,12 @@ use crosstalk_stats::{Interval, quantile, threshold};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use crate::analyse::{Asked, Data, estimate};
+use crate::analyse::{Data, Experiment};
+use crate::estimate;
 use crate::file::Study;
 use crate::findings::Estimate;
 use crate::plan::Plan;
+use crate::query::MetricQuery;
 use crate::samples::Run;
 
 /// Histograms of seconds count whole nanoseconds.
@@ -137,28 +139,28 @@ pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
 /// values that the report is about.
 pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
     let data = Data::new(plan, run);
-    (0..plan.experiments.len()).flat_map(|place| of_experiment(study, &data, place)).collect()
+    data.experiments.iter().flat_map(|experiment| of_experiment(study, experiment)).collect()
 }
 
-fn of_experiment(study: &Study, data: &Data, place: usize) -> Vec<Row> {
-    let planned = data.experiments[place].planned;
+fn of_experiment(study: &Study, data: &Experiment) -> Vec<Row> {
+    let planned = data.planned;
     let experiment = study.experiment.get(&planned.name);
     let compared = experiment.and_then(|e| e.compare.as_ref()?.metric.as_deref());
     let Some(asked) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
         return Vec::new();
     };
-    let reads = Asked::new(asked);
+    let reads = MetricQuery::new(asked);
     let Some(metric) = planned.metrics.iter().find(|metric| metric.name == reads.metric) else {
         return Vec::new();
     };
     let title = experiment.map(|e| e.title.as_str()).filter(|title| !title.is_empty());
-    let row = |(number, cell): (usize, &crate::plan::Cell)| {
-        let values = data.values(place, number, asked).values().copied().collect();
+    let row = |cell| {
+        let values = data.values(cell, asked).values().copied().collect();
         let row = Row::of_values(title.unwrap_or(&planned.name), asked, &metric.unit, values)?;
-        let levels = cell.levels.iter().map(|(factor, level)| (factor.clone(), level.to_string()));
+        let levels = cell.levels().iter().map(|(factor, level)| (factor.clone(), level.to_string()));
         Some(Row { parameters: levels.collect(), ..row })
     };
-    planned.cells.iter().enumerate().filter_map(row).collect()
+    data.cells.iter().filter_map(row).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! A run's journal, read: what `analyse` and the stopping rule work on.
 
+use crosstalk_core::cell::CellId;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{AttemptId, Metric, Reading, Status};
-use crosstalk_core::value::Levels;
 use std::collections::BTreeMap;
 
 /// One try at a cell with everything it observed.
@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 pub struct Attempt {
     /// Its number.
     pub id: AttemptId,
-    /// The experiment.
-    pub experiment: String,
-    /// The cell's levels.
-    pub levels: Levels,
+    /// Of which cell.
+    pub cell: CellId,
     /// The block it belongs to.
     pub block: usize,
     /// 1 for the first try of the cell in its block.

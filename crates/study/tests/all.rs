@@ -4,6 +4,7 @@ mod beside;
 mod calibration;
 mod command;
 mod counts;
+mod earlier;
 mod engine;
 mod false_verdicts;
 mod faults;

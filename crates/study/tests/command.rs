@@ -345,7 +345,7 @@ fn all_bars_of_a_split_are_of_one_node() {
     for attempt in &mut run.attempts {
         attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));
         // Node 0 has 3 s to do and then 1 s, node 1 has 2 s and then 5 s: over both bars node 1 has the most.
-        let busy = if attempt.levels["A"] == 1.into() { [3.0, 2.0] } else { [1.0, 5.0] };
+        let busy = if attempt.cell.levels["A"] == 1.into() { [3.0, 2.0] } else { [1.0, 5.0] };
         let told = (0..2)
             .map(|node| Reading::value("time_compute", busy[node], Origin::Measured).label("node", node));
         attempt.readings.extend(told);

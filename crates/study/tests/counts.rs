@@ -2,6 +2,7 @@
 
 use crate::synthetic::graph::{GRAPH, graph};
 use crate::synthetic::{claim, is, made};
+use crosstalk_core::cell::CellId;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
@@ -13,7 +14,9 @@ use crosstalk_study::samples::{Attempt, Run};
 #[test]
 fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
     let (made, mut run) = graph(12);
-    for attempt in run.attempts.iter_mut().filter(|a| a.block < 2 && is(&a.levels, "system", "microblade")) {
+    for attempt in
+        run.attempts.iter_mut().filter(|a| a.block < 2 && is(&a.cell.levels, "system", "microblade"))
+    {
         if attempt.block == 0 {
             attempt.status = Status::Failed;
             attempt.reason = Some("node 1 is gone".into());
@@ -25,7 +28,7 @@ fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
     let findings = made.findings(&run);
     assert_eq!(findings.comparisons[0].ratio.n, 10, "only complete pairs");
     assert_eq!(findings.run.blocks, 12, "the blocks were gone through all the same");
-    let cell = findings.cells.iter().find(|c| is(&c.levels, "system", "microblade")).expect("is planned");
+    let cell = findings.cells.iter().find(|c| is(&c.id.levels, "system", "microblade")).expect("is planned");
     assert_eq!((cell.finished, cell.failed, cell.unfaithful), (10, 1, Some(1)));
     assert_eq!(cell.reasons, ["node 1 is gone", "not faithful: CPU contention"]);
     let told = |text: &str| findings.warnings.iter().any(|w| w.contains(text));
@@ -44,7 +47,7 @@ fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
 #[test]
 fn a_cell_that_is_never_faithful_gives_no_verdict() {
     let (made, mut run) = graph(12);
-    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
     }
     let findings = made.findings(&run);
@@ -116,7 +119,7 @@ fn numbers_of_different_origin_are_never_mixed_silently() {
     "#;
     let made = made(&text);
     let mut run = made.run(12, 0.01, 11, &|_, _, _| 1.0);
-    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.readings.iter_mut().for_each(|r| r.origin = Origin::Emulated);
     }
     let warnings = made.findings(&run).warnings;
@@ -130,26 +133,28 @@ fn numbers_of_different_origin_are_never_mixed_silently() {
 #[test]
 fn blocks_are_complete_without_a_cell_that_was_given_up() {
     let (made, mut run) = graph(12);
-    let gone = run.attempts[0].levels.clone();
-    run.attempts.retain(|a| a.levels != gone || a.block < 3);
-    for attempt in run.attempts.iter_mut().filter(|a| a.levels == gone) {
+    let gone = run.attempts[0].cell.levels.clone();
+    run.attempts.retain(|a| a.cell.levels != gone || a.block < 3);
+    for attempt in run.attempts.iter_mut().filter(|a| a.cell.levels == gone) {
         attempt.status = Status::Failed;
     }
     assert_eq!(made.findings(&run).run.blocks, 12);
     assert_eq!(next_block(&made.plan, &run), 12);
     // One that failed less often is waited for.
-    run.attempts.retain(|a| a.levels != gone || a.block < 2);
+    run.attempts.retain(|a| a.cell.levels != gone || a.block < 2);
     assert_eq!(next_block(&made.plan, &run), 11);
 }
 
 #[test]
 fn blocks_are_complete_without_an_experiment_that_runs_in_fewer() {
     let (mut made, mut run) = graph(12);
-    let curve =
+    let mut curve =
         PlannedExperiment { name: "curve".into(), blocks: Some(3), ..made.plan.experiments[0].clone() };
+    curve.cells.iter_mut().for_each(|cell| cell.id.experiment = "curve".into());
     made.plan.experiments.push(curve);
     let early: Vec<_> = run.attempts.iter().filter(|a| a.block < 3).cloned().collect();
-    run.attempts.extend(early.into_iter().map(|a| Attempt { experiment: "curve".into(), ..a }));
+    run.attempts
+        .extend(early.into_iter().map(|a| Attempt { cell: CellId::new("curve", a.cell.levels), ..a }));
     assert_eq!(next_block(&made.plan, &run), 12);
     made.plan.experiments[1].blocks = None;
     assert_eq!(next_block(&made.plan, &run), 11, "else it is waited for");
@@ -158,7 +163,7 @@ fn blocks_are_complete_without_an_experiment_that_runs_in_fewer() {
 #[test]
 fn a_ratio_needs_numbers_above_zero() {
     let (made, mut run) = graph(12);
-    for attempt in run.attempts.iter_mut().filter(|a| is(&a.levels, "system", "kosmos-srio")) {
+    for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.readings = vec![Reading::value("completion_time", 0.0, Origin::Measured)];
     }
     let findings = made.findings(&run);
@@ -177,7 +182,7 @@ fn distributions_count_by_their_median_or_the_quantile_asked_for() {
     let (_, mut run) = graph(12);
     let made = made(&text);
     for attempt in &mut run.attempts {
-        let tail = if is(&attempt.levels, "system", "kosmos-srio") { 2_000 } else { 8_000 };
+        let tail = if is(&attempt.cell.levels, "system", "kosmos-srio") { 2_000 } else { 8_000 };
         let mut histogram = Histogram::default();
         (0..1000).for_each(|i| histogram.record(if i < 985 { 1_000 } else { tail + attempt.block as u64 }));
         attempt.readings = vec![Reading::histogram("completion_time", histogram, Origin::Measured)];

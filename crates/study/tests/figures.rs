@@ -45,8 +45,8 @@ fn figures_stand_beside_what_was_published() {
 fn every_node_has_a_bar_of_its_own_with_all_parts() {
     let (made, mut run) = graph(12);
     // One node spills, in one block only.
-    let spilt = run.attempts.iter_mut().find(|a| is(&a.levels, "system", "microblade")).expect("is run");
-    assert_eq!(number(&spilt.levels, "slaves"), 1.0);
+    let spilt = run.attempts.iter_mut().find(|a| is(&a.cell.levels, "system", "microblade")).expect("is run");
+    assert_eq!(number(&spilt.cell.levels, "slaves"), 1.0);
     spilt.readings.push(Reading::value("time_spill", 12.0, Origin::Measured).label("node", 1));
     let findings = made.findings(&run);
     let figure = &findings.figures[1];
@@ -105,8 +105,9 @@ fn nodes_of_work_without_a_master_go_by_number() {
 fn tables_say_what_was_not_run() {
     let (mut made, run) = graph(12);
     let cells = &mut made.plan.experiments[0].cells;
-    cells
-        .retain(|cell| !(is(&cell.levels, "system", "kosmos-srio") && number(&cell.levels, "slaves") == 2.0));
+    cells.retain(|cell| {
+        !(is(&cell.id.levels, "system", "kosmos-srio") && number(&cell.id.levels, "slaves") == 2.0)
+    });
     let findings = made.findings(&run);
     let table = &findings.tables[0];
     assert_eq!(

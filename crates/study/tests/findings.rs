@@ -99,7 +99,8 @@ fn nothing_is_attributed_to_a_difference_that_is_none() {
 fn a_part_that_is_no_more_than_noise_has_no_share() {
     let (made, mut run) = graph_and(CLAIMS, 12);
     // In turn half a second more and less of waiting beside the same whole: a part as noisy as no time is.
-    for attempt in run.attempts.iter_mut().filter(|attempt| is(&attempt.levels, "system", "microblade")) {
+    for attempt in run.attempts.iter_mut().filter(|attempt| is(&attempt.cell.levels, "system", "microblade"))
+    {
         let off = if attempt.block % 2 == 0 { 3.0 } else { -3.0 };
         for reading in attempt.readings.iter_mut().filter(|reading| reading.metric == "time_wait") {
             let Observation::Value(waited) = &mut reading.observation else { panic!("is a value") };
@@ -127,7 +128,7 @@ fn a_factor_of_pairs_beside_the_times_of_each_side_says_so() {
         2.0
     })));
     for attempt in &mut run.attempts {
-        let slow = match (attempt.block % 3, is(&attempt.levels, "system", "kosmos-srio")) {
+        let slow = match (attempt.block % 3, is(&attempt.cell.levels, "system", "kosmos-srio")) {
             (0, _) => 1.0,
             (1, true) => 1.0,
             (1, false) => 8.0,
@@ -149,7 +150,7 @@ fn waiting_may_be_for_a_slower_node() {
     // The same effects, made on MicroBlade's nodes by half as much memory.
     for cell in &mut made.plan.experiments[0].cells {
         if let Place::Virtual { memory, .. } = &mut cell.scene.place
-            && is(&cell.levels, "system", "kosmos-srio")
+            && is(&cell.id.levels, "system", "kosmos-srio")
         {
             *memory = Some(Bytes(1 << 32));
         }

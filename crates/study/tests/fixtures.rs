@@ -1,12 +1,11 @@
-//! The bundled studies and the three fixtures parse and plan, exactly as the
-//! golden files say. `CROSSTALK_REWRITE=1` writes these files anew.
+//! Three fixtures, written for tests alone, parse and plan with the mock registry.
 
 use crate::mock;
+use crosstalk_core::testbed::Link;
+use crosstalk_core::units::BitRate;
 use crosstalk_core::value::Value;
-use crosstalk_study::plan::Plan;
-use crosstalk_study::{PlanOptions, bundled_study, parse, plan, to_toml};
-use std::fmt::Write;
-use std::path::PathBuf;
+use crosstalk_study::plan::{Place, Plan, PlannedExperiment};
+use crosstalk_study::{PlanOptions, bundled_studies, parse, plan, to_toml};
 
 const FIXTURES: [(&str, &str); 3] = [
     ("groups", include_str!("fixtures/groups.toml")),
@@ -14,77 +13,103 @@ const FIXTURES: [(&str, &str); 3] = [
     ("volunteer", include_str!("fixtures/volunteer.toml")),
 ];
 
-fn studies() -> Vec<(&'static str, &'static str)> {
-    let mut studies = FIXTURES.to_vec();
-    studies.extend(["kosmos", "latency"].map(|name| (name, bundled_study(name).expect("is bundled"))));
-    studies
-}
-
-/// A plan as a person would compare it.
-fn described(plan: &Plan) -> String {
-    let mut text =
-        format!("{}: seed {}, looks {:?}, quick {}\n", plan.study, plan.seed, plan.looks, plan.quick);
-    for experiment in &plan.experiments {
-        let metrics: Vec<&str> = experiment.metrics.iter().map(|metric| metric.name.as_str()).collect();
-        let _ = writeln!(
-            text,
-            "\n{}: {} cells, metrics {}",
-            experiment.name,
-            experiment.cells.len(),
-            metrics.join(" ")
-        );
-        for cell in &experiment.cells {
-            let levels: Vec<String> =
-                cell.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
-            let _ = writeln!(text, "  {} @ {:?}", levels.join(" "), cell.scene.place);
-        }
-    }
-    let _ = writeln!(text, "\nblock 0: {:?}", plan.order(0));
-    for warning in &plan.warnings {
-        let _ = writeln!(text, "warning: {warning}");
-    }
-    text
-}
-
-fn compare_with_golden(name: &str, found: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
-    if std::env::var_os("CROSSTALK_REWRITE").is_some() {
-        std::fs::write(&path, found).expect("writes");
-    }
-    let golden = std::fs::read_to_string(&path).expect("the golden file is there");
-    assert!(golden == found, "{name} is planned otherwise than {} says:\n{found}", path.display());
-}
-
 fn options() -> PlanOptions {
     let mut options = PlanOptions::default();
     options.discovered.insert("cores".into(), vec![1.into(), 2.into()]);
     options
 }
 
+/// The plan of a fixture.
+fn planned(name: &str, quick: bool) -> Plan {
+    let (_, text) = FIXTURES.iter().find(|(known, _)| *known == name).expect("is a fixture");
+    let study = parse(text, &format!("{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"));
+    let options = PlanOptions { quick, ..options() };
+    plan(&study, &mock::catalogues(), &mock::registry(), &options).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// `owner: 24 cells; run_time donated_time`, an experiment a line.
+fn summary(plan: &Plan) -> Vec<String> {
+    let line = |experiment: &PlannedExperiment| {
+        let metrics: Vec<&str> = experiment.metrics.iter().map(|metric| metric.name.as_str()).collect();
+        format!("{}: {} cells; {}", experiment.name, experiment.cells.len(), metrics.join(" "))
+    };
+    plan.experiments.iter().map(line).collect()
+}
+
 #[test]
-fn every_study_is_planned_as_its_golden_file_says() {
-    let (registry, catalogues) = (mock::registry(), mock::catalogues());
-    for (name, text) in studies() {
-        let study = parse(text, &format!("{name}.toml")).unwrap_or_else(|fault| panic!("{fault}"));
-        let plan = plan(&study, &catalogues, &registry, &options()).unwrap_or_else(|fault| panic!("{fault}"));
-        compare_with_golden(name, &described(&plan));
+fn an_experiment_has_a_cell_for_every_combination_that_is_not_excluded() {
+    let groups = planned("groups", false);
+    assert_eq!((groups.seed, groups.looks.as_slice(), groups.quick), (3, &[15, 30][..], false));
+    assert_eq!(
+        summary(&groups),
+        [
+            "cores: 2 cells; jobs_per_minute",
+            "gain: 0 cells; jobs_per_minute",
+            "grouped: 0 cells; jobs_per_minute",
+            "load: 6 cells; jobs_per_minute",
+        ]
+    );
+    assert_eq!(
+        summary(&planned("infiniband", false)),
+        [
+            "files: 12 cells; operation_time",
+            "hpl: 6 cells; flops",
+            "mpi: 20 cells; call_time",
+            "npb: 16 cells; run_time time_communicating",
+        ]
+    );
+    let volunteer = planned("volunteer", false);
+    assert_eq!(volunteer.looks, [12, 24, 48]);
+    assert_eq!(
+        summary(&volunteer),
+        [
+            "database: 4 cells; requests donated_time",
+            "limits: 16 cells; run_time donated_time",
+            "owner: 24 cells; run_time donated_time memory_pressure major_faults",
+        ]
+    );
+}
+
+#[test]
+fn cells_stand_on_links_of_their_fabric_and_on_the_nodes_that_their_work_takes() {
+    for cell in planned("infiniband", false).cells() {
+        let Place::Real { fabric, link, scale, nodes } = &cell.scene.place else {
+            panic!("{}: expected links in real time", cell.id);
+        };
+        assert_eq!(*fabric, cell.id.levels["network"].to_string(), "{}", cell.id);
+        let rate = if fabric == "myrinet-2000" { 2e9 } else { 8e9 };
+        match fabric.as_str() {
+            "myrinet-2000" | "infiniband-4x-sdr" => {
+                assert_eq!(*link, Link::Rate(BitRate(rate)), "{}", cell.id)
+            }
+            _ => assert!(matches!(link, Link::Rate(_)), "{}", cell.id),
+        }
+        assert_eq!((*scale, *nodes), (1.0, 4), "{}", cell.id);
+    }
+    for cell in planned("volunteer", false).cells() {
+        assert!(
+            matches!(cell.scene.place, Place::Real { link: Link::Unshaped, nodes: 1, .. }),
+            "{}",
+            cell.id
+        );
     }
 }
 
 #[test]
-fn the_quick_plans_are_as_their_golden_files_say() {
-    let (registry, catalogues) = (mock::registry(), mock::catalogues());
-    for (name, text) in studies() {
-        let study = parse(text, &format!("{name}.toml")).expect("reads");
-        let options = PlanOptions { quick: true, ..options() };
-        let plan = plan(&study, &catalogues, &registry, &options).unwrap_or_else(|fault| panic!("{fault}"));
-        compare_with_golden(&format!("{name}-quick"), &described(&plan));
-    }
+fn a_quick_plan_has_what_the_study_keeps_else_all_until_the_first_look() {
+    let volunteer = planned("volunteer", true);
+    assert!(volunteer.quick);
+    let owner = "owner: 2 cells; run_time donated_time memory_pressure major_faults";
+    assert_eq!((summary(&volunteer), volunteer.looks), (vec![owner.to_string()], vec![12]));
+    let infiniband = planned("infiniband", true);
+    assert_eq!(summary(&infiniband), summary(&planned("infiniband", false)));
+    assert_eq!(infiniband.looks, [12]);
+    assert!(infiniband.warnings[0].contains("no [quick] section"), "{:?}", infiniband.warnings);
 }
 
 #[test]
 fn every_study_survives_writing() {
-    for (name, text) in studies() {
+    for (name, text) in FIXTURES.iter().chain(bundled_studies()) {
         let study = parse(text, &format!("{name}.toml")).expect("reads");
         let written = to_toml(&study);
         let read =
@@ -109,7 +134,7 @@ fn an_earlier_result_completes_a_pending_experiment() {
     let after = planned(&options);
     assert_eq!(after.pending, None);
     assert_eq!(after.cells.len(), 7);
-    assert!(after.cells.iter().all(|cell| cell.levels["tasks"] == Value::Int(512)));
+    assert!(after.cells.iter().all(|cell| cell.id.levels["tasks"] == Value::Int(512)));
 }
 
 #[test]

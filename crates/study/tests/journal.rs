@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Line, Observation, Status};
-use crosstalk_study::journal::{Chain, lines, read_journal};
+use crosstalk_study::journal::{Chain, Recording, lines, read_journal};
 use crosstalk_study::samples::Run;
 use proptest::prelude::*;
 
@@ -185,14 +185,25 @@ fn lines_of_another_run_are_told_and_count_for_nothing() {
 fn an_earlier_journal_goes_on_with_lines_that_are_checked() {
     let opening = lines(GOLDEN.as_bytes()).next().expect("a line").expect("reads");
     for earlier in [FIRST, SECOND] {
-        let mut chain = Chain::of(earlier.as_bytes()).expect("reads");
-        let more: Vec<u8> = (0..3).flat_map(|_| chain.written(&opening).expect("writes")).collect();
+        let mut recording = Recording::read(earlier.as_bytes()).expect("reads");
+        let more: Vec<u8> = (0..3).flat_map(|_| recording.add(opening.clone()).expect("writes")).collect();
         let run = read(&[earlier.as_bytes(), &more].concat()).expect("opens");
         assert_eq!(run.warnings.len(), 1, "{:?}", run.warnings);
         let third = more.split_inclusive(|b| *b == b'\n').nth(2).expect("three lines");
         let first = more.split_inclusive(|b| *b == b'\n').next().expect("three lines");
         let run = read(&[earlier.as_bytes(), first, third].concat()).expect("opens");
         assert!(names(&run, earlier.lines().count() + 2), "{:?}", run.warnings);
+    }
+}
+
+#[test]
+fn a_run_that_is_kept_as_it_is_written_is_the_one_that_is_read() {
+    let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
+    let mut recording = Recording::default();
+    for (count, line) in all.into_iter().enumerate() {
+        recording.add(line).expect("writes");
+        let text: Vec<&str> = GOLDEN.split_inclusive('\n').take(count + 1).collect();
+        assert_eq!(*recording.run(), read(text.concat().as_bytes()).expect("opens"), "after {count} lines");
     }
 }
 

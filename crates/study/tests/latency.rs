@@ -64,8 +64,8 @@ fn truth(experiment: &str, levels: &Levels, metric: &str) -> f64 {
 /// Of what is told by label, the readings of an attempt.
 fn told(attempt: &Attempt) -> Vec<Reading> {
     let value = |metric, value| Reading::value(metric, value, Origin::Measured);
-    let polls = is(&attempt.levels, "mode", "polling");
-    match attempt.experiment.as_str() {
+    let polls = is(&attempt.cell.levels, "mode", "polling");
+    match attempt.cell.experiment.as_str() {
         "stages" => {
             let times = ["there", "back"].into_iter().flat_map(|way| {
                 STAGES.map(|(stage, time)| {
@@ -103,7 +103,7 @@ fn run(made: &Made) -> Run {
         // What is added up from components has no noise.
         if attempt.readings.iter().any(|reading| reading.metric == "end_to_end") {
             for reading in &mut attempt.readings {
-                let exact = truth(&attempt.experiment, &attempt.levels, &reading.metric);
+                let exact = truth(&attempt.cell.experiment, &attempt.cell.levels, &reading.metric);
                 *reading = Reading::value(&reading.metric, exact, Origin::Computed);
             }
         }

@@ -66,7 +66,7 @@ fn nothing_is_detectable_below_the_floor_of_its_metric() {
     );
     let mut run = run(&made, 24, 0.1, 1.4);
     // Streams are alike to the last digit, and more comparisons than the others.
-    for attempt in run.attempts.iter_mut().filter(|a| a.experiment == "wire") {
+    for attempt in run.attempts.iter_mut().filter(|a| a.cell.experiment == "wire") {
         attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(1e9));
     }
     let findings = made.findings(&run);
@@ -88,9 +88,9 @@ fn an_early_look_does_not_know_which_pair_will_be_noisiest() {
     let made = with_twins("");
     let mut run = run(&made, 24, 0.1, 1.1);
     // The pair on one slave is quiet until after the first look, and the noisiest then.
-    for attempt in run.attempts.iter_mut().filter(|a| a.levels.contains_key("aa")) {
-        if synthetic::number(&attempt.levels, "slaves") == 1.0 {
-            let second = synthetic::number(&attempt.levels, "aa") == 2.0;
+    for attempt in run.attempts.iter_mut().filter(|a| a.cell.levels.contains_key("aa")) {
+        if synthetic::number(&attempt.cell.levels, "slaves") == 1.0 {
+            let second = synthetic::number(&attempt.cell.levels, "aa") == 2.0;
             let value = if second && attempt.block >= 12 { 3.0 } else { 1.0 };
             attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(value));
         }

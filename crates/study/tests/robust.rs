@@ -168,7 +168,7 @@ proptest! {
                 Mishap::Unlabelled(value) => attempt.readings.iter_mut().for_each(|r| r.observation = Observation::Value(value)),
                 Mishap::Series(series) => attempt.readings.iter_mut().take(1).for_each(|r| r.observation = Observation::Series(series.clone())),
                 Mishap::Silent => attempt.readings.clear(),
-                Mishap::Elsewhere => attempt.experiment = "another".into(),
+                Mishap::Elsewhere => attempt.cell.experiment = "another".into(),
                 Mishap::Block(block) => attempt.block = block,
             }
         }

@@ -152,11 +152,11 @@ fn what_a_formula_gives_is_computed_once_and_has_no_interval() {
         .attempts
         .iter()
         .filter(|a| a.block == 0)
-        .map(|a| (a.levels.clone(), a.readings.clone()))
+        .map(|a| (a.cell.levels.clone(), a.readings.clone()))
         .collect();
     for attempt in &mut run.attempts {
         attempt.readings =
-            first.iter().find(|(levels, _)| *levels == attempt.levels).expect("is there").1.clone();
+            first.iter().find(|(levels, _)| *levels == attempt.cell.levels).expect("is there").1.clone();
     }
     let findings: Findings = made.findings(&run);
     let found = &findings.comparisons[0];

@@ -104,7 +104,7 @@ fn calibrations_and_stand_ins_are_no_evidence() {
 fn a_claim_about_levels_that_were_left_out_is_not_run() {
     let made = made(&study(&format!("{RATIO}expect = \"> 1\"\nwhere = {{ nodes = 8 }}")));
     let mut cut = made;
-    cut.plan.experiments[0].cells.retain(|cell| number(&cell.levels, "nodes") < 8.0);
+    cut.plan.experiments[0].cells.retain(|cell| number(&cell.id.levels, "nodes") < 8.0);
     let run = cut.run(24, 0.01, 1, &|_, levels, _| slower(1.25)(levels));
     let findings = cut.findings(&run);
     assert_eq!(claim(&findings, "it").verdict, ClaimVerdict::NotRun);

@@ -36,7 +36,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         );
         out.say(&format!("\n{head}"));
         for cell in experiment.cells.iter().filter(|_| lists) {
-            out.say(&format!("  {}", describe(&cell.levels)));
+            out.say(&format!("  {}", describe(&cell.id.levels)));
         }
     }
     let planned: BTreeSet<&str> =
@@ -60,7 +60,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         "experiments": plan.experiments.iter().map(|e| json!({
             "name": e.name,
             "metrics": e.metrics,
-            "cells": e.cells.iter().map(|c| &c.levels).collect::<Vec<_>>(),
+            "cells": e.cells.iter().map(|c| &c.id.levels).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "left_out": left_out,
         "seconds": { "block": time.block, "least": time.least, "most": time.most },

@@ -14,8 +14,9 @@ use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{Seconds, digits};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
-use crosstalk_study::plan::{Place, Scene, Work, scaled};
+use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_study::row::Row;
+use crosstalk_study::scale::scaled;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::{Value as Json, json};
 

@@ -17,17 +17,22 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     args.how.export.check()?;
     let dir = RunDir::open(&args.dir)?.hold()?;
     let resolved = Resolved::load_unchanged(&dir)?;
-    let before = dir.read()?;
-    if before.finished {
+    let before = dir.reopen()?;
+    let next = match before.run().finished {
+        true => resolved.next_stage(&dir, before.run())?,
+        false => None,
+    };
+    if before.run().finished && next.is_none() {
         // More blocks after the rule has said "enough" would be a look that nobody planned.
-        out.say(&format!("this run has ended ({}): nothing is left to measure", before.end));
+        out.say(&format!("this run has ended ({}): nothing is left to measure", before.run().end));
         let outputs = Outputs { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
         return finish(&dir, resolved, &outputs, &interrupted, out);
     }
+    let resolved = next.unwrap_or(resolved);
     let known = testbed(&dir)?;
     let go_on = shell::resume_line(&dir, &args.how.export);
     let how = HowArgs { testbed: same(args.how.testbed, known)?, ..args.how };
-    let how = How::new(&how, &resolved.plan, interrupted).map_err(|fault| match fault.kind {
+    let how = How::new(&how, &resolved.whole, interrupted).map_err(|fault| match fault.kind {
         FaultKind::Interrupted => fault.remedy(go_on),
         _ => fault,
     })?;
@@ -38,7 +43,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     perform(
         &dir,
         resolved,
-        before,
+        Some(before),
         Begin { command: shell::command_line(), notes: Vec::new(), how: &how },
         out,
     )

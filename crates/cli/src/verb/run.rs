@@ -17,11 +17,11 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::regular;
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
+use crosstalk_lab::journal::Journal;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::findings::Findings;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, counted, setting};
 use crosstalk_tools::command;
 
@@ -42,10 +42,10 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("give the factor its levels with --set, or see crosstalk plan"));
     }
-    let remarks = present(&resolved.plan)?;
+    let remarks = present(&resolved.whole)?;
     // What cannot be run at all is said before a directory is made for it; and
     // who interrupts by now has nothing to go on with.
-    let how = How::new(&args.how, &resolved.plan, interrupted)?;
+    let how = How::new(&args.how, &resolved.whole, interrupted)?;
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
@@ -58,7 +58,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     resolved.save(&dir, how.testbed()).inspect_err(|_| dir.discard())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(remarks).collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
-    perform(&dir, resolved, Run::default(), Begin { command, notes, how: &how }, out)
+    perform(&dir, resolved, None, Begin { command, notes, how: &how }, out)
 }
 
 fn is_there(file: &Path) -> Fault {
@@ -241,7 +241,7 @@ fn unreadable_vary(text: &str) -> Fault {
 pub fn perform(
     dir: &RunDir,
     resolved: Resolved,
-    before: Run,
+    before: Option<Journal>,
     begin: Begin,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
@@ -256,20 +256,29 @@ pub fn perform(
     if let Some(load) = load {
         progress.event(Event::Warning { text: load.warning() });
     }
-    let lab = Lab {
-        registry: &registry,
-        catalogues: &resolved.catalogues,
-        study: &resolved.study,
-        plan: &resolved.plan,
-        testbed: how.testbed.as_ref(),
-        dir,
-        clock: &SystemClock,
-        deadline: how.deadline,
-        pace: pace(&resolved.plan),
-        command: begin.command,
-        interrupted: &how.interrupted,
+    let (mut resolved, mut before) = (resolved, before);
+    let ending = loop {
+        let lab = Lab {
+            registry: &registry,
+            catalogues: &resolved.catalogues,
+            study: &resolved.study,
+            plan: &resolved.plan,
+            testbed: how.testbed.as_ref(),
+            dir,
+            clock: &SystemClock,
+            deadline: how.deadline,
+            pace: pace(&resolved.plan),
+            command: begin.command.clone(),
+            interrupted: &how.interrupted,
+        };
+        let ending = crosstalk_lab::run(&lab, before.take(), progress.as_mut());
+        if !ending.as_ref().is_ok_and(|ending| ending.status == Status::Finished) {
+            break ending;
+        }
+        let journal = dir.reopen()?;
+        let Some(next) = resolved.next_stage(dir, journal.run())? else { break ending };
+        (resolved, before) = (next, Some(journal));
     };
-    let ending = crosstalk_lab::run(&lab, before, progress.as_mut());
     drop(progress);
     let resume = shell::resume_line(dir, &how.export);
     match ending {
@@ -353,7 +362,7 @@ fn something_compared(findings: &Findings) -> Result<(), Fault> {
         None => Ok(()),
         Some(cell) => Err(Fault::attempt(format!(
             "nothing was compared: no attempt at {} finished: {}",
-            describe(&cell.levels),
+            describe(&cell.id.levels),
             cell.reasons.join("; ")
         ))),
     }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{OPTIONS, RunDir};
-use crate::journal;
+use crate::journal::{self, Journal};
 
 /// What to do about a file that is not as the run left it.
 const PUT_BACK: &str = "put it back as it was, or begin a new run";
@@ -74,20 +74,14 @@ impl RunDir {
     /// # Errors
     /// Those of its files, and a usage fault where the journal is another run's.
     pub fn read(&self) -> Result<Run, Fault> {
-        let mut run = journal::read(&self.journal())?;
-        let (noted, found) = (self.noted_run()?, journal::run(&self.journal())?.map(in_digits));
-        if let (Some(noted), Some(found)) = (&noted, found)
-            && *noted != found
-        {
-            return Err(Fault::usage(format!(
-                "this journal is another run's, which was begun by `{}`",
-                run.command
-            ))
-            .at(self.journal().display().to_string())
-            .remedy(PUT_BACK));
-        }
-        let has_begun = noted.is_some() || self.path.join("provenance.json").exists();
-        if has_begun && self.journal().metadata().is_ok_and(|file| file.len() == 0) {
+        let place = self.journal();
+        let is_empty = place.metadata().is_ok_and(|file| file.len() == 0);
+        let recording = journal::read(&place)?;
+        let noted = self.is_of_this_run(recording.number(), recording.run())?;
+        let read = if is_empty { Ok(Run::default()) } else { recording.finish() };
+        let mut run = read.map_err(|fault| fault.at(place.display().to_string()))?;
+        let has_begun = noted || self.path.join("provenance.json").exists();
+        if has_begun && is_empty {
             run.warnings.push("the journal is empty: what was measured is lost".into());
         }
         if self.path.join("provenance.json").exists() {
@@ -97,6 +91,33 @@ impl RunDir {
             run.absences = conditions.absences;
         }
         Ok(run)
+    }
+
+    /// Its journal, read and ready to be gone on with.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn reopen(&self) -> Result<Journal, Fault> {
+        let journal = Journal::reopen(&self.journal())?;
+        self.is_of_this_run(journal.number(), journal.run())?;
+        Ok(journal)
+    }
+
+    /// Whether it was noted which run the journal is of.
+    ///
+    /// # Errors
+    /// A usage fault where the journal is another run's.
+    fn is_of_this_run(&self, found: Option<u32>, run: &Run) -> Result<bool, Fault> {
+        let noted = self.noted_run()?;
+        match (&noted, found.map(in_digits)) {
+            (Some(noted), Some(found)) if *noted != found => Err(Fault::usage(format!(
+                "this journal is another run's, which was begun by `{}`",
+                run.command
+            ))
+            .at(self.journal().display().to_string())
+            .remedy(PUT_BACK)),
+            _ => Ok(noted.is_some()),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use crosstalk_core::scene::{
 use crosstalk_core::value::{Params, Value};
 use crosstalk_lab::agent::{Node, serve};
 use crosstalk_lab::clock::Clock;
-use crosstalk_lab::progress::Event;
+use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_lab::{Ending, Lab};
 use crosstalk_study::PlanOptions;
@@ -363,6 +363,14 @@ impl Stage {
 
     /// Runs, or goes on with, the study; interrupts at the given attempt (0: never).
     pub fn run(&self, interrupt_at: usize) -> Result<Ending, Fault> {
+        let mut events: Vec<Event> = Vec::new();
+        let ending = self.run_watched(interrupt_at, &mut events);
+        self.events.lock().expect("not poisoned").extend(events);
+        ending
+    }
+
+    /// The same, watched by `progress`.
+    pub fn run_watched(&self, interrupt_at: usize, progress: &mut dyn Progress) -> Result<Ending, Fault> {
         let interrupted = Arc::new(AtomicBool::new(false));
         let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
         let theirs = Arc::clone(&parts);
@@ -378,8 +386,7 @@ impl Stage {
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
                 .expect("a run's directory");
-        let before = if dir.journal().exists() { dir.read().expect("reads") } else { Default::default() };
-        let mut events: Vec<Event> = Vec::new();
+        let before = dir.journal().exists().then(|| dir.reopen().expect("reads"));
         let catalogues = Catalogues::new();
         let lab = Lab {
             registry: &parts,
@@ -394,9 +401,7 @@ impl Stage {
             command: "crosstalk run test".into(),
             interrupted: &interrupted,
         };
-        let ending = crosstalk_lab::run(&lab, before, &mut events);
-        self.events.lock().expect("not poisoned").extend(events);
-        ending
+        crosstalk_lab::run(&lab, before, progress)
     }
 
     pub fn journal(&self) -> Vec<crosstalk_core::record::Line> {

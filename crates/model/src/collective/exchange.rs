@@ -2,6 +2,9 @@
 
 use super::{Action, Receive, Round, Send, left, right};
 
+/// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).
+pub const ALLTOALL_SHORT: u64 = 32 << 10;
+
 /// Nobody leaves before all have come. One empty piece, 0.
 ///
 /// Dissemination: in round k every rank hears from the one 2^k to its left.
@@ -89,4 +92,10 @@ pub fn alltoall_pairwise(rank: usize, size: usize) -> Vec<Round> {
             Round::send(to, to).and_receive(from, size + from, Action::Keep)
         })
         .collect()
+}
+
+/// Every rank sends a piece of `bytes` to every other: pieces as in
+/// [`alltoall_linear`].
+pub fn alltoall(rank: usize, size: usize, bytes: u64) -> Vec<Round> {
+    if bytes <= ALLTOALL_SHORT { alltoall_linear(rank, size) } else { alltoall_pairwise(rank, size) }
 }

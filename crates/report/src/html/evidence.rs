@@ -166,8 +166,8 @@ fn cell(cell: &CellFinding) -> String {
     let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
     format!(
         r#"<tr><th scope="row">{}<small>{}</small></th><td class="n">{}</td><td class="{}">{}</td><td class="{}">{}</td><td>{reasons}<small>{}</small></td></tr>"#,
-        Text(&describe(&cell.levels)),
-        Text(&cell.experiment),
+        Text(&describe(&cell.id.levels)),
+        Text(&cell.id.experiment),
         cell.finished,
         doubt(cell.failed),
         cell.failed,

@@ -5,6 +5,7 @@ use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 use crosstalk_study::number;
 
 use super::escape::text;
+use super::grid::grid;
 use crate::plot::{across, frontier};
 
 /// The figure as a table.
@@ -30,7 +31,7 @@ fn points(figure: &Figure) -> String {
         .flat_map(|series| series.points.iter().map(move |point| row(series, point)))
         .collect();
     let head = [&figure.by, &figure.x.label, &figure.y.label, ""].map(text).to_vec();
-    super::grid(&head, &[false, true, true, false], &rows)
+    grid(&head, &[false, true, true, false], &rows)
 }
 
 fn pivot(figure: &Figure) -> String {
@@ -66,7 +67,7 @@ fn pivot(figure: &Figure) -> String {
             std::iter::once(text(&name)).chain(values).collect()
         })
         .collect();
-    super::grid(&head, &right, &rows)
+    grid(&head, &right, &rows)
 }
 
 /// The values of one column at one place; more than one where two series share a name.

@@ -2,6 +2,7 @@
 
 mod escape;
 mod figure;
+mod grid;
 mod study;
 
 use crosstalk_core::record::Origin;
@@ -12,7 +13,9 @@ use crosstalk_study::number;
 use crate::summary::{self, Fact};
 use crate::{label, words};
 use escape::code;
+
 pub(crate) use escape::text;
+pub(crate) use grid::grid;
 pub use study::{Origins, study};
 
 /// The report.
@@ -48,14 +51,6 @@ pub fn markdown(findings: &Findings) -> String {
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
     let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
     opening + &parts
-}
-
-/// A table of ready cells. `right` says which columns are numbers.
-pub(crate) fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule: Vec<String> =
-        right.iter().map(|right| if *right { "---:".into() } else { "---".into() }).collect();
-    line(head) + &line(&rule) + &rows.iter().map(|row| line(row)).collect::<String>() + "\n"
 }
 
 fn strings<const N: usize>(cells: [&str; N]) -> Vec<String> {
@@ -171,7 +166,7 @@ fn cells(cells: &[CellFinding]) -> String {
     let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
     let row = |c: &CellFinding| {
         vec![
-            format!("{}: {}", text(&c.experiment), text(&describe(&c.levels))),
+            format!("{}: {}", text(&c.id.experiment), text(&describe(&c.id.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
             c.unfaithful.map_or_else(|| "-".into(), |n| n.to_string()),

@@ -5,10 +5,11 @@ use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
 use crosstalk_study::number;
 
 use super::axes;
+use super::layout::{Drawing, Layout};
 use super::names::{Area, Names};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::{Drawing, Layout, caption, description};
+use super::words::{caption, description};
 use crate::label;
 
 /// Ticks upward.

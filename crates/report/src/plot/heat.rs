@@ -9,9 +9,11 @@ use crosstalk_study::findings::{Axis, Estimate, Figure, Point, Scale, Series};
 use crosstalk_study::number;
 
 use super::bars::categories;
+use super::layout::{Drawing, Layout};
+use super::palette::Palette;
 use super::scale::drawable;
 use super::svg::{self, text};
-use super::{Drawing, Layout, Palette, across, caption, description, tip};
+use super::words::{across, caption, description, tip};
 
 /// Heights and widths in pixels.
 const TOP: f64 = 44.0;

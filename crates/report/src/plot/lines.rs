@@ -5,9 +5,11 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Mark, Point, Scale as Kind, Series};
 
 use super::axes::{self, Tick};
+use super::layout::{Drawing, Layout};
+use super::palette::Palette;
 use super::scale::{Scale, drawable};
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::{Drawing, Layout, Palette, across, caption, description, tip};
+use super::words::{across, caption, description, tip};
 
 /// Ticks upward.
 const TICKS_UP: usize = 6;

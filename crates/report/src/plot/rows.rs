@@ -5,9 +5,10 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Scale as Kind};
 
 use super::axes;
+use super::layout::{Drawing, Layout};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, marker, text};
-use super::{Drawing, Layout, caption, description};
+use super::words::{caption, description};
 
 /// One bar, or one part of a stacked bar.
 pub struct Bar {

@@ -4,9 +4,11 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Scale as Kind, Series};
 
 use super::bars::categories;
+use super::layout::{Drawing, Layout};
+use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::{Drawing, Layout, Palette, across, each_its_own, heading, tip};
+use super::words::{across, each_its_own, heading, tip};
 
 /// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {

@@ -5,9 +5,11 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
 use crosstalk_study::number;
 
+use super::layout::{Drawing, Layout};
+use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::{Drawing, Layout, Palette, across, tip};
+use super::words::{across, tip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {

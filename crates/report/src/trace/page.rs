@@ -4,7 +4,7 @@ use crosstalk_core::trace::{Account, Place, Tally, Trace};
 use crosstalk_core::units::human;
 
 use super::picture::{Band, draw};
-use super::{cost, grouped, headline, scope, share, shown, times, top};
+use super::words::{cost, grouped, headline, scope, share, shown, times, top};
 use crate::html::escape::{Prose, Text};
 use crate::html::head;
 

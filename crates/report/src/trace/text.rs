@@ -3,7 +3,7 @@
 use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
 use crosstalk_core::units::human;
 
-use super::{cost, grouped, headline, scope, share, shown, times, top};
+use super::words::{cost, grouped, headline, scope, share, shown, times, top};
 
 /// The longest bars, in characters.
 const BAR: usize = 14;

@@ -57,9 +57,9 @@ pub fn hostile(text: &str) -> Findings {
         }
     }
     for cell in &mut findings.cells {
-        name(&mut cell.experiment);
+        name(&mut cell.id.experiment);
         cell.reasons.push(text.into());
-        cell.levels.insert(text.into(), text.into());
+        cell.id.levels.insert(text.into(), text.into());
         cell.fidelity.counters.insert(text.into(), f64::NAN);
     }
     for source in &mut findings.sources {

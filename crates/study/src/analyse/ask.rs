@@ -30,6 +30,8 @@ pub enum Ask {
     },
     /// Several differences that must all lie above the margin.
     Steps(Order),
+    /// What is asked once an earlier experiment's result is there.
+    ToCome,
 }
 
 impl Question for Ask {
@@ -44,6 +46,7 @@ impl Question for Ask {
                 within(answer, *margin, *size)
             }
             Ask::Steps(order) => order.answer(blocks, tail, earlier),
+            Ask::ToCome => Answer::default(),
         }
     }
 }

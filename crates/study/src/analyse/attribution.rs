@@ -10,8 +10,8 @@ use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
 use super::causes::Shares;
-use super::level;
 use crate::findings::Attribution;
+use crate::level;
 use crate::part::{self, WAIT};
 
 /// Below so many percent a digit after the point is shown.

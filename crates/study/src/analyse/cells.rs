@@ -4,22 +4,21 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::record::Status;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::{Data, faithful};
-use super::estimate;
-use super::words::distinct;
-use crate::findings::CellFinding;
+use super::cell::{Cell, faithful};
+use super::data::{Data, Experiment};
+use crate::estimate;
+use crate::findings::{CellFinding, Estimate};
+use crate::words::distinct;
 
 /// Every planned cell, in plan order.
 pub fn findings(data: &Data) -> Vec<CellFinding> {
-    (0..data.experiments.len())
-        .flat_map(|experiment| {
-            (0..data.experiments[experiment].cells.len()).map(move |cell| finding(data, experiment, cell))
-        })
-        .collect()
+    let each = |experiment: &'_ Experiment| {
+        experiment.cells.iter().map(|cell| finding(experiment, cell)).collect::<Vec<_>>()
+    };
+    data.experiments.iter().flat_map(each).collect()
 }
 
-fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
-    let known = &data.experiments[experiment].cells[cell];
+fn finding(experiment: &Experiment, known: &Cell) -> CellFinding {
     let mut fidelity = Fidelity::default();
     let mut reasons = BTreeSet::new();
     let (mut failed, mut unfaithful) = (0, 0);
@@ -38,25 +37,21 @@ fn finding(data: &Data, experiment: usize, cell: usize) -> CellFinding {
     fidelity.reasons = distinct(&fidelity.reasons);
     reasons.extend(fidelity.reasons.iter().map(|reason| format!("not faithful: {reason}")));
     CellFinding {
-        experiment: data.experiments[experiment].planned.name.clone(),
-        levels: known.levels.clone(),
+        id: known.id().clone(),
         finished: known.counted().count(),
         failed,
         unfaithful: watched.then_some(unfaithful),
         reasons: distinct(&reasons),
         fidelity,
-        metrics: metrics(data, experiment, cell),
+        metrics: metrics(experiment, known),
     }
 }
 
-fn metrics(data: &Data, experiment: usize, cell: usize) -> BTreeMap<String, crate::findings::Estimate> {
-    let known = &data.experiments[experiment].cells[cell];
+fn metrics(experiment: &Experiment, known: &Cell) -> BTreeMap<String, Estimate> {
     let names: BTreeSet<&str> =
         known.counted().flat_map(|(_, a)| a.readings.iter().map(|r| r.metric.as_str())).collect();
     names
         .into_iter()
-        .filter_map(|name| {
-            Some((name.to_string(), estimate::of(data.values(experiment, cell, name).values())?))
-        })
+        .filter_map(|name| Some((name.to_string(), estimate::of(experiment.values(known, name).values())?)))
         .collect()
 }

@@ -5,16 +5,17 @@
 
 use crosstalk_core::record::{Better, Metric};
 
-use super::{estimate, figures};
+use crate::estimate;
 use crate::findings::{ComparisonVerdict, Estimate};
 use crate::number::{self, excess};
+use crate::words::named;
 
 /// What differs, with its way of being better.
 pub struct Change<'a> {
     /// The metric.
     pub metric: &'a Metric,
     /// As the study asks for it (`latency p99`).
-    pub asked: &'a str,
+    pub query: &'a str,
     /// Other over base.
     pub ratio: Estimate,
 }
@@ -61,7 +62,7 @@ impl Change<'_> {
 
     /// `faster`, `more bandwidth`.
     fn way(&self, grew: bool) -> String {
-        let name = figures::words(self.asked);
+        let name = named(self.query);
         match (self.metric.better, self.metric.unit.as_str(), grew) {
             (Better::Lower, "s", false) => "faster".into(),
             (Better::Lower, "s", true) => "slower".into(),
@@ -103,7 +104,7 @@ mod tests {
     }
 
     fn words(metric: &Metric, ratio: Estimate, verdict: ComparisonVerdict) -> String {
-        Change { metric, asked: &metric.name, ratio }.words(verdict, false, "base")
+        Change { metric, query: &metric.name, ratio }.words(verdict, false, "base")
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use crosstalk_core::record::Origin;
 use std::collections::BTreeSet;
 
-use super::comparison::Pair;
-use super::figures::words;
-use super::level;
-use super::words::counted;
+use super::pair::Pair;
 use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
+use crate::level;
 use crate::number::{self, excess};
 use crate::plan::{Place, Scene};
 use crate::samples::Run;
+use crate::words::counted;
+use crate::words::named;
 
 /// Whoever could only have found ten times as much could have found nothing.
 const USEFUL: f64 = 9.0;
@@ -43,7 +43,7 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         Origin::Computed => format!("For {nodes}"),
         _ => format!("In {} on {nodes}", counted(found.ratio.n, "paired run")),
     };
-    let (metric, unit) = (words(&found.metric), found.values.unit.as_str());
+    let (metric, unit) = (named(&found.metric), found.values.unit.as_str());
     let side = |factor: &str, level, value| {
         format!("{} with {}", number::number(value, unit), level::called(factor, level))
     };
@@ -131,7 +131,6 @@ fn places<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Place> {
 }
 
 fn scenes<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Scene> {
-    let planned = &pair.view.data.experiments[pair.view.index].planned.cells;
     let contrast = pair.contrast();
-    contrast.of.into_iter().chain(contrast.to).map(|cell| &planned[cell].scene)
+    contrast.of.into_iter().chain(contrast.to).map(|cell| &cell.planned.scene)
 }

@@ -8,10 +8,12 @@ use crosstalk_core::record::{Origin, Status};
 use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::data::ByBlock;
+use super::cell::{ByBlock, Cell, faithful, in_order};
+use super::data::origins;
 use super::select::{Unit, View};
-use super::{level, words};
+use crate::level;
 use crate::plan::Place;
+use crate::words::{self, counted};
 
 /// One number a block.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,11 +46,11 @@ impl Datum {
 pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Datum {
     let named: BTreeSet<&String> = of.keys().chain(to.keys()).collect();
     let groups = |levels: &Levels| {
-        let mut groups: BTreeMap<String, Vec<Unit>> = BTreeMap::new();
+        let mut groups: BTreeMap<Levels, Vec<Unit>> = BTreeMap::new();
         for unit in view.units(&level::with(at, levels)) {
             let mut shared = unit.levels.clone();
             shared.retain(|factor, _| !named.contains(factor));
-            groups.entry(format!("{shared:?}")).or_default().push(unit);
+            groups.entry(shared).or_default().push(unit);
         }
         groups
     };
@@ -117,34 +119,31 @@ fn mean(values: &[f64]) -> f64 {
 
 /// What is known of the cells before their numbers are: origins, and what is missing.
 fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
-    let cells: BTreeSet<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
-    let list: Vec<usize> = cells.iter().copied().collect();
+    let cells = in_order(units.iter().flat_map(|unit| unit.cells.iter().copied()));
     let troubles = units.iter().flat_map(|unit| {
-        unit.cells.iter().filter_map(|cell| Some((*cell, trouble(view, metric, &unit.labels, *cell)?)))
+        unit.cells.iter().filter_map(|cell| Some((*cell, trouble(view, metric, &unit.labels, cell)?)))
     });
-    let mut missing: Vec<(usize, String)> = troubles.collect();
+    let mut missing: Vec<(&Cell, String)> = troubles.collect();
     missing.sort();
     missing.dedup();
-    let tried = |cell: &usize| !view.data.experiments[view.index].cells[*cell].attempts.is_empty();
-    let origins = view.data.origins(view.index, &list, metric);
+    let origins = origins(cells.iter().copied(), metric);
     Datum {
-        modelled: origins.iter().any(|origin| modelled(view, metric, &list, *origin)),
+        modelled: origins.iter().any(|origin| modelled(view, metric, &cells, *origin)),
         origins,
         missing: missing.into_iter().map(|(_, why)| why).collect(),
-        run: list.iter().all(tried),
+        run: cells.iter().all(|cell| !cell.attempts.is_empty()),
         values: ByBlock::new(),
     }
 }
 
 /// Whether numbers of that origin rest on a model's parameters. What is computed does where it is of
 /// virtual time: how much was sent, or how right an answer is, no network's parameter changes.
-fn modelled(view: &View, metric: &str, cells: &[usize], origin: Origin) -> bool {
+fn modelled(view: &View, metric: &str, cells: &[&Cell], origin: Origin) -> bool {
     let unit = || view.metric(metric).unit;
-    let planned = &view.data.experiments[view.index].planned.cells;
     match origin {
         Origin::Emulated | Origin::Simulated | Origin::Predicted => true,
         Origin::Computed => {
-            cells.iter().any(|cell| matches!(planned[*cell].scene.place, Place::Virtual { .. }))
+            cells.iter().any(|cell| matches!(cell.planned.scene.place, Place::Virtual { .. }))
                 && (unit() == "s" || unit().ends_with("/s"))
         }
         Origin::Measured | Origin::Published => false,
@@ -152,39 +151,36 @@ fn modelled(view: &View, metric: &str, cells: &[usize], origin: Origin) -> bool 
 }
 
 /// What keeps a cell's tries from counting, in words.
-fn trouble(view: &View, metric: &str, labels: &Levels, cell: usize) -> Option<String> {
-    let known = &view.data.experiments[view.index].cells[cell];
-    let values = view.data.labelled(view.index, cell, metric, labels);
-    let tries = known.last.len();
-    let counted = known.counted().count();
-    let unfaithful = known.last.values().filter(|a| !super::data::faithful(a)).count();
-    let failed = known.last.values().filter(|a| a.status == Status::Failed).count();
+fn trouble(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<String> {
+    let values = view.experiment.labelled(cell, metric, labels);
+    let tries = cell.last.len();
+    let count = cell.counted().count();
+    let unfaithful = cell.last.values().filter(|a| !faithful(a)).count();
+    let failed = cell.last.values().filter(|a| a.status == Status::Failed).count();
     let flat = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
-        () if tries == 0 => match view.data.experiments[view.index].planned.cells[cell].lacks.as_ref() {
+        () if tries == 0 => match &cell.planned.lacks {
             Some(lacks) => format!("was not run: {lacks}"),
             None => "was not run".into(),
         },
         () if unfaithful > 0 => {
-            format!("is not faithful in {unfaithful} of {}", super::counted(tries, "block"))
+            format!("is not faithful in {unfaithful} of {}", counted(tries, "block"))
         }
         () if failed > 0 => {
-            format!("did not finish in {failed} of {}", super::counted(tries, "block"))
+            format!("did not finish in {failed} of {}", counted(tries, "block"))
         }
-        () if counted < tries => {
-            format!("was interrupted in {} of {}", tries - counted, super::counted(tries, "block"))
+        () if count < tries => {
+            format!("was interrupted in {} of {}", tries - count, counted(tries, "block"))
         }
-        () if values.len() < counted => {
-            format!("has no usable `{metric}` in {} of {counted} blocks", counted - values.len())
+        () if values.len() < count => {
+            format!("has no usable `{metric}` in {} of {count} blocks", count - values.len())
         }
         () if flat > 0 => {
-            format!(
-                "has `{metric}` at or below zero in {flat} of {counted} blocks, of which there is no ratio"
-            )
+            format!("has `{metric}` at or below zero in {flat} of {count} blocks, of which there is no ratio")
         }
         () => return None,
     };
-    Some(format!("the cell{} {why}", words::at(&level::with(known.levels, labels))))
+    Some(format!("the cell{} {why}", words::at(&level::with(cell.levels(), labels))))
 }
 
 impl Datum {

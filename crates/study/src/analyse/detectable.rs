@@ -7,12 +7,13 @@
 use crosstalk_stats::family::level;
 use crosstalk_stats::noise as floor;
 
-use super::claim::Put;
-use super::comparison::Pair;
 use super::family::Family;
-use super::level::describe;
-use super::noise::{BEYOND, Twins};
+use super::noise::Twins;
+use super::pair::Pair;
+use super::question::Put;
 use crate::findings::{Comparison, NoiseFloor};
+use crate::level::describe;
+use crate::rules::BEYOND;
 
 /// The power at which the smallest detectable effect is stated.
 const POWER: f64 = 0.8;
@@ -21,7 +22,7 @@ const POWER: f64 = 0.8;
 /// `None` where its floor is not known yet, or its blocks could decide nothing.
 pub fn of(pair: &Pair, family: &Family, seen: &[usize]) -> Option<f64> {
     let look = family.looks.taken(seen.len()).last().copied()?;
-    let noise = family.noise.by_position(pair.view.index, &pair.asked, seen);
+    let noise = family.noise.by_position(pair.view.experiment.name(), &pair.query, seen);
     let margin = floor::margin(BEYOND.ln_1p(), &noise, seen.len())?;
     let values = pair.datum.over(seen);
     let tail = level(look.error, family.questions, 0);
@@ -33,7 +34,7 @@ pub fn of(pair: &Pair, family: &Family, seen: &[usize]) -> Option<f64> {
 /// what was measured for nothing. `comparisons` are those of `family.pairs`.
 pub fn floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize]) -> Vec<NoiseFloor> {
     let mut all: Vec<NoiseFloor> = Vec::new();
-    let mut note = |experiment: usize, metric: &str, effect: Option<Option<f64>>| {
+    let mut note = |experiment: &str, metric: &str, effect: Option<Option<f64>>| {
         let found = floor_of(metric, &family.noise.about(experiment, metric), seen);
         let same = |known: &&mut NoiseFloor| known.metric == found.metric && known.cells == found.cells;
         let place = match all.iter_mut().find(same) {
@@ -50,7 +51,7 @@ pub fn floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize
         }
     };
     for ((pair, _), found) in family.pairs.iter().zip(comparisons) {
-        note(pair.view.index, &pair.asked, found.as_ref().map(|found| found.detectable));
+        note(pair.view.experiment.name(), &pair.query, found.as_ref().map(|found| found.detectable));
     }
     for claim in &family.claims {
         match &claim.stated.put {

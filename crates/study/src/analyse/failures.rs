@@ -3,9 +3,10 @@
 use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 
-use super::data::{Cell, Data};
-use super::level;
-use super::words::{counted, list};
+use super::cell::Cell;
+use super::data::Data;
+use crate::level;
+use crate::words::{counted, list};
 
 /// More than so many are counted, not named.
 const NAMED: usize = 2;
@@ -14,10 +15,10 @@ const NAMED: usize = 2;
 pub fn told(data: &Data) -> String {
     let (mut whole, mut part) = (Vec::new(), Vec::new());
     for experiment in &data.experiments {
-        let varied: Vec<&Levels> = experiment.cells.iter().map(|cell| cell.levels).collect();
+        let varied: Vec<&Levels> = experiment.cells.iter().map(Cell::levels).collect();
         for cell in &experiment.cells {
             let failed = cell.last.values().filter(|attempt| attempt.status == Status::Failed).count();
-            let name = || named(&experiment.planned.name, cell, &varied);
+            let name = || named(experiment.name(), cell, &varied);
             match (failed, cell.last.len()) {
                 (0, _) => {}
                 (failed, tries) if failed == tries => {
@@ -40,7 +41,7 @@ pub fn told(data: &Data) -> String {
 
 /// The levels that tell it from the experiment's other cells.
 fn named(experiment: &str, cell: &Cell, all: &[&Levels]) -> String {
-    let mut own = cell.levels.clone();
+    let mut own = cell.levels().clone();
     own.retain(|factor, level| all.iter().any(|other| other.get(factor) != Some(level)));
     match own.len() {
         0 => experiment.to_string(),

@@ -13,18 +13,17 @@ use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
 use super::ask::Ask;
-use super::claim::{Beside, One, Put, Stated, state};
-use super::comparison::{Pair, pairs};
+use super::claim::state;
 use super::data::Data;
 use super::lookup::Lookup;
 use super::noise::{self, Noise};
+use super::pair::{Pair, pairs};
+use super::question::{Beside, One, Put, Stated};
 use super::select::View;
 use super::statement::Reading;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
-
-/// The error over a whole study.
-pub const ALPHA: f64 = 0.05;
+use crate::rules::ALPHA;
 
 /// A claim with its answer.
 pub struct Judged<'a> {
@@ -50,16 +49,19 @@ pub struct Family<'a> {
     pub looks: Looks,
     /// How many questions were judged together.
     pub questions: usize,
+    /// In which stage each of those that were asked has its data.
+    pub stages: Vec<usize>,
 }
 
 /// Judges everything after the first `blocks` complete blocks.
 pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, blocks: usize) -> Family<'a> {
     let view = |name: &str| View::new(data, &study.experiment, name);
-    let views: Vec<View> = data.experiments.iter().filter_map(|e| view(&e.planned.name)).collect();
+    let views: Vec<View> = data.experiments.iter().filter_map(|e| view(e.name())).collect();
     let noise = Noise::among(&views);
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
     let mut asks: Vec<Ask> = Vec::new();
+    let mut stages: Vec<usize> = Vec::new();
     let places: Vec<Option<usize>> = pairs
         .iter()
         .map(|pair| {
@@ -67,9 +69,10 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
                 asks.push(Ask::Paired {
                     by_block: pair.datum.by_position(&data.complete),
                     margin: pair.margin(),
-                    noise: noise.by_position(pair.view.index, &pair.asked, &data.complete),
+                    noise: noise.by_position(pair.view.experiment.name(), &pair.query, &data.complete),
                     size: None,
                 });
+                stages.push(pair.view.experiment.planned.stage);
                 asks.len() - 1
             })
         })
@@ -80,7 +83,13 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let lookup = Lookup(catalogues);
     let claims: Vec<Stated> =
         study.claim.iter().map(|(name, claim)| state(name, claim, view, &lookup)).collect();
-    let slots: Vec<Option<Slot>> = claims.iter().map(|c| place(c, &asked, &mut asks, data, &noise)).collect();
+    let mut slots: Vec<Option<Slot>> = Vec::new();
+    for stated in &claims {
+        slots.push(place(stated, &asked, &mut asks, data, &noise));
+        let of = data.experiment(&stated.claim.experiment);
+        stages.resize(asks.len(), of.map_or(0, |experiment| experiment.planned.stage));
+    }
+    asks.extend((0..data.plan.to_come).map(|_| Ask::ToCome));
 
     let looks = planned(&data.plan.looks);
     let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
@@ -97,7 +106,7 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .collect();
     let concluded = places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.of[p]));
     let pairs = pairs.into_iter().zip(concluded).collect();
-    Family { pairs, claims, noise, looks, questions: asks.len(), conclusions }
+    Family { pairs, claims, noise, looks, questions: asks.len(), stages, conclusions }
 }
 
 impl Family<'_> {

@@ -6,23 +6,36 @@ mod steps;
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
-use std::rc::Rc;
 
-use super::data::ByBlock;
-use super::datum::combine;
+use super::data::Data;
 use super::lookup::Lookup;
 use super::select::View;
-use super::summary::Asked;
-use super::{estimate, level};
-use crate::file::{DrawAs, FigureSpec};
+use super::shown::value;
+use crate::catalogue::Catalogues;
+use crate::file::{DrawAs, FigureSpec, Study};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
-use crate::label;
+use crate::query::MetricQuery;
+use crate::words::named;
+use crate::{estimate, level};
 
 /// Seconds, for the axis of stacked parts.
 const SECONDS: &str = "s";
 
+/// Every figure that the study asks for and that shows anything found, in their order.
+pub fn all(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
+    let mut specs: Vec<_> = study.figure.iter().collect();
+    specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
+    let drawn = specs.into_iter().filter_map(|(name, spec)| {
+        let view = View::new(data, &study.experiment, &spec.experiment)?;
+        Some(figure(&view, name, spec, &Lookup(catalogues)))
+    });
+    // What was published alone is no finding.
+    let found = |figure: &Figure| figure.series.iter().any(|series| series.origin != Origin::Published);
+    drawn.filter(found).collect()
+}
+
 /// The figure that `spec` asks for. Points that were not run are left out.
-pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Figure {
+fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Figure {
     let drawing = Drawing { view, spec, published };
     let mut caption = spec.caption.clone();
     let (kind, series) = match spec.kind {
@@ -46,9 +59,9 @@ pub fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) ->
         x: drawing.x_axis(),
         y: drawing.y_axis(),
         by: match spec.kind {
-            DrawAs::Heat => words(spec.by()),
+            DrawAs::Heat => named(spec.by()),
             DrawAs::Frontier => {
-                spec.series.all().iter().map(|name| words(name)).collect::<Vec<_>>().join(", ")
+                spec.series.all().iter().map(|name| named(name)).collect::<Vec<_>>().join(", ")
             }
             _ => String::new(),
         },
@@ -93,7 +106,7 @@ impl Drawing<'_> {
 
     /// What a series is called: its level, and where there are several metrics which.
     fn name(&self, level: Option<&Value>, metric: &str) -> String {
-        let quantile = metric.rsplit_once(' ').map_or_else(|| words(metric), |(_, quantile)| quantile.into());
+        let quantile = metric.rsplit_once(' ').map_or_else(|| named(metric), |(_, quantile)| quantile.into());
         match level {
             Some(level) if self.spec.also.is_empty() => self.level(level),
             Some(level) => format!("{} {quantile}", self.level(level)),
@@ -108,7 +121,7 @@ impl Drawing<'_> {
         let said = spec.kind == DrawAs::Heat || spec.x == spec.by();
         let word = level.to_string();
         match word.parse::<f64>() {
-            Ok(_) if !said => format!("{} {word}", words(spec.by())),
+            Ok(_) if !said => format!("{} {word}", named(spec.by())),
             _ => word,
         }
     }
@@ -143,7 +156,7 @@ impl Drawing<'_> {
 
     fn placed(&self, at: &Levels, y: Estimate) -> Option<Point> {
         let level = at.get(&self.spec.x)?;
-        let x = (self.scale() != Scale::Category).then(|| level::number(level).map(|(n, _)| n)).flatten();
+        let x = (self.scale() != Scale::Category).then(|| level.in_base_unit().map(|(n, _)| n)).flatten();
         Some(Point { x, x_interval: None, label: level.to_string(), y })
     }
 
@@ -153,7 +166,7 @@ impl Drawing<'_> {
             return wanted;
         }
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
-        let numbers = levels.iter().map(|l| level::number(l).map(|(n, _)| n));
+        let numbers = levels.iter().map(|l| l.in_base_unit().map(|(n, _)| n));
         let fits = |n: Option<f64>| n.is_some_and(|n| wanted == Scale::Linear || n > 0.0);
         if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) {
             wanted
@@ -166,7 +179,7 @@ impl Drawing<'_> {
         if self.scale() == Scale::Category {
             return Vec::new();
         }
-        let mark = |(name, x): (&String, &Value)| Some(Mark { name: name.clone(), x: level::number(x)?.0 });
+        let mark = |(name, x): (&String, &Value)| Some(Mark { name: name.clone(), x: x.in_base_unit()?.0 });
         let mut marks: Vec<Mark> = self.spec.marks.iter().filter_map(mark).collect();
         marks.sort_by(|a, b| a.x.total_cmp(&b.x));
         marks
@@ -178,30 +191,30 @@ impl Drawing<'_> {
 
     fn x_axis(&self) -> Axis {
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
-        let unit = match levels.first().and_then(level::number) {
+        let unit = match levels.first().and_then(Value::in_base_unit) {
             _ if self.spec.kind == DrawAs::Frontier => self.view.metric(&self.spec.x).unit,
             Some((_, unit)) if self.scale() != Scale::Category => unit.to_string(),
             _ => String::new(),
         };
-        Axis { label: words(&self.spec.x), unit, scale: self.scale() }
+        Axis { label: named(&self.spec.x), unit, scale: self.scale() }
     }
 
     /// What is drawn, without the labels that it has throughout.
     fn quantity(&self) -> String {
         let metric = &self.spec.metric;
         match metric.split_once('[') {
-            _ if !self.spec.also.is_empty() => words(Asked::new(metric).metric),
-            Some((name, rest)) => words(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
-            None => words(metric),
+            _ if !self.spec.also.is_empty() => named(MetricQuery::new(metric).metric),
+            Some((name, rest)) => named(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
+            None => named(metric),
         }
     }
 
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
-            (_, kind) if kind.of_parts() => (words(&self.spec.metric), SECONDS.to_string()),
+            (_, kind) if kind.of_parts() => (named(&self.spec.metric), SECONDS.to_string()),
             (Some(base), _) => (
-                format!("{} over that of {}", words(&self.spec.metric), level::describe(base)),
+                format!("{} over that of {}", named(&self.spec.metric), level::describe(base)),
                 "ratio".into(),
             ),
             (None, _) => (self.quantity(), metric.unit),
@@ -211,45 +224,4 @@ impl Drawing<'_> {
         let scale = if self.logarithmic("y") || relative { Scale::Log } else { Scale::Linear };
         Axis { label, unit, scale }
     }
-}
-
-/// What the cells at `at` showed, over those with the levels `base` put in
-/// where that is asked, and where it comes from.
-pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
-    let (values, origin) = by_block(view, metric, at, base)?;
-    let found = estimate::of(values.values())?;
-    // What is computed is always the same: repetitions and an interval would say nothing.
-    let same = found.interval.is_none_or(|(low, high)| low == high);
-    let exact = origin == Origin::Computed && same;
-    let n = if exact { 1 } else { found.n };
-    let counted = !exact && base.is_none() && view.data.has_histograms(view.index, metric);
-    let found = if counted { estimate::as_counted(found, &view.metric(metric).unit) } else { found };
-    Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
-}
-
-/// The same block by block.
-fn by_block(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(ByBlock, Origin)> {
-    let units = view.units(at);
-    let mut values: Vec<Rc<ByBlock>> = Vec::new();
-    for unit in &units {
-        let own = view.values(unit, metric);
-        values.push(match base {
-            None => own,
-            Some(base) => {
-                let beside = view.units(&level::with(&unit.levels, base));
-                let below = view.values(beside.first()?, metric);
-                let ratio = |v: &[f64]| if v[0] > 0.0 && v[1] > 0.0 { v[0] / v[1] } else { f64::NAN };
-                Rc::new(combine(&[own.as_ref().clone(), below.as_ref().clone()], ratio))
-            }
-        });
-    }
-    let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
-    let cells: Vec<usize> = units.iter().flat_map(|unit| unit.cells.iter().copied()).collect();
-    let origin = view.data.origins(view.index, &cells, metric).last().copied()?;
-    Some((combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64), origin))
-}
-
-/// `run_time` as people read it; of a label in the place of a factor its name.
-pub fn words(name: &str) -> String {
-    label::called(name).replace('_', " ")
 }

@@ -6,16 +6,18 @@ use crosstalk_stats::verdict::Side;
 use std::cmp::Ordering;
 
 use super::change::Change;
-use super::comparison::Pair;
 use super::data::Data;
 use super::family::Family;
+use super::pair::Pair;
 use super::select::View;
-use super::words::{at, counted};
-use super::{context, failures, level};
+use super::{comparison, context, failures};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
+use crate::level;
 use crate::number::{self, percent};
+use crate::words::{at, counted};
+use crate::{estimate, words};
 
 /// The deciding sentence: about the comparison the study names, else its first, or where that
 /// one is open the largest effect that is decided.
@@ -75,7 +77,7 @@ fn doubt(
 ) -> Option<String> {
     let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
     let open = found.verdict == ComparisonVerdict::Inconclusive;
-    pair.doubt(found.ratio.value, seen, catalogues).filter(|_| open)
+    comparison::doubt(pair, found.ratio.value, seen, catalogues).filter(|_| open)
 }
 
 type Found<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);
@@ -104,18 +106,16 @@ fn beside(comparisons: &[Option<Comparison>]) -> String {
 
 /// Whether a pair is of the experiment that the study's headline speaks of.
 fn asked(study: &Study, pair: &Pair) -> bool {
-    let experiment = &pair.view.data.experiments[pair.view.index].planned.name;
-    study.headline.as_ref().is_some_and(|headline| headline.experiment == *experiment)
+    study.headline.as_ref().is_some_and(|headline| headline.experiment == pair.view.experiment.name())
 }
 
 fn named(study: &Study, pair: &Pair) -> bool {
-    study.headline.as_ref().is_some_and(|h| stands(h, pair) && level::same(&pair.other, &h.level))
+    study.headline.as_ref().is_some_and(|h| stands(h, pair) && pair.other == h.level)
 }
 
 /// Whether a pair stands where the study's headline speaks of.
 fn stands(headline: &Spec, pair: &Pair) -> bool {
-    pair.view.data.experiments[pair.view.index].planned.name == headline.experiment
-        && level::matches(&pair.at, &headline.at)
+    pair.view.experiment.name() == headline.experiment && level::matches(&pair.at, &headline.at)
 }
 
 fn about(
@@ -128,7 +128,7 @@ fn about(
     let what = format!("{}{}", subject(study, pair), context::conditions(pair, found));
     let other = level::called(&pair.factor, &pair.other);
     let base = base(study, pair);
-    let change = Change { metric: &pair.metric, asked: &pair.asked, ratio: found.ratio };
+    let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             let most = found.attribution.as_ref().map(|of| of.most.as_str()).filter(|most| !most.is_empty());
@@ -201,15 +201,16 @@ fn nothing(study: &Study, pair: &Pair, data: &Data) -> String {
 /// One cell of which nothing is asked: what was measured in it.
 fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
     let [experiment] = &data.experiments[..] else { return None };
-    if experiment.cells.len() != 1 || !study.claim.is_empty() {
+    let [cell] = &experiment.cells[..] else { return None };
+    if !study.claim.is_empty() {
         return None;
     }
-    let view = View::new(data, &study.experiment, &experiment.planned.name)?;
+    let view = View::new(data, &study.experiment, experiment.name())?;
     let metric = view.deciding_metric()?;
-    let found = super::estimate::of(data.values(0, 0, metric).values())?;
-    let told = number::estimate(&found, &data.metric(0, metric).unit);
+    let found = estimate::of(experiment.values(cell, metric).values())?;
+    let told = number::estimate(&found, &experiment.metric(metric).unit);
     let sure = if found.interval.is_some() { " with 95 % confidence," } else { "" };
-    let (metric, blocks) = (super::figures::words(metric), counted(found.n, "block"));
+    let (metric, blocks) = (words::named(metric), counted(found.n, "block"));
     Some((format!("{}: {metric} {told}{sure} over {blocks}", study.name), found.interval.is_some()))
 }
 

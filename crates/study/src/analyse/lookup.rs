@@ -4,10 +4,11 @@ use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use std::collections::BTreeMap;
 
-use super::{estimate, level};
 use crate::catalogue::Catalogues;
+use crate::estimate;
 use crate::file::Published;
 use crate::findings::TableCell;
+use crate::level;
 use crate::published::published_id;
 
 /// Published numbers in base units; changes in percent as ratios.

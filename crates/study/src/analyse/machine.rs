@@ -10,9 +10,9 @@
 use crosstalk_core::provenance::Provenance;
 use std::collections::BTreeMap;
 
-use super::words::list;
 use crate::number::percent;
 use crate::samples::Run;
+use crate::words::list;
 
 /// A frequency that moved by more is told: turbo and sampling move it by less.
 const FREQUENCY_BEYOND: f64 = 0.1;

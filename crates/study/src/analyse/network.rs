@@ -7,14 +7,13 @@
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::Hertz;
 
-use super::select::View;
+use super::cell::Cell;
 use crate::catalogue::Catalogues;
 use crate::plan::{Place, Scene};
 
 /// Whether the two cells do the same work on as many and the same nodes.
-pub fn alone(view: &View, (a, b): (usize, usize), catalogues: &Catalogues) -> bool {
-    let cells = &view.data.experiments[view.index].planned.cells;
-    let [a, b]: [&Scene; 2] = [a, b].map(|cell| &cells[cell].scene);
+pub fn alone((a, b): (&Cell, &Cell), catalogues: &Catalogues) -> bool {
+    let [a, b]: [&Scene; 2] = [a, b].map(|cell| &cell.planned.scene);
     a.work == b.work && a.conditions == b.conditions && same_nodes(&a.place, &b.place, catalogues)
 }
 

@@ -1,20 +1,19 @@
-//! How the run went, what a reader must know before believing, and whether it
-//! may stop.
+//! How the run went, and what a reader must know before believing.
 
 use crosstalk_core::record::{Origin, Status};
 use crosstalk_stats::family::first_deciding_look;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Decision;
-use super::claim::Put;
-use super::data::{Data, counts, faithful};
+use super::cell::{counts, faithful};
+use super::data::Data;
 use super::family::Family;
 use super::machine;
-use super::words::{self, counted, list};
+use super::question::Put;
 use crate::file::Study;
 use crate::findings::{NoiseFloor, RunSummary};
 use crate::plan::budget;
 use crate::samples::Attempt;
+use crate::words::{self, counted, list};
 
 /// How the run went. `noise` is what it could tell.
 pub fn summary(data: &Data, family: &Family, noise: Vec<NoiseFloor>) -> RunSummary {
@@ -81,10 +80,10 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
         Some(format!("{} cannot be compared: {why}", pair.title()))
     }));
     all.extend(mixed(family));
-    if data.strangers > 0 {
+    if data.unplanned > 0 {
         all.push(format!(
             "{} of cells that the plan does not have, and count for nothing",
-            counted(data.strangers, "attempt")
+            counted(data.unplanned, "attempt")
         ));
     }
     all.extend(data.run.warnings.iter().cloned());
@@ -103,8 +102,7 @@ fn remarks(study: &Study, data: &Data) -> Vec<String> {
 
 /// Whether any of its work is external: that makes as much load as it is asked to.
 fn external(data: &Data) -> bool {
-    let cells = data.plan.experiments.iter().flat_map(|experiment| &experiment.cells);
-    cells.flat_map(|cell| cell.scene.work.values()).any(|work| work.lasts)
+    data.plan.cells().flat_map(|cell| cell.scene.work.values()).any(|work| work.lasts)
 }
 
 /// When no number of planned blocks could decide so much at once.
@@ -125,7 +123,7 @@ fn cell_troubles(data: &Data) -> Vec<String> {
     let mut troubles: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for attempt in &data.run.attempts {
         for reason in words::distinct(&reasons(attempt)) {
-            let key = (attempt.experiment.as_str(), words::shape(&reason));
+            let key = (attempt.cell.experiment.as_str(), words::shape(&reason));
             troubles.entry(key).or_default().push(reason);
         }
     }
@@ -138,7 +136,7 @@ fn cell_troubles(data: &Data) -> Vec<String> {
 
 /// Attempts that were tried again in their block: what counts is then a selection.
 fn repeats(data: &Data) -> Option<String> {
-    let again = data.experiments.iter().flat_map(|e| &e.cells).map(|cell| {
+    let again = data.cells().map(|cell| {
         let repeated = |attempt: &&&Attempt| {
             let failed = attempt.status == Status::Failed;
             let doubted = attempt.status == Status::Finished && !faithful(attempt);
@@ -183,24 +181,4 @@ fn reasons(attempt: &Attempt) -> Vec<String> {
         (Status::Finished, Some(seen)) => seen.reasons.iter().map(|r| format!("not faithful: {r}")).collect(),
         _ => Vec::new(),
     }
-}
-
-/// Whether to stop at this look.
-pub fn decision(family: &Family) -> Decision {
-    let seen = &family.conclusions;
-    let open = seen.of.iter().filter(|c| c.settled_at.is_none()).count();
-    let blocks = counted(seen.blocks, "block");
-    let questions = counted(family.questions, "question");
-    if seen.blocks >= family.looks.budget() {
-        let left = if open == 0 { String::new() } else { format!("; {open} of {questions} not decided") };
-        return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
-    }
-    if open == 0 && seen.blocks > 0 {
-        let why = match family.questions {
-            0 => format!("nothing is asked that more than {blocks} would decide"),
-            _ => format!("all of {questions} decided after {blocks}"),
-        };
-        return Decision { stop: true, why };
-    }
-    Decision { stop: false, why: format!("{open} of {questions} not decided after {blocks}") }
 }

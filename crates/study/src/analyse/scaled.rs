@@ -12,16 +12,12 @@
 
 use crosstalk_core::record::{Better, Observation};
 use crosstalk_core::testbed::Link;
-use std::collections::BTreeSet;
 
-use super::claim::Contrast;
-use super::comparison::Pair;
-use super::data::Cell;
-use super::family::Family;
+use super::cell::Cell;
+use super::contrast::Contrast;
 use super::select::View;
 use crate::catalogue::Catalogues;
 use crate::command::RUN_TIME;
-use crate::findings::{ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict};
 use crate::number;
 use crate::plan::Place;
 use crate::samples::Attempt;
@@ -57,7 +53,7 @@ pub fn of(
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<Scaled> {
-    let (of, to) = (Side::of(view, &contrast.of, catalogues)?, Side::of(view, &contrast.to, catalogues)?);
+    let (of, to) = (Side::of(&contrast.of, catalogues)?, Side::of(&contrast.to, catalogues)?);
     let scale = of.scale.max(to.scale);
     if scale <= 1.0 {
         return None;
@@ -86,13 +82,12 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     /// `None` where a cell's links are no real ones.
-    fn of(view: &View<'a>, cells: &BTreeSet<usize>, catalogues: &Catalogues) -> Option<Self> {
-        let of = &view.data.experiments[view.index];
+    fn of(cells: &[&'a Cell<'a>], catalogues: &Catalogues) -> Option<Self> {
         let mut side = Side { scale: 1.0, cells: Vec::new() };
         for &cell in cells {
-            let (scale, lacking) = lacking(&of.planned.cells[cell].scene.place, catalogues)?;
+            let (scale, lacking) = lacking(&cell.planned.scene.place, catalogues)?;
             side.scale = side.scale.max(scale);
-            side.cells.push((&of.cells[cell], lacking));
+            side.cells.push((cell, lacking));
         }
         Some(side)
     }
@@ -119,8 +114,8 @@ impl<'a> Side<'a> {
 }
 
 /// By how much a contrast's links are scaled down, where it is at all.
-fn scale(view: &View, contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
-    let (of, to) = (Side::of(view, &contrast.of, catalogues)?, Side::of(view, &contrast.to, catalogues)?);
+pub fn scale(contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
+    let (of, to) = (Side::of(&contrast.of, catalogues)?, Side::of(&contrast.to, catalogues)?);
     Some(of.scale.max(to.scale)).filter(|scale| *scale > 1.0)
 }
 
@@ -209,58 +204,4 @@ impl Scaled {
             number::number(self.rate, ""),
         )
     }
-}
-
-/// What a reader must know of comparisons and claims whose links are scaled, in `blocks`. `claimed` are the claims
-/// with the experiment of each.
-pub fn notes(
-    family: &Family,
-    found: &[Option<Comparison>],
-    claimed: &[(ClaimFinding, Option<View>)],
-    blocks: &[usize],
-    catalogues: &Catalogues,
-) -> Vec<String> {
-    let about = |(pair, found): (&Pair, &Comparison)| {
-        let scaled = pair.scaled(found.ratio.value, blocks, catalogues)?;
-        Some(match scaled.doubt() {
-            Some(doubt) => format!("{}: no verdict: {doubt}", pair.title()),
-            // Of what is not decided there is no number that could hold.
-            None if found.verdict == ComparisonVerdict::Inconclusive => return None,
-            None => format!("{}: {}", pair.title(), scaled.note()),
-        })
-    };
-    let pairs = || family.pairs.iter().map(|(pair, _)| pair);
-    let mut all: Vec<String> =
-        pairs().zip(found).filter_map(|(pair, found)| about((pair, found.as_ref()?))).collect();
-    let claims = || {
-        family.claims.iter().zip(claimed).filter_map(|(judged, (claim, view))| {
-            let view = view.as_ref()?;
-            Some((claim, view, judged.stated.contrast(view)?))
-        })
-    };
-    // A claim's doubt is in its own sentence, and what holds for a comparison of the same cells is said already.
-    all.extend(claims().filter_map(|(claim, view, contrast)| {
-        let decided = !matches!(claim.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::NotRun);
-        let again = pairs().any(|pair| contrast.sign(&pair.contrast()).is_some());
-        let scaled = of(view, &contrast, claim.found?.value, blocks, catalogues)?;
-        (decided && !again && scaled.doubt().is_none())
-            .then(|| format!("claim {}: {}", claim.name, scaled.note()))
-    }));
-    let uncounted = |view: &View, contrast: &Contrast| {
-        let scale = scale(view, contrast, catalogues)?;
-        of(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
-            format!(
-                "{}: links run at 1/{scale} of their rates, latency is not scaled, and what this work sends is not \
-                 counted: whether latency would decide is not known",
-                view.data.experiments[view.index].planned.name
-            )
-        })
-    };
-    let compared = pairs().zip(found).filter(|(_, found)| found.is_some());
-    let compared = compared.filter_map(|(pair, _)| uncounted(&pair.view, &pair.contrast()));
-    let claimed = claims().filter(|(claim, ..)| claim.found.is_some());
-    let claimed = claimed.filter_map(|(_, view, contrast)| uncounted(view, &contrast));
-    let unknown: BTreeSet<String> = compared.chain(claimed).collect();
-    all.extend(unknown);
-    all
 }

@@ -9,19 +9,20 @@ use crosstalk_core::value::{Levels, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::data::{ByBlock, Data};
-use super::level::matches;
-use super::summary::Asked;
-use crate::file::{Experiment, Factor};
+use super::cell::{ByBlock, Cell};
+use super::data::{Data, Experiment, levels_of_label};
+use crate::file::{self, Factor};
 use crate::label;
+use crate::level::matches;
+use crate::query::MetricQuery;
 
 /// Cells that stand for one combination: several only where a factor is optimised away.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+#[derive(Clone, PartialEq)]
+pub struct Unit<'a> {
     /// Its levels, without those optimised away; those of labels in brackets.
     pub levels: Levels,
-    /// Places in the plan.
-    pub cells: Vec<usize>,
+    /// In plan order.
+    pub cells: Vec<&'a Cell<'a>>,
     /// Which of their readings, by label.
     pub labels: Levels,
 }
@@ -32,44 +33,43 @@ pub struct View<'a> {
     /// The run.
     pub data: &'a Data<'a>,
     /// The experiment as written.
-    pub written: &'a Experiment,
-    /// Its place in the plan.
-    pub index: usize,
+    pub written: &'a file::Experiment,
+    /// The experiment as planned, with its attempts.
+    pub experiment: &'a Experiment<'a>,
 }
 
 impl<'a> View<'a> {
     /// The view of a planned experiment.
     pub fn new(
         data: &'a Data<'a>,
-        experiments: &'a BTreeMap<String, Experiment>,
+        experiments: &'a BTreeMap<String, file::Experiment>,
         name: &str,
     ) -> Option<Self> {
         let written = experiments.get(name)?;
-        let (index, _) = data.experiment(name)?;
-        Some(View { data, written, index })
+        Some(View { data, written, experiment: data.experiment(name)? })
     }
 
     /// The metric that the experiment decides on.
     pub fn deciding_metric(&self) -> Option<&'a str> {
         let asked = self.written.compare.as_ref().and_then(|c| c.metric.as_deref());
-        let planned = &self.data.experiments[self.index].planned.metrics;
+        let planned = &self.experiment.planned.metrics;
         asked.or_else(|| planned.first().map(|m| m.name.as_str()))
     }
 
     /// The combinations that have all the levels of `at`, in plan order.
-    pub fn units(&self, at: &Levels) -> Vec<Unit> {
+    pub fn units(&self, at: &Levels) -> Vec<Unit<'a>> {
         let (factors, labels) = label::split(at);
-        let mut units: Vec<Unit> = Vec::new();
-        for (index, cell) in self.data.experiments[self.index].cells.iter().enumerate() {
-            if !matches(cell.levels, &factors) {
+        let mut units: Vec<Unit<'a>> = Vec::new();
+        for cell in &self.experiment.cells {
+            if !matches(cell.levels(), &factors) {
                 continue;
             }
-            let mut levels = cell.levels.clone();
+            let mut levels = cell.levels().clone();
             levels.retain(|factor, _| at.contains_key(factor) || !self.optimised(factor));
             levels.extend(at.iter().filter(|(name, _)| label::label(name).is_some()).map(own));
             match units.iter_mut().find(|unit| unit.levels == levels) {
-                Some(unit) => unit.cells.push(index),
-                None => units.push(Unit { levels, cells: vec![index], labels: labels.clone() }),
+                Some(unit) => unit.cells.push(cell),
+                None => units.push(Unit { levels, cells: vec![cell], labels: labels.clone() }),
             }
         }
         units
@@ -80,13 +80,12 @@ impl<'a> View<'a> {
     pub fn levels_of(&self, factor: &str, at: &Levels) -> Vec<Value> {
         let at = &label::split(at).0;
         if let Some(label) = label::label(factor) {
-            let cells: Vec<usize> = self.units(at).into_iter().flat_map(|unit| unit.cells).collect();
-            return self.data.levels_of_label(self.index, &cells, label);
+            return levels_of_label(self.units(at).into_iter().flat_map(|unit| unit.cells), label);
         }
         let mut levels: Vec<Value> = Vec::new();
-        for cell in &self.data.experiments[self.index].cells {
-            match cell.levels.get(factor) {
-                Some(level) if matches(cell.levels, at) && !levels.contains(level) => {
+        for cell in &self.experiment.cells {
+            match cell.levels().get(factor) {
+                Some(level) if matches(cell.levels(), at) && !levels.contains(level) => {
                     levels.push(level.clone());
                 }
                 _ => {}
@@ -97,10 +96,10 @@ impl<'a> View<'a> {
 
     /// The declaration of what is asked for (`latency p99` is a latency, `share time_wait` a number).
     pub fn metric(&self, asked: &str) -> Metric {
-        let asked = Asked::new(asked);
+        let asked = MetricQuery::new(asked);
         match asked.share {
             true => Metric::new(asked.metric, "", Better::Neither),
-            false => self.data.metric(self.index, asked.metric),
+            false => self.experiment.metric(asked.metric),
         }
     }
 
@@ -110,7 +109,7 @@ impl<'a> View<'a> {
 
     /// What a combination showed of a metric, block by block.
     pub fn values(&self, unit: &Unit, metric: &str) -> Rc<ByBlock> {
-        let of_cell = |cell: &usize| self.data.labelled(self.index, *cell, metric, &unit.labels);
+        let of_cell = |cell: &&Cell| self.experiment.labelled(cell, metric, &unit.labels);
         if let [only] = unit.cells.as_slice() {
             return of_cell(only);
         }

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
 use std::rc::Rc;
 
-use super::claim::{Beside, Put, Steps};
-use super::data::ByBlock;
+use super::cell::ByBlock;
 use super::datum::{Datum, combine, level_of, log_ratio};
-use super::level;
-use super::noise::BEYOND;
+use super::question::{Beside, Put, Steps};
 use super::select::{View, at_the_best};
 use super::statement::{Reading, Scale};
-use super::words::counted;
 use crate::file::{Correlation, Order, Peak, Trend};
 use crate::label;
+use crate::level;
+use crate::rules::BEYOND;
+use crate::words::counted;
 
 /// Where a factor's levels stand for a trend: log₂ of those that are numbers
 /// above zero, else their places in a row.
@@ -29,7 +29,7 @@ fn positions(levels: &[Value]) -> Vec<f64> {
 }
 
 fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
-    levels.iter().map(|l| level::number(l).map(|(n, _)| n).filter(|n| *n > 0.0)).collect()
+    levels.iter().map(|l| l.in_base_unit().map(|(n, _)| n).filter(|n| *n > 0.0)).collect()
 }
 
 /// What a slope is, in words.
@@ -88,7 +88,7 @@ fn excess(view: &View, metric: &str, at: &Levels, base: &Levels) -> Datum {
 }
 
 /// The claim that a factor's levels ascend by `metric`.
-pub fn order(view: &View, order: &Order, at: &Levels) -> Put {
+pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> Put<'a> {
     let at_one = |level: &Value| one(&order.factor, level);
     let steps = order.ascending.windows(2);
     steps_of(
@@ -100,7 +100,7 @@ pub fn order(view: &View, order: &Order, at: &Levels) -> Put {
 
 /// The claim that `metric` is greatest at one of the levels `among`: what the
 /// best of them, chosen on data apart, has over each other level.
-pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
+pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> Put<'a> {
     let datum = |level: &Value| at_level(view, &peak.metric, at, &peak.along, level);
     let claimed: Vec<Datum> = peak.among.iter().map(datum).collect();
     if let Some(absent) = claimed.iter().find(|d| !d.run) {
@@ -112,7 +112,7 @@ pub fn peak(view: &View, peak: &Peak, at: &Levels) -> Put {
     let others = view
         .levels_of(&peak.along, at)
         .into_iter()
-        .filter(|level| !peak.among.iter().any(|claimed| level::same(claimed, level)))
+        .filter(|level| !peak.among.contains(level))
         .filter(|level| happens(view, &peak.metric, &level::with(at, &one(&peak.along, level))));
     let leads = others.map(|level| {
         let other = datum(&level);
@@ -138,7 +138,7 @@ fn one(factor: &str, level: &Value) -> Levels {
     Levels::from([(factor.to_string(), level.clone())])
 }
 
-fn steps_of(view: &View, metric: &str, steps: Vec<Datum>) -> Put {
+fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> Put<'a> {
     if let Some(absent) = steps.iter().find(|d| !d.run) {
         return Put::Not(absent.missing.first().cloned().unwrap_or_default());
     }
@@ -148,7 +148,7 @@ fn steps_of(view: &View, metric: &str, steps: Vec<Datum>) -> Put {
     let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
     let reading = Reading { scale: Scale::Ratio, sign: 1.0, offset: 0.0, stands: Side::Above, sized: false };
     let order = Ascent { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
-    let noise = Beside { experiment: view.index, metric: metric.to_string(), scale: 1.0 };
+    let noise = Beside { experiment: view.experiment.name(), metric: metric.to_string(), scale: 1.0 };
     Put::Steps(Steps { order, reading, noise })
 }
 
@@ -163,7 +163,7 @@ pub fn difference(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
 
 /// Its troubles told with the experiment that has them.
 fn named(view: &View, mut datum: Datum) -> Datum {
-    let name = &view.data.experiments[view.index].planned.name;
+    let name = view.experiment.name();
     datum.missing.iter_mut().for_each(|why| *why = format!("experiment `{name}`: {why}"));
     datum
 }

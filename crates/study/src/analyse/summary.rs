@@ -9,92 +9,23 @@
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Observation, Reading};
-use crosstalk_core::value::Levels;
 use crosstalk_stats::quantile;
 use crosstalk_stats::warmup::{self, Warmup};
 
-use super::level::same;
-use crate::label;
+use crate::query::{MEDIAN, MetricQuery};
 
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
-/// What a distribution counts by where nothing else is asked.
-const MEDIAN: f64 = 0.5;
 /// The error of the interval that a quantile must have samples for.
 const ERROR: f64 = 0.05;
 
-/// A metric, and what of it: `latency`, `latency p99`, `latency p99.9`, `share time_wait`;
-/// of what has labels, that which has these: `stage_time[stage=wake-up, way=there]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Asked<'a> {
-    /// The metric's name.
-    pub metric: &'a str,
-    /// Which quantile of a distribution, 0 to 1.
-    pub quantile: f64,
-    /// Not the time itself, but which share it has (see [`super::causes::share`]).
-    pub share: bool,
-    /// Labels that a reading must have, with their values.
-    pub labels: Vec<(&'a str, &'a str)>,
-    /// The same, as levels: of labels that stand where factors do.
-    pub levels: Option<&'a Levels>,
-}
-
-impl<'a> Asked<'a> {
-    /// Reads what a study writes.
-    pub fn new(text: &'a str) -> Self {
-        let whole =
-            |metric| Asked { metric, quantile: MEDIAN, share: false, labels: Vec::new(), levels: None };
-        if let Some(metric) = text.strip_prefix("share ") {
-            return Asked { share: true, ..whole(metric) };
-        }
-        let asked = text.rsplit_once(' ').and_then(|(metric, quantile)| {
-            let percent: f64 = quantile.strip_prefix('p')?.parse().ok()?;
-            let quantile = percent / 100.0;
-            (0.0..=100.0).contains(&percent).then(|| Asked { quantile, ..whole(metric) })
-        });
-        asked.unwrap_or_else(|| whole(text)).labelled()
-    }
-
-    /// Of what is asked for, what has these labels.
-    pub fn at(mut self, levels: &'a Levels) -> Self {
-        self.levels = Some(levels);
-        self
-    }
-
-    /// Takes the labels from the end of the metric's name.
-    fn labelled(mut self) -> Self {
-        let split = self.metric.strip_suffix(']').and_then(|text| text.split_once('['));
-        let pairs = split.and_then(|(metric, labels)| {
-            let pair = |text: &'a str| text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
-            Some((metric, labels.split(',').map(pair).collect::<Option<Vec<_>>>()?))
-        });
-        if let Some((metric, labels)) = pairs {
-            (self.metric, self.labels) = (metric, labels);
-        }
-        self
-    }
-
-    /// Whether a reading is of what is asked for.
-    pub fn means(&self, reading: &Reading) -> bool {
-        let said = |name: &str| reading.labels.get(name);
-        let has = |(name, value): &(&str, &str)| said(name).is_some_and(|found| found == value);
-        reading.metric == self.metric
-            && self.labels.iter().all(has)
-            && self.levels.is_none_or(|levels| {
-                levels.iter().all(|(name, level)| {
-                    said(name).is_some_and(|found| same(&label::level(name, found), level))
-                })
-            })
-    }
-}
-
-/// The number that an attempt with these readings has for `asked`.
+/// The number that an attempt with these readings has for `query`.
 /// `None` where it has none, too few samples, or one that is not finite.
-pub fn summary(readings: &[Reading], asked: &Asked, metric: &Metric) -> Option<f64> {
-    let mine = || readings.iter().filter(|reading| asked.means(reading));
+pub fn summary(readings: &[Reading], query: &MetricQuery, metric: &Metric) -> Option<f64> {
+    let mine = || readings.iter().filter(|reading| query.means(reading));
     let whole: Vec<_> = mine().filter(|r| r.labels.is_empty()).collect();
     let parts: Vec<_> = if whole.is_empty() { mine().collect() } else { whole };
-    together(&parts, asked.quantile, metric).filter(|v| v.is_finite())
+    together(&parts, query.quantile, metric).filter(|v| v.is_finite())
 }
 
 /// The number for one node.
@@ -158,32 +89,10 @@ fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
 mod tests {
     use super::*;
     use crosstalk_core::record::Origin;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn any_text_asks_for_something(text in "[a-z_ =,.p0-9\\[\\]]{0,40}") {
-            let asked = Asked::new(&text);
-            prop_assert!((0.0..=1.0).contains(&asked.quantile), "{asked:?}");
-            prop_assert!(text.contains(asked.metric));
-        }
-
-        #[test]
-        fn what_is_asked_for_by_labels_is_what_was_written(
-            labels in prop::collection::vec(("[a-z]{1,8}", "[a-z][a-z: -]{0,10}[a-z]"), 1..4), percent in 1u32..100,
-        ) {
-            let written: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let text = format!("stage_time[{}] p{percent}", written.join(", "));
-            let asked = Asked::new(&text);
-            prop_assert_eq!((asked.metric, asked.quantile), ("stage_time", f64::from(percent) / 100.0));
-            let found: Vec<(String, String)> = asked.labels.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-            prop_assert_eq!(found, labels);
-        }
-    }
 
     #[test]
     fn labels_choose_among_readings() {
-        let asked = |text| Asked::new(text);
+        let asked = |text| MetricQuery::new(text);
         let wake = asked("stage_time[stage=wake-up, way=there]");
         assert_eq!((wake.metric, wake.labels.len()), ("stage_time", 2));
         let late = asked("latency[offered=5000] p99");

@@ -3,22 +3,36 @@
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
 
-use super::figures::{value, words};
+use super::data::Data;
 use super::lookup::Lookup;
 use super::select::View;
-use super::{estimate, level};
-use crate::file::TableSpec;
+use super::shown::value;
+use crate::catalogue::Catalogues;
+use crate::file::{Study, TableSpec};
 use crate::findings::{Table, TableCell};
+use crate::words::named;
+use crate::{estimate, level};
+
+/// Every table that the study asks for and that has rows, in their order.
+pub fn all(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {
+    let mut specs: Vec<_> = study.table.iter().collect();
+    specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
+    let made = specs.into_iter().filter_map(|(name, spec)| {
+        let view = View::new(data, &study.experiment, &spec.experiment)?;
+        Some(table(&view, name, spec, &Lookup(catalogues)))
+    });
+    made.filter(|table| !table.rows.is_empty()).collect()
+}
 
 /// The table that `spec` asks for: a row for each level of one factor, or combination of several, and either a column for
 /// each of another with what was published beside it, or the columns that are listed.
-pub fn table(view: &View, name: &str, spec: &TableSpec, published: &Lookup) -> Table {
+fn table(view: &View, name: &str, spec: &TableSpec, published: &Lookup) -> Table {
     let columns = columns(view, spec);
     let factors = spec.rows.all();
     // Where no factor goes down, there still is a column for the name of the one row.
     let heads: Vec<String> = match factors {
         [] => vec![String::new()],
-        factors => factors.iter().map(|factor| words(factor)).collect(),
+        factors => factors.iter().map(|factor| named(factor)).collect(),
     };
     let heads = heads.into_iter().chain(columns.iter().map(|column| column.head.clone()));
     let row = |row: &Vec<Value>| {
@@ -83,7 +97,7 @@ fn columns<'a>(view: &View, spec: &'a TableSpec) -> Vec<Column<'a>> {
         columns => view.levels_of(columns, &spec.at),
     };
     let across = levels.into_iter().flat_map(|level| {
-        let head = format!("{} {level}", words(&spec.columns));
+        let head = format!("{} {level}", named(&spec.columns));
         let at = Levels::from([(spec.columns.clone(), level)]);
         let printed = spec.published.as_deref().map(|template| Column {
             head: format!("{head}, published"),

@@ -7,19 +7,20 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
-use super::claim::{One, Put, Stated};
-use super::family::{ALPHA, Family, Judged};
-use super::noise::WITHIN;
+use super::family::{Family, Judged};
+use super::question::{One, Put, Stated};
 use super::select::View;
 use super::statement::Reading;
-use super::words::{at, counted, list};
-use super::{attribution, causes, change, estimate, network, scaled, shape};
+use super::{attribution, causes, change, network, scaled, shape};
 use crate::catalogue::Catalogues;
+use crate::estimate;
 use crate::file::Claim;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
 use crate::number::{self, percent};
 use crate::predicate::Predicate;
+use crate::rules::{ALPHA, WITHIN};
+use crate::words::{at, counted, list};
 
 /// What follows, why, and what was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
@@ -97,7 +98,7 @@ fn attributed(
     let contrast = judged.stated.contrast(view)?;
     let cells = contrast.cells().filter(|_| decided && apart)?;
     let shares = causes::shares(view, &contrast, blocks);
-    let network = network::alone(view, cells, catalogues);
+    let network = network::alone(cells, catalogues);
     attribution::of(&shares, found.value, [&ratio.of, &ratio.to], network)
 }
 
@@ -173,7 +174,7 @@ fn no_sharper(found: Estimate, stated: &Stated, one: &One, view: Option<&View>) 
     }
     let metric = stated.claim.threshold.as_ref().map(|threshold| threshold.metric.as_str());
     match (metric, view) {
-        (Some(metric), Some(view)) if view.data.has_histograms(view.index, metric) => {
+        (Some(metric), Some(view)) if view.experiment.has_histograms(metric) => {
             estimate::as_counted(found, &stated.unit)
         }
         _ => found,

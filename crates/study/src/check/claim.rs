@@ -1,9 +1,11 @@
 //! A claim against the experiments it speaks of.
 
-use crate::analyse::counted;
+use super::names;
 use crate::file::{Claim, Experiment, Study};
 use crate::label::label;
 use crate::predicate::{Predicate, margin};
+use crate::stages::stage;
+use crate::words::counted;
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
 
@@ -47,13 +49,21 @@ fn one_kind(claim: &Claim) -> Result<(), Fault> {
 /// What the claim names is there, in every experiment that it speaks of.
 fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
     for (place, (key, name)) in claim.experiments().enumerate() {
-        let experiment = super::find(study, name, &format!("{path}.{key}"))?;
+        let experiment = names::find(study, name, &format!("{path}.{key}"))?;
         if claim.experiments().take(place).any(|(_, earlier)| earlier == name) {
             return Err(Fault::usage(format!("the claim speaks of experiment `{name}` already"))
                 .at(study.written.at(&format!("{path}.{key}")))
                 .remedy("name another one"));
         }
-        super::places(study, experiment, &claim.at, &format!("{path}.where"))?;
+        if stage(study, name) != stage(study, &claim.experiment) {
+            return Err(Fault::usage(format!(
+                "`{name}` and `{}` are run one after the other, and a claim is about what runs side by side",
+                claim.experiment
+            ))
+            .at(study.written.at(&format!("{path}.{key}")))
+            .remedy("give the later one both as levels of a factor, or make a claim about each"));
+        }
+        names::places(study, experiment, &claim.at, &format!("{path}.where"))?;
         names(study, experiment, claim, path)?;
     }
     Ok(())
@@ -62,28 +72,28 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
 /// The factors and levels that the statement itself names.
 fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
     if let Some(ratio) = &claim.ratio {
-        super::places(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
-        super::places(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+        names::places(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
+        names::places(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
     }
     if let Some(sides) = claim.correlation.as_ref().and_then(|correlation| correlation.ratio.as_ref()) {
-        super::places(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
-        super::places(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
+        names::places(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
+        names::places(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
     }
     if let Some(trend) = &claim.trend {
-        super::axis(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
+        names::axis(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
         let beyond = trend.beyond.iter();
         beyond.into_iter().try_for_each(|levels| {
-            super::places(study, experiment, levels, &format!("{path}.trend.beyond"))
+            names::places(study, experiment, levels, &format!("{path}.trend.beyond"))
         })?;
     }
     if let Some(order) = &claim.order {
         let path = format!("{path}.order");
-        super::axis(study, experiment, &order.factor, &format!("{path}.factor"))?;
+        names::axis(study, experiment, &order.factor, &format!("{path}.factor"))?;
         named(study, experiment, &order.factor, &order.ascending, &format!("{path}.ascending"))?;
     }
     if let Some(peak) = &claim.peak {
         let path = format!("{path}.peak");
-        super::axis(study, experiment, &peak.along, &format!("{path}.along"))?;
+        names::axis(study, experiment, &peak.along, &format!("{path}.along"))?;
         named(study, experiment, &peak.along, &peak.among, &format!("{path}.among"))?;
     }
     Ok(())
@@ -101,7 +111,7 @@ fn named(
         return Ok(());
     }
     levels.iter().enumerate().try_for_each(|(number, level)| {
-        super::level(study, experiment, factor, level, &format!("{path}.{number}"))
+        names::level(study, experiment, factor, level, &format!("{path}.{number}"))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Figures, tables and the headline against the experiments they show.
 
-use crate::analyse::level;
+use super::names;
 use crate::file::{DrawAs, Experiment, FigureSpec, Study, TableSpec};
 use crate::published::placeholders;
 use crosstalk_core::Fault;
@@ -14,7 +14,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
 }
 
 fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
-    let experiment = super::find(study, &figure.experiment, &format!("{path}.experiment"))?;
+    let experiment = names::find(study, &figure.experiment, &format!("{path}.experiment"))?;
     if figure.kind != DrawAs::Frontier {
         across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
     }
@@ -54,8 +54,8 @@ fn across(
     path: &str,
 ) -> Result<(), Fault> {
     match figure.kind.of_parts() {
-        true => super::factor(study, experiment, name, path),
-        false => super::axis(study, experiment, name, path),
+        true => names::factor(study, experiment, name, path),
+        false => names::axis(study, experiment, name, path),
     }
 }
 
@@ -71,7 +71,7 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
             .at(study.written.at(path))
             .remedy("name the factor whose levels are told apart")),
         (DrawAs::Frontier, false) => {
-            figure.series.all().iter().try_for_each(|name| super::axis(study, experiment, name, path))
+            figure.series.all().iter().try_for_each(|name| names::axis(study, experiment, name, path))
         }
         (_, false) => match figure.series.all() {
             [name] => across(study, experiment, figure, name, path),
@@ -83,14 +83,14 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
 }
 
 fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
-    let experiment = super::find(study, &table.experiment, &format!("{path}.experiment"))?;
+    let experiment = names::find(study, &table.experiment, &format!("{path}.experiment"))?;
     for rows in table.rows.all() {
-        super::axis(study, experiment, rows, &format!("{path}.rows"))?;
+        names::axis(study, experiment, rows, &format!("{path}.rows"))?;
     }
     let both =
         Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.written.at(path));
     match (table.metric.is_empty(), table.columns.is_empty(), table.column.is_empty()) {
-        (false, false, true) => super::axis(study, experiment, &table.columns, &format!("{path}.columns"))?,
+        (false, false, true) => names::axis(study, experiment, &table.columns, &format!("{path}.columns"))?,
         (true, true, false) => {}
         _ => return Err(both.remedy("give a metric and the factor across, or each column by itself")),
     }
@@ -117,7 +117,7 @@ fn marks(figure: &FigureSpec) -> Result<(), (&String, Fault)> {
         if figure.kind != DrawAs::Lines {
             return Err((name, Fault::usage("only figures of lines have marks across")));
         }
-        if level::number(place).is_none() {
+        if place.in_base_unit().is_none() {
             return Err((
                 name,
                 Fault::usage(format!("expected a number with the axis' unit, found `{place}`")),
@@ -129,7 +129,7 @@ fn marks(figure: &FigureSpec) -> Result<(), (&String, Fault)> {
 
 fn headline(study: &Study) -> Result<(), Fault> {
     let Some(headline) = &study.headline else { return Ok(()) };
-    let experiment = super::find(study, &headline.experiment, "headline.experiment")?;
+    let experiment = names::find(study, &headline.experiment, "headline.experiment")?;
     let Some(compare) = &experiment.compare else {
         return Err(Fault::usage(format!(
             "the headline is about experiment `{}`, which compares nothing",
@@ -138,8 +138,8 @@ fn headline(study: &Study) -> Result<(), Fault> {
         .at(study.written.at("headline"))
         .remedy("give the experiment compare = { factor = \"…\", base = … }"));
     };
-    super::level(study, experiment, &compare.factor, &headline.level, "headline.level")?;
-    super::levels(study, experiment, &headline.at, "headline.at")
+    names::level(study, experiment, &compare.factor, &headline.level, "headline.level")?;
+    names::levels(study, experiment, &headline.at, "headline.at")
 }
 
 fn cells(
@@ -149,14 +149,14 @@ fn cells(
     relative_to: Option<&Levels>,
     path: &str,
 ) -> Result<(), Fault> {
-    super::places(study, experiment, at, &format!("{path}.where"))?;
+    names::places(study, experiment, at, &format!("{path}.where"))?;
     relative_to
-        .map_or(Ok(()), |levels| super::places(study, experiment, levels, &format!("{path}.relative_to")))
+        .map_or(Ok(()), |levels| names::places(study, experiment, levels, &format!("{path}.relative_to")))
 }
 
 /// Every `{factor}` of a template is a factor.
 fn template(study: &Study, experiment: &Experiment, text: Option<&str>, path: &str) -> Result<(), Fault> {
     placeholders(text.unwrap_or_default())
         .into_iter()
-        .try_for_each(|name| super::factor(study, experiment, name, &format!("{path}.published")))
+        .try_for_each(|name| names::factor(study, experiment, name, &format!("{path}.published")))
 }

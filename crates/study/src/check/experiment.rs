@@ -1,5 +1,6 @@
 //! An experiment against itself and against the experiments it draws on.
 
+use super::{limits, names};
 use crate::factor::EQUAL;
 use crate::file::{Experiment, Factor, Study};
 use crate::substitute::factors_in;
@@ -28,15 +29,15 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
         from(study, name, factor)?;
     }
     for (number, excluded) in experiment.exclude.iter().enumerate() {
-        super::levels(study, experiment, excluded, &format!("{path}.exclude.{number}"))?;
+        names::levels(study, experiment, excluded, &format!("{path}.exclude.{number}"))?;
     }
     if let Some(most) = experiment.blocks {
         blocks(study, name, experiment, most).map_err(|fault| fault.at(at("blocks")))?;
     }
     if let Some(compare) = &experiment.compare {
         let path = format!("{path}.compare");
-        super::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
-        super::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
+        names::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
+        names::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
         if let Some(margin) = &compare.margin {
             crate::predicate::equivalence(margin).map_err(|fault| fault.at(format!("{path}.margin")))?;
         }
@@ -83,7 +84,7 @@ fn sources(factor: &Factor) -> Result<(), Fault> {
         return Err(Fault::usage("a factor needs its levels, or one of `discover` and `from`")
             .remedy("write for example [1, 2, 4], or { discover = \"cores\" }"));
     }
-    if factor.levels().is_empty() { Ok(()) } else { super::distinct(factor.levels()) }
+    if factor.levels().is_empty() { Ok(()) } else { limits::distinct(factor.levels()) }
 }
 
 /// A factor taken from a result follows a chain of experiments that ends.
@@ -94,13 +95,16 @@ fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
     if let Some(from) =
         study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
     {
-        let earlier = super::find(study, &from.experiment, &format!("{path}.experiment"))?;
-        super::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;
+        let earlier = names::find(study, &from.experiment, &format!("{path}.experiment"))?;
+        names::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;
     }
     while let Some(next) = waiting.pop() {
         if next == experiment {
             return Err(Fault::usage(format!("experiment `{experiment}` waits for its own result"))
-                .at(study.written.at(&path)));
+                .at(study.written.at(&path))
+                .remedy(
+                    "take the level from an experiment that does not wait for this one, or list levels",
+                ));
         }
         if !seen.contains(&next) {
             seen.push(next);

@@ -9,7 +9,6 @@ use crosstalk_core::Fault;
 use crosstalk_core::expected::in_words;
 use crosstalk_core::quote::message;
 use crosstalk_core::record::{JOURNAL_SCHEMA, Line};
-use std::io::BufRead;
 
 /// How long what is checked is, with what is around it, in versions 3 and 2.
 const CHECK: usize = r#","check":"01234567-01234567-01234567"}"#.len();
@@ -38,22 +37,6 @@ enum Carried {
 }
 
 impl Chain {
-    /// That of a journal which is there, to go on with it.
-    ///
-    /// # Errors
-    /// An environment fault where it cannot be read.
-    pub fn of(reader: impl BufRead) -> Result<Self, Fault> {
-        let mut chain = Chain::default();
-        for bytes in reader.split(b'\n') {
-            let bytes = bytes.map_err(|e| Fault::environment(format!("cannot read the journal: {e}")))?;
-            if !bytes.trim_ascii().is_empty() {
-                // What is wrong with a line is told by who reads the run.
-                let _ = chain.read(bytes);
-            }
-        }
-        Ok(chain)
-    }
-
     /// The run, once a line has told.
     pub fn run(&self) -> Option<u32> {
         self.run
@@ -132,15 +115,6 @@ impl Chain {
             _ => Ok((line, number)),
         }
     }
-}
-
-/// Which run a journal is of, by its first line that tells and is what was written; none in versions that do not.
-pub fn of_run(reader: impl BufRead) -> Option<u32> {
-    let mut chain = Chain::default();
-    reader.split(b'\n').map_while(Result::ok).find_map(|bytes| {
-        let _ = chain.read(bytes);
-        chain.run
-    })
 }
 
 /// What a line's last member says.

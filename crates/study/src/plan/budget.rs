@@ -1,7 +1,8 @@
 //! What a plan's blocks can decide, and whether some are to spare.
 
 use super::Plan;
-use crate::analyse::{ALPHA, counted};
+use crate::rules::ALPHA;
+use crate::words::counted;
 use crosstalk_stats::family::{first_deciding_look, level, most_questions};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::paired::blocks_needed;

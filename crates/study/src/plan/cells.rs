@@ -2,11 +2,9 @@
 
 use super::PlanOptions;
 use crate::file::{Experiment, Factor, Study};
+use crate::stages;
 use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
-
-/// More combinations than this, before any is excluded, no run would ever finish.
-pub(crate) const MOST: usize = 10_000;
 
 /// Levels of one factor.
 pub(super) enum Known {
@@ -30,7 +28,7 @@ pub(super) fn levels(study: &Study, experiment: &str, name: &str, options: &Plan
         };
     }
     if let Some(from) = &spec.from {
-        if let Some(level) = options.from_results.get(&format!("{experiment}.{name}")) {
+        if let Some(level) = options.from_results.get(&stages::key(experiment, name)) {
             return Known::Levels(vec![level.clone()]);
         }
         let possible = match levels(study, &from.experiment, &from.factor, options) {
@@ -44,6 +42,23 @@ pub(super) fn levels(study: &Study, experiment: &str, name: &str, options: &Plan
         return Known::Waiting { why, possible };
     }
     Known::Levels(spec.levels.clone())
+}
+
+/// `options` with a level for every factor that waits for an earlier result: which one it will be makes no
+/// difference to how much is asked.
+pub(crate) fn stand_ins(study: &Study, options: &PlanOptions) -> PlanOptions {
+    let mut all = options.clone();
+    for experiment in study.experiment.keys() {
+        for (factor, _) in stages::waiting(study, experiment) {
+            let Known::Waiting { possible, .. } = levels(study, experiment, factor, options) else {
+                continue;
+            };
+            if let Some(level) = possible.into_iter().next() {
+                all.from_results.insert(stages::key(experiment, factor), level);
+            }
+        }
+    }
+    all
 }
 
 /// Every combination of `levels` that `experiment` does not exclude; the last

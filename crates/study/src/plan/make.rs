@@ -1,14 +1,15 @@
 //! Study, catalogues, registry and options → plan.
 
 use super::scene::Maker;
-use super::{Place, Plan, PlanOptions, PlannedExperiment, budget, cells, metrics, same};
-use crate::analyse::{counted, list, questions};
+use super::{Place, Plan, PlanOptions, PlannedExperiment, cells, metrics, same};
 use crate::catalogue::Catalogues;
-use crate::check::check;
+use crate::check;
 use crate::factor::EQUAL;
 use crate::file::{Experiment, Study};
-use crate::resolve::resolve;
+use crate::rules::MOST_CELLS;
+use crate::stages;
 use crate::substitute::factors_in;
+use crate::words::{counted, list};
 use cells::Known;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, Unmet};
@@ -18,31 +19,30 @@ use crosstalk_core::value::Value;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes a study concrete: every cell with its scene, checked against the
-/// catalogues and the registry.
-///
-/// # Errors
-/// A usage fault with file and line where the study names something that is
-/// not there, or asks for what cannot be.
-pub fn plan(
-    study: &Study,
+/// Checks a study against itself and the catalogues, before anything is written into it.
+pub(crate) fn check(study: &Study, catalogues: &Catalogues) -> Result<(), Fault> {
+    check::check(study)?;
+    metrics::published(study, catalogues)
+}
+
+/// Makes a resolved study concrete: every cell with its scene, checked against the
+/// catalogues and the registry. How many questions it asks, who judges them counts.
+pub(crate) fn plan(
+    resolved: &Study,
     catalogues: &Catalogues,
     registry: &Registry,
     options: &PlanOptions,
 ) -> Result<Plan, Fault> {
-    check(study)?;
-    metrics::published(study, catalogues)?;
-    let resolved = resolve(study, registry, options)?;
     // An engine's part of the study stands in the place of the quick one.
     let cut = options.quick || options.engine.is_some();
-    let study = if cut { cells::cut_down(&resolved) } else { resolved.clone() };
+    let study = if cut { cells::cut_down(resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
     if cut && study.quick.is_none() {
         warnings.push("the study has no [quick] section: all its cells are run, until its first look".into());
     }
     let mut experiments = Vec::new();
     for name in study.experiment.keys() {
-        experiments.push(experiment(&resolved, &study, name, catalogues, registry, options, &mut warnings)?);
+        experiments.push(experiment(resolved, &study, name, catalogues, registry, options, &mut warnings)?);
     }
     one_meaning(&experiments)?;
     metrics::check(&study, &experiments)?;
@@ -52,7 +52,7 @@ pub fn plan(
     if cut && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
-    let mut plan = Plan {
+    Ok(Plan {
         study: study.name.clone(),
         seed: study.seed,
         quick: options.quick,
@@ -60,12 +60,10 @@ pub fn plan(
         looks,
         warmup: study.warmup,
         questions: 0,
+        to_come: 0,
         experiments,
         warnings,
-    };
-    plan.questions = questions(&resolved, catalogues, &plan);
-    plan.warnings.extend(budget::warning(&plan));
-    Ok(plan)
+    })
 }
 
 /// One experiment with its cells, or why it must wait for them. `whole` is the
@@ -101,12 +99,13 @@ fn experiment(
         blocks: experiment.blocks,
         cells: Vec::new(),
         pending,
+        stage: stages::stage(whole, name),
     };
     let many = all.values().fold(1_usize, |n, levels| n.saturating_mul(levels.len()));
-    if many > cells::MOST {
+    if many > MOST_CELLS {
         return Err(Fault::usage(format!(
             "experiment `{name}` combines its levels to {many} cells: expected at most {}",
-            cells::MOST
+            MOST_CELLS
         ))
         .at(study.written.at(&format!("experiment.{name}.factors")))
         .remedy("take fewer levels, or an experiment for each question"));
@@ -171,7 +170,7 @@ fn compares_over_links(
     cells: &[super::Cell],
 ) -> Result<(), Fault> {
     let Some(factor) = experiment.compare.as_ref().map(|compare| &compare.factor) else { return Ok(()) };
-    let reference = Value::Text(format!("${factor}"));
+    let reference = Value::from(format!("${factor}"));
     let works = experiment.work.values().flat_map(|work| work.params.0.values());
     let others =
         experiment.conditions.iter().filter(|(name, _)| !["fabric", "scale"].contains(&name.as_str()));
@@ -180,7 +179,7 @@ fn compares_over_links(
     let shapes = experiment.conditions.values().any(|value| *value == reference);
     let alone = |cell: &super::Cell| matches!(cell.scene.place, Place::Real { nodes: 1, .. });
     let levels: BTreeSet<String> =
-        cells.iter().filter_map(|cell| cell.levels.get(factor)).map(ToString::to_string).collect();
+        cells.iter().filter_map(|cell| cell.id.levels.get(factor)).map(ToString::to_string).collect();
     if is_used || !shapes || levels.len() < 2 || !cells.iter().all(alone) {
         return Ok(());
     }
@@ -215,7 +214,7 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Re
         }));
     }
     if let Some(compare) = &experiment.compare {
-        let runs = |cell: &super::Cell| cell.levels.get(&compare.factor) == Some(&compare.base);
+        let runs = |cell: &super::Cell| cell.id.levels.get(&compare.factor) == Some(&compare.base);
         if planned.pending.is_none() && !planned.cells.iter().any(runs) {
             remarks.push(format!(
                 "experiment `{name}`: {} = {} is not run, so nothing is compared with it",

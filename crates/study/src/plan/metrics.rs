@@ -3,10 +3,11 @@
 
 use super::PlannedExperiment;
 use super::cells::combine;
-use crate::analyse::{Asked, TIME};
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
+use crate::part::TIME;
 use crate::published::{placeholders, published_id};
+use crate::query::MetricQuery;
 use crosstalk_core::Fault;
 use crosstalk_core::name::{nearest, unknown};
 use crosstalk_core::record::{Better, Metric};
@@ -89,7 +90,7 @@ fn reported(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
-    let Asked { metric, share, .. } = Asked::new(metric);
+    let MetricQuery { metric, share, .. } = MetricQuery::new(metric);
     if share && !metric.starts_with(TIME) {
         let parts: Vec<&str> =
             metrics.iter().map(|known| known.name.as_str()).filter(|name| name.starts_with(TIME)).collect();
@@ -115,7 +116,7 @@ fn judged(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
-    let asked = Asked::new(metric);
+    let asked = MetricQuery::new(metric);
     let known = metrics.iter().find(|known| known.name == asked.metric && !asked.share);
     match known.is_some_and(|known| known.better != Better::Neither) {
         true => Ok(()),

@@ -7,7 +7,8 @@
 //! (a split plot: Jones and Nachtsheim, "Split-plot designs", J. Quality
 //! Technology 41(4), 2009).
 
-use super::{Plan, PlannedExperiment};
+use super::{Cell, Plan, PlannedExperiment};
+use crosstalk_core::value::Value;
 use std::collections::BTreeMap;
 
 /// An estimate of wall time, seconds.
@@ -22,21 +23,11 @@ pub struct WallTime {
 }
 
 impl Plan {
-    /// The cells of `block` in the order they are run: (experiment, cell) by
-    /// number. Depends on the seed and the block alone.
-    pub fn order(&self, block: usize) -> Vec<(usize, usize)> {
+    /// The cells of `block` in the order they are run. Depends on the seed and the block alone.
+    pub fn order(&self, block: usize) -> Vec<&Cell> {
         let mut random = SplitMix::new(self.seed, block as u64);
-        let mut groups: Vec<Vec<(usize, usize)>> = self
-            .experiments
-            .iter()
-            .enumerate()
-            .filter(|(_, experiment)| experiment.runs_in(block))
-            .flat_map(|(number, experiment)| {
-                groups(experiment)
-                    .into_iter()
-                    .map(move |cells| cells.into_iter().map(|cell| (number, cell)).collect())
-            })
-            .collect();
+        let here = self.experiments.iter().filter(|experiment| experiment.runs_in(block));
+        let mut groups: Vec<Vec<&Cell>> = here.flat_map(groups).collect();
         shuffle(&mut groups, &mut random);
         for group in &mut groups {
             shuffle(group, &mut random);
@@ -48,7 +39,8 @@ impl Plan {
     /// that takes `pace` times as long as the yardstick.
     pub fn seconds(&self, pace: f64) -> WallTime {
         let of = |experiment: &PlannedExperiment, count: usize| {
-            runnable(experiment)
+            experiment
+                .runnable()
                 .map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace))
                 .sum::<f64>()
         };
@@ -64,22 +56,15 @@ impl Plan {
     }
 }
 
-/// The numbers of the cells that this host can run.
-fn runnable(experiment: &PlannedExperiment) -> impl Iterator<Item = usize> {
-    let cells = experiment.cells.iter().enumerate();
-    cells.filter(|(_, cell)| cell.lacks.is_none()).map(|(number, _)| number)
-}
-
 /// Cells that stay together: those with equal hard levels, else each for itself.
-fn groups(experiment: &PlannedExperiment) -> Vec<Vec<usize>> {
+fn groups(experiment: &PlannedExperiment) -> Vec<Vec<&Cell>> {
     if experiment.hard.is_empty() {
-        return runnable(experiment).map(|number| vec![number]).collect();
+        return experiment.runnable().map(|cell| vec![cell]).collect();
     }
-    let mut together: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-    for number in runnable(experiment) {
-        let levels = &experiment.cells[number].levels;
-        let level = |factor: &String| levels.get(factor).map(ToString::to_string).unwrap_or_default();
-        together.entry(experiment.hard.iter().map(level).collect()).or_default().push(number);
+    let mut together: BTreeMap<Vec<Option<&Value>>, Vec<&Cell>> = BTreeMap::new();
+    for cell in experiment.runnable() {
+        let levels = experiment.hard.iter().map(|factor| cell.id.levels.get(factor));
+        together.entry(levels.collect()).or_default().push(cell);
     }
     together.into_values().collect()
 }

@@ -4,12 +4,13 @@
 use super::Place;
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
+use crate::scale::{scale, scaled};
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
 use crosstalk_core::scene::Timing;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::{BitRate, Bytes, Seconds, digits, human};
+use crosstalk_core::units::{BitRate, Bytes, Seconds};
 use crosstalk_core::value::Value;
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
@@ -176,29 +177,4 @@ impl Site<'_> {
         }
         Err(Fault::usage(format!("expected more than zero, found `{}`", quoted(value.to_string()))).at(at))
     }
-}
-
-/// The lowest rate that the kernel can hold a link to, in bits a second: a byte a second.
-const LOWEST: f64 = 8.0;
-
-/// A link at a fabric's rate over `scale`.
-///
-/// # Errors
-/// A usage fault where the kernel cannot hold it to so little.
-pub fn scaled(rate: BitRate, scale: f64) -> Result<Link, Fault> {
-    let scaled = BitRate(rate.0 / scale);
-    if scaled.0 >= LOWEST {
-        return Ok(Link::Rate(scaled));
-    }
-    let (rate, found) = (human(rate.0, "bit/s"), digits(scale));
-    Err(Fault::usage(format!("expected links of at least 8 bit/s, found {rate} over a scale of {found}"))
-        .remedy("take a smaller scale, such as --scale 50"))
-}
-
-/// What every rate is divided by.
-pub fn scale(value: &Value) -> Result<f64, Fault> {
-    value.number().filter(|scale| scale.is_finite() && *scale >= 1.0).ok_or_else(|| {
-        Fault::usage(format!("expected a number of at least 1, found `{}`", quoted(value.to_string())))
-            .remedy("scale = 10 runs every link at a tenth of its fabric's rate")
-    })
 }

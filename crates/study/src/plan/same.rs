@@ -2,7 +2,7 @@
 
 use super::{PlannedExperiment, Scene};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::value::Value;
+use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
 /// Of more levels nobody reads which are the same, and each would have to be held against each.
@@ -15,10 +15,10 @@ pub(super) fn levels<'a>(
     registry: &Registry,
 ) -> Vec<Vec<&'a Value>> {
     // What else a cell's levels are → its scene, by level.
-    let mut of_level: Vec<(&Value, BTreeMap<String, &Scene>)> = Vec::new();
+    let mut of_level: Vec<(&Value, BTreeMap<Levels, &Scene>)> = Vec::new();
     for cell in &planned.cells {
-        let Some(level) = cell.levels.get(factor) else { continue };
-        let mut rest = cell.levels.clone();
+        let Some(level) = cell.id.levels.get(factor) else { continue };
+        let mut rest = cell.id.levels.clone();
         rest.remove(factor);
         let place = of_level.iter().position(|(known, _)| *known == level).unwrap_or(of_level.len());
         if place == MOST {
@@ -27,7 +27,7 @@ pub(super) fn levels<'a>(
         if place == of_level.len() {
             of_level.push((level, BTreeMap::new()));
         }
-        of_level[place].1.insert(format!("{rest:?}"), &cell.scene);
+        of_level[place].1.insert(rest, &cell.scene);
     }
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for level in 0..of_level.len() {
@@ -42,7 +42,7 @@ pub(super) fn levels<'a>(
 }
 
 /// Whether all cells that differ in two levels alone are the same scene, and there are such cells.
-fn same(one: &BTreeMap<String, &Scene>, other: &BTreeMap<String, &Scene>, registry: &Registry) -> bool {
+fn same(one: &BTreeMap<Levels, &Scene>, other: &BTreeMap<Levels, &Scene>, registry: &Registry) -> bool {
     let mut pairs = one.iter().filter_map(|(rest, scene)| Some((scene, other.get(rest)?))).peekable();
     pairs.peek().is_some() && pairs.all(|(one, other)| same_scene(one, other, registry))
 }

@@ -6,6 +6,7 @@ use crate::catalogue::Catalogues;
 use crate::file::{Experiment, Study};
 use crate::substitute::substitute;
 use crosstalk_core::Fault;
+use crosstalk_core::cell::CellId;
 use crosstalk_core::name::unknown;
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
@@ -23,7 +24,7 @@ pub(super) struct Maker<'a> {
 }
 
 /// What the workloads of a cell ask for.
-struct Asked {
+struct Demands {
     work: BTreeMap<String, Work>,
     metrics: Vec<Metric>,
     nodes: usize,
@@ -54,7 +55,10 @@ impl Maker<'_> {
             self.condition(name, value, lasting)?;
         }
         let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
-        Ok((Cell { levels: levels.clone(), scene, effort: asked.effort, lacks: None }, asked.metrics))
+        Ok((
+            Cell { id: CellId::new(self.name, levels.clone()), scene, effort: asked.effort, lacks: None },
+            asked.metrics,
+        ))
     }
 
     fn at(&self, key: &str) -> String {
@@ -74,8 +78,8 @@ impl Maker<'_> {
         checked.map_err(|fault| fault.at(self.at(&format!("conditions.{name}"))))
     }
 
-    fn work(&self, levels: &Levels) -> Result<Asked, Fault> {
-        let mut asked: Option<Asked> = None;
+    fn work(&self, levels: &Levels) -> Result<Demands, Fault> {
+        let mut asked: Option<Demands> = None;
         // A study decides by the first metric: by what work that ends tells.
         let mut beside = Vec::new();
         for (part, spec) in &self.experiment.work {
@@ -92,7 +96,7 @@ impl Maker<'_> {
                 return Err(fault.at(self.at(&format!("{path}.{name}"))));
             }
             let deployment = workload.deploy(&params).map_err(|fault| self.parameter(fault, &path))?;
-            let asked = asked.get_or_insert_with(|| Asked {
+            let asked = asked.get_or_insert_with(|| Demands {
                 work: BTreeMap::new(),
                 metrics: Vec::new(),
                 nodes: 0,

@@ -83,7 +83,7 @@ pub fn graph_and(more: &str, blocks: usize) -> (Made, Run) {
             Observation::Value(v) => v,
             _ => panic!("is a value"),
         };
-        let waited = if is(&attempt.levels, "system", "kosmos-srio") { 0.2 / 1.2 } else { 0.5 };
+        let waited = if is(&attempt.cell.levels, "system", "kosmos-srio") { 0.2 / 1.2 } else { 0.5 };
         for (node, busy) in [(0, 0.1), (1, 1.0)] {
             let parts = [("time_compute", whole * (1.0 - waited) * busy), ("time_wait", whole * waited)];
             attempt.readings.extend(

@@ -62,14 +62,13 @@ impl Made {
                 for cell in &experiment.cells {
                     let told = experiment.metrics.iter().filter(|m| !UNTOLD.contains(&m.name.as_str()));
                     let readings = told.map(|metric| {
-                        let value = truth(&experiment.name, &cell.levels, &metric.name);
+                        let value = truth(&experiment.name, &cell.id.levels, &metric.name);
                         let value = value * (drift + noise * rng.normal()).exp();
                         Reading::value(&metric.name, value, Origin::Measured)
                     });
                     let attempt = Attempt {
                         id: run.attempts.len() as u64,
-                        experiment: experiment.name.clone(),
-                        levels: cell.levels.clone(),
+                        cell: cell.id.clone(),
                         block,
                         turn: 1,
                         status: Status::Finished,

@@ -26,7 +26,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
 pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
     let words: Vec<String> = match params.get("argv") {
         Some(Value::List(words)) => words.iter().map(ToString::to_string).collect(),
-        Some(Value::Text(word)) => vec![word.clone()],
+        Some(Value::Text(word)) => vec![word.to_string()],
         _ => Vec::new(),
     };
     if words.first().is_none_or(String::is_empty) {

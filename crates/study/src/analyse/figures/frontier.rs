@@ -6,9 +6,10 @@
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Value;
 
-use super::{Drawing, value};
-use crate::analyse::level;
+use super::Drawing;
+use crate::analyse::shown::value;
 use crate::findings::{Point, Series};
+use crate::level;
 
 /// What those are called that no other beats,
 const FRONTIER: &str = "frontier";

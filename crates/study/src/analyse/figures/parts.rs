@@ -6,9 +6,10 @@ use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use crate::analyse::causes::{self, Place};
-use crate::analyse::data::ByBlock;
-use crate::analyse::estimate;
+use crate::analyse::cell::{ByBlock, Cell};
+use crate::analyse::data::origins;
+use crate::analyse::split;
+use crate::estimate;
 use crate::findings::{Estimate, Point, Series};
 use crate::part;
 
@@ -21,12 +22,12 @@ struct Split {
 
 impl Drawing<'_> {
     /// In each bar the parts of the time at one node, and which: that which is busiest over all of them, as in
-    /// [`causes`].
+    /// [`crate::analyse::causes`].
     pub(super) fn busiest(&self) -> (Vec<Series>, String) {
         let levels = self.view.levels_of(self.spec.by(), &self.spec.at);
-        let places: Vec<Place> =
+        let cells: Vec<&Cell> =
             levels.iter().flat_map(|level| self.across(Some(level), |at| self.cell(at))).collect();
-        let Some(node) = causes::busiest(self.view.data, &places, &self.prefix()) else {
+        let Some(node) = split::busiest(&cells, &self.prefix()) else {
             return (Vec::new(), String::new());
         };
         let split = |at: &Levels| self.split(at, self.cell(at)?, &node);
@@ -34,7 +35,7 @@ impl Drawing<'_> {
             .iter()
             .flat_map(|level| self.stack(&self.level(level), self.across(Some(level), split)))
             .collect();
-        let alone = places.iter().all(|cell| causes::nodes(self.view.data, *cell, &self.prefix()).len() <= 1);
+        let alone = cells.iter().all(|cell| split::nodes(cell, &self.prefix()).len() <= 1);
         let name = match self.called(&node).as_str() {
             "master" => "the master".to_string(),
             other => other.to_string(),
@@ -49,14 +50,13 @@ impl Drawing<'_> {
     /// A bar a node, with the parts of its time, at every place across.
     pub(super) fn nodes(&self) -> Vec<Series> {
         let places = self.places(&Levels::new());
-        let cells: Vec<(Levels, Place)> =
+        let cells: Vec<(Levels, &Cell)> =
             places.into_iter().filter_map(|at| Some((at.clone(), self.cell(&at)?))).collect();
-        let known = cells.iter().flat_map(|(_, place)| causes::nodes(self.view.data, *place, &self.prefix()));
+        let known = cells.iter().flat_map(|(_, cell)| split::nodes(cell, &self.prefix()));
         let mut nodes: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
         nodes.sort_by_key(|node| node.parse::<usize>().unwrap_or(usize::MAX));
-        let splits = |node: &str| {
-            cells.iter().filter_map(|(at, place)| self.split(at, *place, node)).collect::<Vec<_>>()
-        };
+        let splits =
+            |node: &str| cells.iter().filter_map(|(at, cell)| self.split(at, cell, node)).collect::<Vec<_>>();
         nodes.iter().flat_map(|node| self.stack(&self.called(node), splits(node))).collect()
     }
 
@@ -80,12 +80,11 @@ impl Drawing<'_> {
         by_part.into_iter().map(series).collect()
     }
 
-    fn split(&self, at: &Levels, place: Place, node: &str) -> Option<Split> {
-        let data = self.view.data;
+    fn split(&self, at: &Levels, cell: &Cell, node: &str) -> Option<Split> {
         let prefix = self.prefix();
-        let counted = data.experiments[place.0].cells[place.1].counted();
-        let blocks: BTreeMap<usize, BTreeMap<String, f64>> = counted
-            .filter_map(|(block, _)| Some((block, causes::parts(data, place, block, node, &prefix)?)))
+        let blocks: BTreeMap<usize, BTreeMap<String, f64>> = cell
+            .counted()
+            .filter_map(|(block, _)| Some((block, split::parts(cell, block, node, &prefix)?)))
             .collect();
         let names: BTreeSet<&String> = blocks.values().flat_map(BTreeMap::keys).collect();
         // A part that is not told in a block took no time there.
@@ -93,22 +92,22 @@ impl Drawing<'_> {
             blocks.iter().map(|(block, parts)| (*block, parts.get(name).copied().unwrap_or(0.0))).collect()
         };
         let from = format!("{prefix}{}", names.first()?);
-        let origin = data.origins(place.0, &[place.1], &from).last().copied()?;
+        let origin = origins([cell], &from).last().copied()?;
         let parts =
             names.iter().filter_map(|name| Some(((*name).clone(), estimate::of(values(name).values())?)));
         Some(Split { at: at.clone(), parts: parts.collect(), origin })
     }
 
     /// The one cell at some levels.
-    fn cell(&self, at: &Levels) -> Option<Place> {
+    fn cell(&self, at: &Levels) -> Option<&Cell<'_>> {
         let units = self.view.units(at);
         let &[cell] = units.first()?.cells.as_slice() else { return None };
-        Some((self.view.index, cell))
+        Some(cell)
     }
 
     /// What people call a node: work that is given `slaves` has its master on node 0.
     fn called(&self, node: &str) -> String {
-        let cells = &self.view.data.experiments[self.view.index].planned.cells;
+        let cells = &self.view.experiment.planned.cells;
         let mut work = cells.iter().flat_map(|cell| cell.scene.work.values());
         match node {
             _ if !work.any(|work| work.params.get("slaves").is_some()) => format!("node {node}"),

@@ -7,9 +7,10 @@
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Value;
 
-use super::{Drawing, by_block};
-use crate::analyse::data::ByBlock;
+use super::Drawing;
+use crate::analyse::cell::ByBlock;
 use crate::analyse::datum::combine;
+use crate::analyse::shown::by_block;
 use crate::findings::{Estimate, Point, Series};
 
 /// What the last bar is called.

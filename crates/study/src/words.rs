@@ -1,13 +1,13 @@
 //! Pieces of sentences.
 
-use crosstalk_core::value::Levels;
+use crosstalk_core::value::{Levels, describe};
 use std::collections::BTreeSet;
 
-use super::level;
+use crate::label;
 
 /// ` at slaves 6, boards many`, or nothing.
 pub fn at(levels: &Levels) -> String {
-    if levels.is_empty() { String::new() } else { format!(" at {}", level::describe(levels)) }
+    if levels.is_empty() { String::new() } else { format!(" at {}", describe(levels)) }
 }
 
 /// A text without its numbers: what reasons that differ in them alone share.
@@ -36,6 +36,11 @@ pub fn list(items: &[String]) -> String {
         [only] => only.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
+}
+
+/// `run_time` as people read it; of a label in the place of a factor its name.
+pub fn named(name: &str) -> String {
+    label::called(name).replace('_', " ")
 }
 
 #[cfg(test)]

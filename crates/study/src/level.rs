@@ -1,44 +1,12 @@
-//! Levels as numbers: `4`, `2.5`, `"4 KiB"`, `"10 Gbit/s"`.
+//! Levels in sentences and in statements.
 
-use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 pub use crosstalk_core::value::describe;
 use crosstalk_core::value::{Levels, Value};
-
-/// A level's number in base units, and which (`B`, `s`, `bit/s`, `Hz`, or none).
-pub fn number(level: &Value) -> Option<(f64, &'static str)> {
-    match level {
-        Value::Text(text) => quantity(text),
-        other => other.number().map(|n| (n, "")),
-    }
-    .filter(|(n, _)| n.is_finite())
-}
-
-/// A number with a unit.
-pub fn quantity(text: &str) -> Option<(f64, &'static str)> {
-    // Of what, the text alone does not say.
-    if text.trim().parse::<f64>().is_ok() {
-        return None;
-    }
-    if let Ok(v) = text.parse::<Bytes>() {
-        Some((v.0 as f64, "B"))
-    } else if let Ok(v) = text.parse::<Seconds>() {
-        Some((v.0, "s"))
-    } else if let Ok(v) = text.parse::<BitRate>() {
-        Some((v.0, "bit/s"))
-    } else {
-        text.parse::<Hertz>().ok().map(|v| (v.0, "Hz"))
-    }
-}
-
-/// Whether two levels are the same, however they were written.
-pub fn same(a: &Value, b: &Value) -> bool {
-    a == b || matches!((number(a), number(b)), (Some(x), Some(y)) if x == y)
-}
 
 /// Whether a level is a name that stands by itself, as a system's is: a number is none, and
 /// `none` is none either.
 pub fn is_name(level: &Value) -> bool {
-    matches!(level, Value::Text(text) if text != "none") && number(level).is_none()
+    matches!(level, Value::Text(text) if *text != *"none") && level.in_base_unit().is_none()
 }
 
 /// Whether a factor is an environment variable by its name, `MODE`: its levels are words of the user's program, and
@@ -62,9 +30,14 @@ pub fn called(factor: &str, level: &Value) -> String {
     }
 }
 
+/// A level in a sentence, of which only its word is known.
+pub fn called_word(factor: &str, word: &str) -> String {
+    called(factor, &Value::from_word(word))
+}
+
 /// Whether `levels` has all the levels of `at`.
 pub fn matches(levels: &Levels, at: &Levels) -> bool {
-    at.iter().all(|(factor, level)| levels.get(factor).is_some_and(|l| same(l, level)))
+    at.iter().all(|(factor, level)| levels.get(factor) == Some(level))
 }
 
 /// `levels` with those of `over` put over them.
@@ -77,14 +50,6 @@ pub fn with(levels: &Levels, over: &Levels) -> Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_are_the_same_however_written() {
-        assert!(same(&Value::Int(4096), &Value::Float(4096.0)));
-        assert!(same(&"4 KiB".into(), &"4096 B".into()));
-        assert!(!same(&"4 KiB".into(), &Value::Int(4096)), "a size is not a bare number");
-        assert!(!same(&"one".into(), &"many".into()));
-    }
 
     #[test]
     fn what_is_no_name_is_called_with_its_factor() {

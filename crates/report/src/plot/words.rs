@@ -1,0 +1,91 @@
+//! What stands in and beside a picture, in words.
+
+use crosstalk_core::record::Origin;
+use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
+use crosstalk_study::{called, number};
+
+use crate::label;
+
+/// Where a datum lies across, in words.
+pub fn across(point: &Point, axis: &Axis) -> String {
+    match (point.label.trim(), point.x) {
+        ("", Some(x)) => number::number(x, &axis.unit),
+        ("", None) => "unnamed".into(),
+        (label, _) => label.to_string(),
+    }
+}
+
+/// The same as a heading of its own: as sentences name the level, `slaves 6`, `MODE fast`.
+pub fn heading(place: &str, axis: &Axis) -> String {
+    if called(&axis.label.replace(' ', "_"), place) != place {
+        format!("{} {place}", axis.label).trim_start().to_string()
+    } else {
+        place.to_string()
+    }
+}
+
+/// The bar that a series belongs to.
+pub fn bar_of(series: &Series) -> &str {
+    if series.group.is_empty() { &series.name } else { &series.group }
+}
+
+/// Whether every bar is called after its place across: one name then says both.
+pub fn each_its_own(figure: &Figure) -> bool {
+    let own = |series: &Series| series.points.iter().all(|p| across(p, &figure.x) == bar_of(series));
+    figure.series.iter().all(own)
+}
+
+/// An axis' name as its caption: with a capital, and whether it is logarithmic.
+/// Units stand at the ticks.
+pub fn caption(axis: &Axis) -> String {
+    let mut chars = axis.label.chars();
+    let name: String =
+        chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect());
+    match axis.scale {
+        Scale::Log if !name.is_empty() => format!("{name} (log)"),
+        _ => name,
+    }
+}
+
+/// What is shown when a datum is pointed at; the first line names it.
+pub fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
+    let name = match series.group.as_str() {
+        "" => format!("{} {}", figure.by, series.name).trim_start().to_string(),
+        group => format!("{group}: {}", series.name),
+    };
+    let behind = label::behind(point.y.n, series.origin == Origin::Published);
+    let mut origin = series.origin.word().to_string();
+    if !behind.is_empty() {
+        origin += ", ";
+        origin += &behind;
+    }
+    let across = across(point, &figure.x);
+    let place = [figure.x.label.as_str(), &across].join(": ").trim_start_matches(": ").to_string();
+    // Where the bar is called after its place, that is said once.
+    let place = (across != bar_of(series)).then_some(place);
+    let lines = [Some(name), place, Some(number::estimate(&point.y, &figure.y.unit)), Some(origin)];
+    lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// A figure in one sentence, for those who do not see it.
+pub fn description(figure: &Figure) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for series in &figure.series {
+        if figure.kind == FigureKind::Frontier {
+            names.extend(series.points.iter().map(|point| point.label.as_str()));
+        } else if !names.contains(&series.name.as_str()) {
+            names.push(&series.name);
+        }
+    }
+    format!(
+        "{} by {}, for {}. {}",
+        or(&figure.y.label, "Values"),
+        or(&figure.x.label, "category"),
+        names.join(", "),
+        figure.caption
+    )
+}
+
+fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.trim().is_empty() { otherwise } else { text }
+}

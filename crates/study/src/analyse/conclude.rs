@@ -1,0 +1,58 @@
+//! Everything that a run found, put together.
+
+use super::data::Data;
+use super::family::judge;
+use super::select::View;
+use super::{
+    cells, comparison, context, detectable, figures, headline, notes, overview, sources, tables, verdict,
+};
+use crate::catalogue::Catalogues;
+use crate::file::Study;
+use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Findings};
+use crate::plan::Plan;
+use crate::samples::Run;
+
+/// Everything that a run found.
+pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -> Findings {
+    let data = Data::new(plan, run);
+    let family = judge(study, catalogues, &data, data.complete.len());
+    let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
+    let comparisons: Vec<_> = family
+        .pairs
+        .iter()
+        .map(|(pair, conclusion)| comparison::finding(pair, &conclusion.answer, &family, seen, catalogues))
+        .collect();
+    let view = |name: &str| View::new(&data, &study.experiment, name);
+    let claimed: Vec<(ClaimFinding, Option<View>)> = family
+        .claims
+        .iter()
+        .map(|judged| {
+            let view = view(&judged.stated.claim.experiment);
+            (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
+        })
+        .collect();
+    let headline =
+        context::on_a_busy_host(headline::headline(study, catalogues, &family, &comparisons, &data), run);
+    let floors = detectable::floors(&family, &comparisons, seen);
+    let scaled = notes::of_scaled_links(&family, &comparisons, &claimed, seen, catalogues);
+    let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
+    claims.sort_by_key(|claim| claim.verdict);
+    let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
+    comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
+    let (sources, caveats) = sources::notes(plan, catalogues);
+    Findings {
+        schema: FINDINGS_SCHEMA.to_string(),
+        study: study.name.clone(),
+        title: study.title.clone(),
+        headline,
+        run: overview::summary(&data, &family, floors),
+        claims,
+        warnings: [scaled, overview::warnings(study, &data, &family, caveats)].concat(),
+        comparisons,
+        figures: figures::all(study, catalogues, &data),
+        tables: tables::all(study, catalogues, &data),
+        cells: cells::findings(&data),
+        sources,
+        provenance: run.provenance.clone(),
+    }
+}

@@ -1,0 +1,103 @@
+//! An experiment's `compare`: each other level against the base, at every
+//! combination of the other factors.
+
+use crosstalk_core::record::{Metric, Origin};
+use crosstalk_core::value::{Levels, Value};
+use crosstalk_stats::verdict::Margin;
+
+use super::contrast::Contrast;
+use super::datum::{Datum, log_ratio};
+use super::select::View;
+use crate::level;
+use crate::predicate::equivalence;
+use crate::rules;
+
+/// One comparison with its data.
+pub struct Pair<'a> {
+    /// The experiment.
+    pub view: View<'a>,
+    /// What is compared.
+    pub metric: Metric,
+    /// As the study asks for it (`latency p99`).
+    pub query: String,
+    /// The factor that differs.
+    pub factor: String,
+    /// Its level in the base cell.
+    pub base: Value,
+    /// Its level in the other cell.
+    pub other: Value,
+    /// The levels both share.
+    pub at: Levels,
+    /// log (other / base), a number a block.
+    pub datum: Datum,
+}
+
+/// Every comparison that the experiment asks for, in plan order.
+pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
+    let (Some(compare), Some(metric)) = (&view.written.compare, view.deciding_metric()) else {
+        return Vec::new();
+    };
+    let base = Levels::from([(compare.factor.clone(), compare.base.clone())]);
+    let mut pairs = Vec::new();
+    for unit in view.units(&base) {
+        let mut at = unit.levels.clone();
+        at.remove(&compare.factor);
+        for other in view.levels_of(&compare.factor, &at) {
+            if other == compare.base {
+                continue;
+            }
+            let of = Levels::from([(compare.factor.clone(), other.clone())]);
+            pairs.push(Pair {
+                view: *view,
+                metric: view.metric(metric),
+                query: metric.to_string(),
+                factor: compare.factor.clone(),
+                base: compare.base.clone(),
+                other,
+                datum: log_ratio(view, metric, &at, &of, &base),
+                at: at.clone(),
+            });
+        }
+    }
+    pairs
+}
+
+impl<'a> Pair<'a> {
+    /// Whether this host can run its cells: what never has data is not asked.
+    pub fn possible(&self) -> bool {
+        let contrast = self.contrast();
+        contrast.of.iter().chain(&contrast.to).all(|cell| !cell.is_out())
+    }
+
+    /// Beyond which it is a difference, and within which it is none.
+    pub fn margin(&self) -> Margin {
+        let stated = self.view.written.compare.as_ref().and_then(|compare| compare.margin.as_deref());
+        match stated.and_then(|text| equivalence(text).ok()) {
+            Some(within) => rules::margins_within(within),
+            None => rules::margins(),
+        }
+    }
+
+    /// `time: kosmos-srio over microblade at slaves 6`.
+    pub fn title(&self) -> String {
+        let at =
+            if self.at.is_empty() { String::new() } else { format!(" at {}", level::describe(&self.at)) };
+        format!("{}: {} over {}{at}", self.query, self.other, self.base)
+    }
+
+    /// The cells that it is about: the other level's over the base's.
+    pub fn contrast(&self) -> Contrast<'a> {
+        let (of, to) = (self.only(&self.other), self.only(&self.base));
+        Contrast::new(&self.view, &self.query, &self.at, &of, &to)
+    }
+
+    /// Whether a formula gave every number: the same in each block, with no noise to have an interval of.
+    pub fn computed(&self) -> bool {
+        self.datum.origins.iter().all(|origin| *origin == Origin::Computed) && !self.datum.origins.is_empty()
+    }
+
+    /// The level of the compared factor, and no other.
+    pub fn only(&self, level: &Value) -> Levels {
+        Levels::from([(self.factor.clone(), level.clone())])
+    }
+}

@@ -1,0 +1,20 @@
+//! Names that become names of files.
+
+use crosstalk_core::{Fault, quoted};
+
+/// A file's name without folders and extension.
+pub(crate) fn stem(place: &str) -> &str {
+    let file = place.rsplit('/').next().unwrap_or(place);
+    file.strip_suffix(".toml").unwrap_or(file)
+}
+
+/// Files and directories are called after it: it must not lead elsewhere.
+pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
+    if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        return Err(Fault::usage(format!(
+            "expected a {what}'s name without slashes, found `{}`",
+            quoted(name)
+        )));
+    }
+    Ok(())
+}
