@@ -38,9 +38,6 @@ AWAITED = {
     "crosstalk trace --port 6379": "until (exec 3<>/dev/tcp/127.0.0.1/6379) 2>&-; do sleep 0.1; done",
 }
 
-#: What takes a cluster of the reader's own.
-NOT_HERE = {"crosstalk run analytics --engine spark://HOST:PORT"}
-
 
 def main():
     options = arguments()
@@ -53,7 +50,7 @@ def main():
         figures.add("make run", time.monotonic() - began, "s", n=1, ended=code)
         if code != 0:
             sys.exit(f"make run ended with {code}:\n{text[-3000:]}")
-        shown = [command for command in commands(clone) if command not in NOT_HERE]
+        shown = commands(clone)
         refused = [told for command in shown if (told := walk(clone, command, options.limit))]
     for told in refused:
         print(told, file=sys.stderr)
@@ -75,9 +72,9 @@ def arguments():
 def commands(root):
     """The commands of the README, in blocks and in sentences, each once."""
     text = (root / "README.md").read_text()
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines()]
-    sentences = re.sub(r"^```\n.*?^```", "", text, flags=re.M | re.S).replace("\n", " ")
+    sentences = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.M | re.S).replace("\n", " ")
     inline = re.findall(r"`((?:sudo )?crosstalk [^`]+)`", sentences)
     wanted = [line.split("  #")[0].strip() for line in [*lines, *inline]]
     return list(dict.fromkeys(line for line in wanted if re.match(r"(sudo )?crosstalk \w", line)))

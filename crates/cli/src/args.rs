@@ -142,8 +142,8 @@ this machine, and no setting is changed.")]
   boinccmd --project_attach http://127.0.0.1:8470/project/ KEY  elsewhere
 
 It prints its address and the account's key, and goes on until it is interrupted. The directory has all \
-that it knows: killed at any moment and started again, it goes on where it was. docs/how-to/boinc-project.md tells how \
-a client is set up for it.")]
+that it knows: killed at any moment and started again, it goes on where it was. \
+docs/how-to/boinc-project.md says how a client is set up for it.")]
     BoincProject(BoincProjectArgs),
     /// Print a script that completes commands and flags in a shell.
     #[command(after_help = "Examples:

@@ -1,5 +1,5 @@
 //! The pages are true: each is short, listed and linked, the reference is what the code says, and every
-//! command that a page shows is run, or stands below a line that begins with "Needs" and says why it is not.
+//! command that a page shows is run, or stands below a paragraph that begins with "Needs" and says why it is not.
 //! `docs/README.md` tells writers the same.
 
 mod common;
@@ -10,130 +10,20 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use common::page::{Page, below, pages, root};
 use common::{crosstalk, finish, stderr, stdout, study, virtual_nodes};
 
 /// Lines that a page may have.
 const LONGEST: usize = 150;
 
-/// Still to be rewritten: neither short, nor with commands that are run.
-const TO_BE_REWRITTEN: [&str; 2] = ["docs/guard.md", "docs/tenants.md"];
-
 /// What a block may hold.
 const LANGUAGES: [&str; 6] = ["sh", "text", "toml", "ini", "xml", "json"];
 
-/// One page: where it is, from the root of the repository, and its text.
-struct Page {
-    path: String,
-    text: String,
-}
+/// Folders with an index of their own.
+const INDEXED: [&str; 3] = ["docs/reference/", "docs/decisions/", "docs/studies/"];
 
-/// A block of a page.
-struct Block {
-    language: String,
-    text: String,
-    /// The last line of text above it.
-    above: String,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Everything in Markdown below a folder, by its path from the root.
-fn below(folder: &str, found: &mut Vec<String>) {
-    for entry in fs::read_dir(root().join(folder)).expect("a folder").flatten() {
-        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-        if entry.path().is_dir() {
-            below(&path, found);
-        } else if path.ends_with(".md") {
-            found.push(path);
-        }
-    }
-}
-
-/// Every page for users, and those for contributors.
-fn pages() -> Vec<Page> {
-    let mut paths = vec!["README.md".to_string(), "CONTRIBUTING.md".to_string()];
-    below("docs", &mut paths);
-    paths.sort();
-    let page = |path: String| {
-        let text = fs::read_to_string(root().join(&path)).expect("a page");
-        Page { path, text }
-    };
-    paths.into_iter().map(page).collect()
-}
-
-impl Page {
-    /// Whether users read it from top to bottom: its blocks say what they hold, and its commands run.
-    fn is_for_users(&self) -> bool {
-        let first = ["README.md", "docs/README.md", "docs/tutorial.md"].contains(&self.path.as_str());
-        first || ["docs/how-to/", "docs/explanation/"].iter().any(|folder| self.path.starts_with(folder))
-    }
-
-    fn is_to_be_rewritten(&self) -> bool {
-        TO_BE_REWRITTEN.contains(&self.path.as_str())
-    }
-
-    fn blocks(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> = Vec::new();
-        let (mut above, mut is_inside) = (String::new(), false);
-        for line in self.text.lines() {
-            match line.trim_start().strip_prefix("```") {
-                Some(language) if !is_inside => {
-                    let language = language.to_string();
-                    blocks.push(Block { language, text: String::new(), above: above.clone() });
-                    is_inside = true;
-                }
-                Some(_) => {
-                    is_inside = false;
-                    above.clear();
-                }
-                None if is_inside => {
-                    let block = blocks.last_mut().expect("has begun");
-                    block.text += &format!("{line}\n");
-                }
-                None if !line.trim().is_empty() => above = line.to_string(),
-                None => {}
-            }
-        }
-        assert!(!is_inside, "{}: a block has no end", self.path);
-        blocks
-    }
-
-    /// Blocks of commands that are run: of a block that is not, the line above says what it needs.
-    fn commands(&self) -> impl Iterator<Item = Block> {
-        let blocks = self.blocks().into_iter();
-        blocks.filter(|block| block.language == "sh" && !block.above.starts_with("Needs"))
-    }
-
-    /// The text outside of blocks and of code.
-    fn prose(&self) -> String {
-        let blocks = self.text.split("```").step_by(2);
-        blocks.flat_map(|part| part.split('`').step_by(2)).collect()
-    }
-
-    /// Where its links lead, but for those to other hosts.
-    fn links(&self) -> Vec<String> {
-        let prose = self.prose();
-        let links = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_string()));
-        links.filter(|link| !link.contains("://")).collect()
-    }
-
-    /// The anchors of its headings, as GitHub makes them.
-    fn anchors(&self) -> BTreeSet<String> {
-        let outside: String = self.text.split("\n```").step_by(2).collect();
-        let headings = outside.lines().filter(|line| line.starts_with('#')).map(|line| {
-            let kept = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-            kept.collect::<String>().replace(' ', "-")
-        });
-        headings.collect()
-    }
-
-    fn folder(&self) -> PathBuf {
-        root().join(&self.path).parent().expect("a folder").to_path_buf()
-    }
-}
+/// What no test runs on the machine that it is on.
+const CHANGES_THE_MACHINE: [&str; 6] = ["sudo", "apt-get", "pip", "systemctl", "make", "git"];
 
 #[test]
 fn a_page_is_short() {
@@ -169,18 +59,13 @@ fn every_page_is_listed() {
     let index = pages().into_iter().find(|page| page.path == "docs/README.md").expect("an index");
     let listed: BTreeSet<PathBuf> =
         index.links().iter().filter_map(|link| index.folder().join(link).canonicalize().ok()).collect();
-    for page in pages() {
-        // These have an index of their own, which is listed.
-        let apart = ["docs/reference/", "docs/decisions/"].iter().any(|folder| page.path.starts_with(folder));
-        let is_listed = listed.contains(&root().join(&page.path).canonicalize().expect("is there"));
-        let is_index = page.path == "docs/README.md";
-        let must =
-            page.path.starts_with("docs/") && !is_index && (!apart || page.path.ends_with("/README.md"));
-        assert!(
-            !must || is_listed || page.path.matches('/').count() > 2,
-            "docs/README.md lists no {}",
-            page.path
-        );
+    for Page { path, .. } in pages() {
+        let must = match INDEXED.iter().find(|folder| path.starts_with(**folder)) {
+            Some(folder) => path == format!("{folder}README.md"),
+            None => path.starts_with("docs/") && path != "docs/README.md",
+        };
+        let is_listed = listed.contains(&root().join(&path).canonicalize().expect("is there"));
+        assert!(!must || is_listed, "docs/README.md lists no {path}");
     }
 }
 
@@ -211,6 +96,9 @@ fn a_block_says_what_it_holds() {
                 let line = line.trim_start_matches(['$', ' ']).trim_start_matches("sudo ");
                 line.starts_with("crosstalk ") && !line.contains(':')
             };
+            // "Needs root:", not the word alone.
+            let reason = block.above.strip_prefix("Needs").map(str::trim);
+            assert!(reason.is_none_or(|why| why.len() > 3), "{path}: a block needs something: what?");
             let hidden = language != "sh" && block.text.lines().any(is_command);
             assert!(!hidden, "{path}: a command stands in a block of {language}, where it is not run");
         }
@@ -244,14 +132,16 @@ fn run_commands(page: &Page) -> Option<String> {
     let bin = dir.path().join("bin");
     fs::create_dir(&bin).expect("makes");
     quick_program(&bin);
-    for folder in ["examples", "studies", "docs"] {
-        symlink(root().join(folder).canonicalize().expect("is there"), dir.path().join(folder))
-            .expect("links");
-    }
+    let examples = root().join("examples").canonicalize().expect("is there");
+    symlink(examples, dir.path().join("examples")).expect("links");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
-    for block in
-        page.blocks().iter().filter(|block| block.language == "sh" && !block.above.starts_with("Needs"))
-    {
+    for block in page.commands() {
+        if let Some(word) = block.text.split_whitespace().find(|word| CHANGES_THE_MACHINE.contains(word)) {
+            return Some(format!(
+                "{}: `{word}` changes this machine: say above what the block needs",
+                page.path
+            ));
+        }
         let child = Command::new("sh")
             .args(["-e", "-c", &block.text])
             .current_dir(dir.path())

@@ -103,7 +103,7 @@ fn meaning(arg: &Arg) -> String {
     if !possible.is_empty() && arg.get_action().takes_values() {
         let words = possible.iter().filter(|value| !value.is_hide_set()).map(|value| {
             let about = value.get_help().map(|help| format!(": {}", prose(&help.to_string())));
-            code(value.get_name()) + &about.unwrap_or_default().trim_end_matches('.')
+            code(value.get_name()) + about.unwrap_or_default().trim_end_matches('.')
         });
         text += &format!(" One of {}.", words.collect::<Vec<_>>().join("; "));
     }

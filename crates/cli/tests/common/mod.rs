@@ -3,6 +3,7 @@
 
 pub mod external;
 pub mod foreign;
+pub mod page;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
