@@ -1,33 +1,33 @@
-//! What sysbench 1.0 says at its end.
+//! The report that sysbench 1.0 prints.
 
 use crosstalk_core::Fault;
 
-/// Of its CPU test.
+/// The report of its CPU test.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cpu {
+pub struct CpuOutput {
     /// From its start to its last event.
     pub seconds: f64,
     /// Events.
     pub events: u64,
 }
 
-/// Of `oltp_read_write`.
+/// The report of `oltp_read_write`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Oltp {
+pub struct OltpOutput {
     /// From its start to its last transaction.
     pub seconds: f64,
     /// Statements that read or wrote.
     pub requests: u64,
     /// Transactions.
     pub transactions: u64,
-    /// 99 % of them took no longer, in seconds.
+    /// The 99th percentile of their times, in seconds.
     pub p99: f64,
-    /// Transactions that collided with others and were begun again.
+    /// Transactions that collided with others and were retried.
     pub repeated: u64,
 }
 
-fn strange(name: &str) -> Fault {
-    Fault::attempt(format!("sysbench does not say its `{name}`"))
+fn missing(name: &str) -> Fault {
+    Fault::attempt(format!("sysbench did not print `{name}`"))
         .remedy("sysbench 1.0 is expected: `sysbench --version`")
 }
 
@@ -39,32 +39,38 @@ fn word<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn number(text: &str, name: &str) -> Result<f64, Fault> {
-    let word = word(text, name).ok_or_else(|| strange(name))?;
+    let word = word(text, name).ok_or_else(|| missing(name))?;
     let found = word.trim_end_matches('s').parse().ok();
-    found.filter(|number: &f64| number.is_finite() && *number >= 0.0).ok_or_else(|| strange(name))
+    found.filter(|number: &f64| number.is_finite() && *number >= 0.0).ok_or_else(|| missing(name))
 }
 
 fn count(text: &str, name: &str) -> Result<u64, Fault> {
-    word(text, name).and_then(|word| word.parse().ok()).ok_or_else(|| strange(name))
+    word(text, name).and_then(|word| word.parse().ok()).ok_or_else(|| missing(name))
 }
 
-/// A time that something can be divided by.
+/// A time above zero, which rates are divided by.
 fn total_time(text: &str) -> Result<f64, Fault> {
     number(text, "total time")
-        .and_then(|seconds| if seconds > 0.0 { Ok(seconds) } else { Err(strange("total time")) })
+        .and_then(|seconds| if seconds > 0.0 { Ok(seconds) } else { Err(missing("total time")) })
 }
 
-impl Cpu {
-    /// Reads what it says.
+impl CpuOutput {
+    /// Reads the report.
+    ///
+    /// # Errors
+    /// Where a line is missing or its number cannot be read.
     pub fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(Cpu { seconds: total_time(text)?, events: count(text, "total number of events")? })
+        Ok(CpuOutput { seconds: total_time(text)?, events: count(text, "total number of events")? })
     }
 }
 
-impl Oltp {
-    /// Reads what it says.
+impl OltpOutput {
+    /// Reads the report.
+    ///
+    /// # Errors
+    /// Where a line is missing or its number cannot be read.
     pub fn parse(text: &str) -> Result<Self, Fault> {
-        Ok(Oltp {
+        Ok(OltpOutput {
             seconds: total_time(text)?,
             requests: count(text, "read")?.saturating_add(count(text, "write")?),
             transactions: count(text, "transactions")?,
@@ -102,35 +108,38 @@ Latency (ms):
 ";
 
     #[test]
-    fn transactions_are_read_as_they_are_told() {
-        let told = Oltp::parse(OLTP).expect("is whole");
-        assert_eq!((told.requests, told.transactions, told.repeated), (180_000, 10_000, 3));
-        assert!((told.seconds - 10.009).abs() < 1e-12 && (told.p99 - 0.01732).abs() < 1e-12);
+    fn the_report_of_transactions_is_read() {
+        let output = OltpOutput::parse(OLTP).expect("is whole");
+        assert_eq!((output.requests, output.transactions, output.repeated), (180_000, 10_000, 3));
+        assert!((output.seconds - 10.009).abs() < 1e-12 && (output.p99 - 0.01732).abs() < 1e-12);
     }
 
     #[test]
-    fn the_cpu_test_is_read_as_it_is_told() {
-        let told = Cpu::parse(OLTP).expect("is whole");
-        assert_eq!((told.events, told.seconds), (10_000, 10.009));
+    fn the_report_of_the_cpu_test_is_read() {
+        let output = CpuOutput::parse(OLTP).expect("is whole");
+        assert_eq!((output.events, output.seconds), (10_000, 10.009));
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_line_is_named() {
         for name in ["total time", "99th percentile", "transactions", "read"] {
             let without: Vec<&str> =
                 OLTP.lines().filter(|line| !line.trim().starts_with(&format!("{name}:"))).collect();
-            let fault = Oltp::parse(&without.join("\n")).expect_err(name);
+            let fault = OltpOutput::parse(&without.join("\n")).expect_err(name);
             assert!(fault.message.contains(name), "{fault}");
         }
-        assert!(Cpu::parse(&OLTP.replace("10.0090s", "0.0000s")).is_err(), "nothing can be divided by it");
-        assert!(Cpu::parse(&OLTP.replace("10.0090s", "nans")).is_err());
+        assert!(
+            CpuOutput::parse(&OLTP.replace("10.0090s", "0.0000s")).is_err(),
+            "nothing can be divided by it"
+        );
+        assert!(CpuOutput::parse(&OLTP.replace("10.0090s", "nans")).is_err());
     }
 
     proptest! {
         #[test]
-        fn noise_is_a_fault_not_a_panic(noise: String) {
-            let _ = Oltp::parse(&noise);
-            let _ = Cpu::parse(&noise);
+        fn any_text_is_a_fault_not_a_panic(noise: String) {
+            let _ = OltpOutput::parse(&noise);
+            let _ = CpuOutput::parse(&noise);
         }
     }
 }

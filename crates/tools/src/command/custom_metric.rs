@@ -1,25 +1,25 @@
-//! A metric of the program's own: a number in what it writes to its standard output.
+//! A metric that the program prints: a number in its standard output.
 
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, quoted};
 use regex_lite::Regex;
 
-use super::METRICS;
+use super::metrics::is_taken;
 
-/// The metric, and how its value is found.
+/// The metric, and the pattern of its value.
 #[derive(Debug, Clone)]
-pub struct Own {
-    /// As the study knows it.
+pub struct CustomMetric {
+    /// The metric as the study declares it.
     pub metric: Metric,
     pattern: Regex,
 }
 
-/// Which way it may be better.
+/// Values of the parameter `better`.
 const BETTER: [&str; 3] = ["lower", "higher", "neither"];
 
-impl Own {
-    /// The metric that the parameters declare, if they do.
+impl CustomMetric {
+    /// The metric that the parameters declare; `None` if they declare none.
     ///
     /// # Errors
     /// A usage fault that names the parameter.
@@ -29,32 +29,32 @@ impl Own {
             let alone = ["pattern", "better", "unit"].into_iter().find(|other| params.get(other).is_some());
             return match alone {
                 None => Ok(None),
-                Some(other) => Err(Fault::usage("there is no metric that it could be about")
+                Some(other) => Err(Fault::usage("expected a metric that it belongs to, found none")
                     .at(format!("parameter `{other}`"))
                     .remedy("give the metric a name: metric = \"requests\"")),
             };
         }
         let metric = Metric::new(checked(name)?, params.text("unit", "")?, better(params)?);
-        Ok(Some(Own { metric, pattern: pattern(params)? }))
+        Ok(Some(CustomMetric { metric, pattern: pattern(params)? }))
     }
 
-    /// Its value in what the program has written: the last that the pattern finds.
+    /// Its value in the program's output: the last match of the pattern.
     ///
     /// # Errors
-    /// Where the pattern finds nothing, or something that is no number.
-    pub fn value(&self, written: &[u8]) -> Result<f64, Fault> {
-        let text = String::from_utf8_lossy(written);
+    /// Where the pattern does not match, or matches something that is no number.
+    pub fn value(&self, output: &[u8]) -> Result<f64, Fault> {
+        let text = String::from_utf8_lossy(output);
         let name = &self.metric.name;
         let last = self.pattern.captures_iter(&text).last();
         let found = last.as_ref().and_then(|found| found.get(1)).ok_or_else(|| {
             Fault::attempt(format!(
-                "metric `{name}` is not in what the program has written: the last {} bytes of its standard output \
-                 have nothing like {}",
-                written.len(),
+                "metric `{name}` is not in the program's output: the last {} bytes of its standard output do not \
+                 match {}",
+                output.len(),
                 self.pattern.as_str()
             ))
             .at("parameter `pattern`")
-            .remedy("run the command by hand, and compare what it writes to its standard output")
+            .remedy("run the command by hand, and compare its standard output with the pattern")
         })?;
         let number = found.as_str().trim().parse().ok().filter(|number: &f64| number.is_finite());
         number.ok_or_else(|| {
@@ -63,12 +63,12 @@ impl Own {
                 quoted(found.as_str())
             ))
             .at("parameter `pattern`")
-            .remedy("have the parentheses hold the number alone, as in '([0-9.]+) requests'")
+            .remedy("put the number alone into the parentheses, as in '([0-9.]+) requests'")
         })
     }
 }
 
-/// A name that nothing else has.
+/// The name, if it is valid and free.
 fn checked(name: &str) -> Result<&str, Fault> {
     let fault = |message: String| Err(Fault::usage(message).at("parameter `metric`"));
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -78,14 +78,14 @@ fn checked(name: &str) -> Result<&str, Fault> {
             quoted(name)
         ));
     }
-    if METRICS.iter().any(|(known, ..)| *known == name) {
+    if is_taken(name) {
         return fault(format!("`{name}` is a metric of every command: take another name"));
     }
     Ok(name)
 }
 
 fn better(params: &Params) -> Result<Better, Fault> {
-    // Nobody can guess it, and a wrong guess turns the verdict around.
+    // There is no default: a wrong one would turn the verdict around.
     if params.get("better").is_none() {
         return Err(Fault::usage("expected which way the metric is better, found nothing")
             .at("parameter `better`")
@@ -106,10 +106,10 @@ fn pattern(params: &Params) -> Result<Regex, Fault> {
     };
     let text = params.text("pattern", "")?;
     if text.is_empty() {
-        return Err(wrong("expected where the metric's number stands, found nothing".into()));
+        return Err(wrong("expected a pattern of the metric's number, found none".into()));
     }
     let pattern =
-        Regex::new(text).map_err(|e| wrong(format!("this is no regular expression: {e}: {text}")))?;
+        Regex::new(text).map_err(|e| wrong(format!("expected a regular expression, found {text}: {e}")))?;
     match pattern.captures_len() - 1 {
         1 => Ok(pattern),
         groups => Err(wrong(format!("expected one pair of parentheses, found {groups} in {text}"))),
@@ -129,37 +129,37 @@ mod tests {
             .with("pattern", pattern)
     }
 
-    fn value(pattern: &str, written: &str) -> Result<f64, Fault> {
-        Own::read(&declared(pattern)).expect("reads").expect("is declared").value(written.as_bytes())
+    fn value(pattern: &str, output: &str) -> Result<f64, Fault> {
+        CustomMetric::read(&declared(pattern)).expect("reads").expect("is declared").value(output.as_bytes())
     }
 
     #[test]
-    fn the_last_number_that_the_pattern_finds_counts() {
+    fn the_last_match_counts() {
         let pattern = r"([0-9.]+) requests/s";
         assert_eq!(value(pattern, "warm-up: 3 requests/s\n12.5 requests/s\nbye\n"), Ok(12.5));
         assert_eq!(value(r"rate: +(\S+)", "rate:   -1e3\n"), Ok(-1000.0));
-        let own = Own::read(&declared(pattern)).expect("reads").expect("is declared");
-        assert_eq!(own.metric, Metric::new("requests", "/s", Better::Higher));
-        assert!(Own::read(&Params::default()).expect("reads").is_none(), "nothing is declared");
+        let custom = CustomMetric::read(&declared(pattern)).expect("reads").expect("is declared");
+        assert_eq!(custom.metric, Metric::new("requests", "/s", Better::Higher));
+        assert!(CustomMetric::read(&Params::default()).expect("reads").is_none(), "nothing is declared");
     }
 
     #[test]
-    fn what_is_not_there_or_no_number_fails_the_attempt_with_place_and_remedy() {
-        for (pattern, written, said) in [
-            (r"([0-9]+) requests", "no such thing", "have nothing like ([0-9]+) requests"),
-            (r"([0-9]+)? requests", "many requests", "is not in what the program has written"),
+    fn a_missing_or_malformed_number_fails_the_attempt_with_place_and_remedy() {
+        for (pattern, output, message) in [
+            (r"([0-9]+) requests", "no such thing", "do not match ([0-9]+) requests"),
+            (r"([0-9]+)? requests", "many requests", "is not in the program's output"),
             (r"(\w+) requests", "many requests", "found `many`"),
             (r"(\w+) requests", "inf requests", "found `inf`"),
         ] {
-            let fault = value(pattern, written).expect_err("fails");
+            let fault = value(pattern, output).expect_err("fails");
             assert_eq!(fault.kind, crosstalk_core::FaultKind::Attempt);
             assert_eq!(fault.place.as_deref(), Some("parameter `pattern`"));
-            assert!(fault.message.contains(said) && fault.remedy.is_some(), "{fault}");
+            assert!(fault.message.contains(message) && fault.remedy.is_some(), "{fault}");
         }
     }
 
     #[test]
-    fn a_declaration_that_is_wrong_names_its_parameter() {
+    fn a_wrong_declaration_names_its_parameter() {
         let without = |name: &str| {
             let mut params = declared("(.)");
             params.0.remove(name);
@@ -175,19 +175,19 @@ mod tests {
             (declared("(.)").with("metric", "run_time"), "metric"),
             (declared("(.)").with("metric", "a b"), "metric"),
         ] {
-            let fault = Own::read(&params).expect_err("refused");
+            let fault = CustomMetric::read(&params).expect_err("refused");
             let named = format!("parameter `{place}`");
             assert_eq!(fault.place.as_deref(), Some(named.as_str()), "{fault}");
         }
-        let fault = Own::read(&declared("(.)").with("better", "hihger")).expect_err("refused");
+        let fault = CustomMetric::read(&declared("(.)").with("better", "hihger")).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `higher`?"));
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(pattern in "\\PC{0,20}", written in prop::collection::vec(any::<u8>(), 0..60)) {
-            if let Ok(Some(own)) = Own::read(&declared(&pattern)) {
-                let _ = own.value(&written);
+        fn no_text_panics(pattern in "\\PC{0,20}", output in prop::collection::vec(any::<u8>(), 0..60)) {
+            if let Ok(Some(custom)) = CustomMetric::read(&declared(&pattern)) {
+                let _ = custom.value(&output);
             }
         }
     }
