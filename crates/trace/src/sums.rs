@@ -1,27 +1,30 @@
-//! Many exchanges' stages, kept in little room: the bins of the histogram of their whole times
-//! carry the sums of their stages, so that mean stages around any percentile can be told,
-//! which add up to the mean of these.
+//! Sums of the stages of many exchanges, by the whole time of an exchange.
+//!
+//! Each bin of the histogram of whole times carries the sums of the stages of its exchanges. So
+//! the mean stages around any percentile are known in little memory, and they add up to the mean
+//! whole time around that percentile.
 
 use std::collections::BTreeMap;
 
 use crosstalk_core::histogram::Histogram;
-use crosstalk_core::trace::{Account, Percentile, Place, Scope, Stage};
+use crosstalk_core::trace::{Account, Percentile, Scope, Stage};
 use crosstalk_stats::quantile::{ERROR, reported, samples_needed};
 
-use super::stages::{STAGES, Split, stages};
+use super::split::Split;
+use super::stages::{STAGES, stages};
 
-/// Which exchanges are around a percentile.
+/// The exchanges around a percentile, as shares of all.
 const AROUND_P50: (f64, f64) = (0.45, 0.55);
 const AROUND_P99: (f64, f64) = (0.985, 0.995);
 
-/// Exchanges of about the same whole time.
+/// Exchanges with about the same whole time.
 #[derive(Debug, Clone, Copy)]
 struct Bin {
     count: u64,
     sums: [u64; STAGES],
 }
 
-/// Sums of exchanges of one scope.
+/// Sums of the exchanges of one scope.
 #[derive(Debug, Default)]
 pub struct Sums {
     bins: BTreeMap<u64, Bin>,
@@ -29,27 +32,27 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Counts one.
+    /// Adds an exchange.
     pub fn add(&mut self, split: &Split) {
         let bin =
             self.bins.entry(Histogram::floor(split.whole)).or_insert(Bin { count: 0, sums: [0; STAGES] });
         bin.count += 1;
-        for (sum, taken) in bin.sums.iter_mut().zip(&split.stages) {
-            *sum = sum.saturating_add(*taken);
+        for (sum, time) in bin.sums.iter_mut().zip(&split.stages) {
+            *sum = sum.saturating_add(*time);
         }
         self.times.record(split.whole);
     }
 
-    /// How many.
+    /// How many exchanges there are.
     pub fn count(&self) -> u64 {
         self.times.count()
     }
 
-    /// Where their time went; `None` where there are none.
+    /// Where the time went; `None` where there are no exchanges.
     pub fn account(&self, scope: Scope) -> Option<Account> {
         let all = self.around((0.0, 1.0))?;
         let p50 = self.around(AROUND_P50)?;
-        let p99 = self.is_enough(0.99).then(|| self.around(AROUND_P99)).flatten();
+        let p99 = is_enough(self.count(), 0.99).then(|| self.around(AROUND_P99)).flatten();
         let mean: f64 = all.iter().sum();
         let stage = |(which, side, name): (usize, _, &str)| Stage {
             side,
@@ -59,13 +62,9 @@ impl Sums {
             around_p50: p50[which],
             around_p99: p99.map(|p99| p99[which]),
         };
-        // What no exchange has had is no stage of this scope.
+        // A stage in which no exchange spent time is left out.
         let stages = stages().into_iter().map(stage).filter(|stage| stage.mean > 0.0).collect();
         Some(Account { scope, requests: self.count(), mean, percentiles: self.percentiles(), stages })
-    }
-
-    fn is_enough(&self, quantile: f64) -> bool {
-        enough(self.count(), quantile)
     }
 
     fn percentiles(&self) -> Vec<Percentile> {
@@ -76,107 +75,69 @@ impl Sums {
             .collect()
     }
 
-    /// Mean stages, in seconds, of the exchanges between two percentiles; a bin that lies there
+    /// Mean stages in seconds of the exchanges between two shares of all. A bin that lies there
     /// in part counts in part.
     fn around(&self, (from, to): (f64, f64)) -> Option<[f64; STAGES]> {
         let count = self.count() as f64;
         let (from, to) = (from * count, to * count);
-        let (mut below, mut taken, mut sums) = (0.0, 0.0, [0.0; STAGES]);
+        let (mut below, mut counted, mut sums) = (0.0, 0.0, [0.0; STAGES]);
         for bin in self.bins.values() {
             let here = bin.count as f64;
             let inside = (to.min(below + here) - from.max(below)).max(0.0);
             for (sum, of_bin) in sums.iter_mut().zip(&bin.sums) {
                 *sum += *of_bin as f64 * inside / here;
             }
-            (below, taken) = (below + here, taken + inside);
+            (below, counted) = (below + here, counted + inside);
         }
-        (taken > 0.0).then(|| sums.map(|sum| sum / taken * 1e-9))
+        (counted > 0.0).then(|| sums.map(|sum| sum / counted * 1e-9))
     }
 }
 
-/// Whether a percentile may be told of so many.
-fn enough(count: u64, quantile: f64) -> bool {
+/// Whether there are enough values for a percentile.
+pub fn is_enough(count: u64, quantile: f64) -> bool {
     samples_needed(quantile, ERROR).is_some_and(|needed| count >= needed)
-}
-
-/// Whole times by CPU and queue.
-#[derive(Debug, Default)]
-pub struct Places(BTreeMap<(u16, Option<u16>), Histogram>);
-
-impl Places {
-    /// Counts one.
-    pub fn add(&mut self, cpu: u16, queue: Option<u16>, whole: u64) {
-        self.0.entry((cpu, queue)).or_default().record(whole);
-    }
-
-    /// All of them.
-    pub fn places(&self) -> Vec<Place> {
-        let all: u64 = self.0.values().map(Histogram::count).sum();
-        let place = |((cpu, queue), times): (&(u16, Option<u16>), &Histogram)| {
-            let requests = times.count();
-            let told = |quantile| enough(requests, quantile).then(|| times.quantile(quantile)).flatten();
-            Place {
-                cpu: *cpu,
-                queue: *queue,
-                requests,
-                share: requests as f64 / all as f64,
-                p50: told(0.5).map(|ns| ns * 1e-9),
-                p99: told(0.99).map(|ns| ns * 1e-9),
-            }
-        };
-        self.0.iter().map(place).collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::{split, tests::exchange};
+    use crate::fixture::exchange;
+    use crate::split::split;
     use crosstalk_observe::service::Stamp;
     use proptest::prelude::*;
 
     /// An exchange whose service takes `service` more nanoseconds than the rest of it.
     fn one(service: u64) -> Split {
         let slow = |stamp, at| if stamp >= Stamp::Answer { at + service } else { at };
-        split(&exchange(slow)).expect("is whole")
+        split(&exchange(slow)).expect("is followed")
     }
 
-    fn taken(account: &Account, name: &str) -> Stage {
+    fn stage(account: &Account, name: &str) -> Stage {
         account.stages.iter().find(|stage| stage.name == name).expect("is a stage").clone()
     }
 
     #[test]
-    fn what_is_slow_around_a_percentile_is_seen_there_only() {
+    fn time_around_a_percentile_appears_there_only() {
         let mut sums = Sums::default();
         (0..980).for_each(|_| sums.add(&one(0)));
         (0..20).for_each(|_| sums.add(&one(1_000_000)));
         let account = sums.account(Scope::Client).expect("there are some");
         assert_eq!(account.requests, 1000);
-        let service = taken(&account, "service, on a CPU");
+        let service = stage(&account, "service, on a CPU");
         assert!((service.around_p50 - 6e-9).abs() < 1e-12, "{service:?}");
         assert!(service.around_p99.is_some_and(|p99| (p99 - 1e-3).abs() < 1e-5), "{service:?}");
         assert!((service.mean - (6e-9 + 2e-5)).abs() < 1e-12, "{service:?}");
-        let wake_up = taken(&account, "wake-up");
+        let wake_up = stage(&account, "wake-up");
         assert!((wake_up.mean - 1e-8).abs() < 1e-15 && wake_up.around_p99 == Some(wake_up.around_p50));
     }
 
     #[test]
-    fn few_exchanges_tell_no_high_percentile() {
+    fn few_exchanges_have_no_high_percentile() {
         let mut sums = Sums::default();
         assert!(sums.account(Scope::Server).is_none());
         sums.add(&one(0));
         let account = sums.account(Scope::Client).expect("there is one");
         assert!(account.percentiles.is_empty() && account.stages.iter().all(|s| s.around_p99.is_none()));
-    }
-
-    #[test]
-    fn places_share_all_requests() {
-        let mut places = Places::default();
-        (0..30).for_each(|_| places.add(1, None, 500));
-        (0..10).for_each(|_| places.add(0, Some(3), 100));
-        let found = places.places();
-        assert_eq!((found[0].cpu, found[0].queue, found[0].requests), (0, Some(3), 10));
-        assert!((found[1].share - 0.75).abs() < 1e-12 && found[1].p99.is_none());
     }
 
     proptest! {
