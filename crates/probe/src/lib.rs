@@ -7,7 +7,7 @@
 //! Between two hosts a *server* ([`serve`]) does what its *client* asks; the client measures. They
 //! meet on one TCP port: requests and responses travel on a control connection, measured messages
 //! on sockets of their own. Client and server can be nodes of a scene (node 1 serves, node 0
-//! measures), two hosts given by address, or both on this host ([`here`]).
+//! measures), two hosts named by address, or both on this host ([`here`]).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

@@ -77,7 +77,7 @@ impl Spec {
         let traffic = match (params.get("size"), interconnect.bandwidth) {
             (None, _) if utilisation > 0.0 => {
                 return Err(parameter("utilisation", "how long messages wait depends on their size".into())
-                    .remedy("give `size`, too"));
+                    .remedy("set `size`, too"));
             }
             (None, _) => None,
             (Some(_), None) => return Err(parameter("size", "the interconnect has no bandwidth".into())),

@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_missing_processor_is_refused_with_those_that_are_allowed() {
-        let fault = pin(Some(1 << 20)).err().expect("is refused");
+        let fault = pin(Some(1 << 20)).expect_err("is refused");
         assert!(fault.remedy.is_some_and(|r| r.starts_with("one of: ")), "no list");
     }
 }

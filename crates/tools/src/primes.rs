@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn primes_are_counted() {
-        // π(100) is 25, π(10,000) 1,229; 2 is not looked at.
+        // π(100) is 25, π(10,000) 1,229; 2 is not tested.
         assert_eq!([3, 4, 10, 100, 10_000].map(primes), [0, 1, 3, 24, 1228]);
     }
 

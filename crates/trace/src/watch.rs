@@ -21,9 +21,9 @@ const POLL: Duration = Duration::from_millis(200);
 const COUNTED: f64 = 0.1;
 /// … but no longer than this…
 const COUNTED_MOST: Duration = Duration::from_secs(2);
-/// … if there were so many requests by then…
+/// … if there were at least this many requests by then…
 const COUNTED_LEAST: u64 = 100;
-/// … or else for so long. Counting slows every BPF program of the machine.
+/// … else for this long. Counting slows every BPF program of the machine.
 const COUNTED_LONGEST: Duration = Duration::from_secs(10);
 
 /// How far a trace is.

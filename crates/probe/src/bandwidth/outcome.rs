@@ -106,7 +106,7 @@ impl Outcome {
         })
     }
 
-    /// The readings that a journal keeps, each with how many observations it stands for.
+    /// The readings for the journal, each with the number of its observations.
     pub fn readings(&self) -> Vec<(Reading, u64)> {
         let n = self.series.len() as u64;
         let value = |name, v, n| (Reading::value(name, v, Origin::Measured), n);

@@ -11,7 +11,7 @@ use crosstalk_work::peer::socket::passing;
 /// The result of waiting for a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// A whole message, of so many bytes.
+    /// A whole message, with its bytes.
     Whole(usize),
     /// Nothing yet, after a while of sleeping or polling.
     NotYet,

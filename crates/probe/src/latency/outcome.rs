@@ -84,7 +84,7 @@ impl Outcome {
         }
     }
 
-    /// The readings a journal keeps, each with how many observations it stands for.
+    /// The readings for the journal, each with the number of its observations.
     pub fn readings(&self) -> Vec<(Reading, u64)> {
         let n = self.round_trip.count();
         let measured =

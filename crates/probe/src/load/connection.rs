@@ -11,7 +11,7 @@ use crate::message::{read_number, write_number};
 use crosstalk_work::peer::socket::{broken, gone, passing};
 use crosstalk_work::peer::{Line, Until};
 
-/// Every so many polls the loop checks whether to go on.
+/// Polls between two checks whether to go on.
 const POLLS: u32 = 4096;
 
 /// A connection with the messages on their way over it.

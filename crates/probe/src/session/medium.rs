@@ -67,7 +67,7 @@ macro_rules! with_stream {
 pub(crate) use with_stream;
 
 impl Medium {
-    /// The server's: tells the client that it is ready, and waits for it.
+    /// The server's medium: sends the client that it is ready, and waits for it to connect.
     ///
     /// # Errors
     /// Where the client does not connect, or the medium cannot be made.

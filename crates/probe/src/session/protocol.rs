@@ -110,8 +110,8 @@ mod tests {
                 let at = at % line.len();
                 let line = format!("{}{by}{}", &line[..at], &line[(at + left_out).min(line.len())..]);
                 // A message that is read is the same when it is written and read again.
-                if let Ok(Some(ask)) = request(&line) {
-                    prop_assert_eq!(request(&serde_json::to_string(&ask).expect("writes")), Ok(Some(ask)));
+                if let Ok(Some(message)) = request(&line) {
+                    prop_assert_eq!(request(&serde_json::to_string(&message).expect("writes")), Ok(Some(message)));
                 }
                 if let Ok(Some(answer)) = response(&line) {
                     prop_assert_eq!(response(&serde_json::to_string(&answer).expect("writes")), Ok(Some(answer)));

@@ -1,4 +1,4 @@
-//! What a process is told that runs an endpoint of the wire, or both.
+//! The configuration of a process that runs an endpoint of the wire, or both.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

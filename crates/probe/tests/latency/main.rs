@@ -27,11 +27,11 @@ mod scene;
 fn streams() -> Vec<&'static str> {
     let all = ["tcp", "io-uring", "unix", "pipe", "shared"];
     let is_there = |transport: &&str| {
-        let there = LATENCY.needs(&short(transport)).iter().all(Need::is_found);
-        if !there {
+        let has = LATENCY.needs(&short(transport)).iter().all(Need::is_found);
+        if !has {
             eprintln!("skipped: {transport} is missing on this machine");
         }
-        there
+        has
     };
     all.into_iter().filter(is_there).collect()
 }

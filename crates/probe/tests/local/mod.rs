@@ -15,7 +15,7 @@ pub fn on_this_host<T>(measure: impl FnOnce(SocketAddr, &Until) -> Result<T, Fau
 }
 
 /// The result of `measure` where nobody listens.
-#[allow(dead_code, reason = "not every probe is tested so")]
+#[allow(dead_code, reason = "not every test file uses it")]
 pub fn where_nobody_listens<T>(
     measure: impl FnOnce(SocketAddr, &Until) -> Result<T, Fault>,
 ) -> Result<T, Fault> {

@@ -16,7 +16,7 @@ pub const VERSION: u32 = 4;
 
 /// The result of measuring with a server that runs `serve` with the control connection, after the
 /// greeting and the request.
-#[allow(dead_code, reason = "not every test file asks for it")]
+#[allow(dead_code, reason = "not every test file uses it")]
 pub fn with_server(
     params: &Params,
     serve: impl FnOnce(&TcpListener, &mut TcpStream) + Send,

@@ -33,7 +33,7 @@ fn what_does_one_thing_at_a_time_runs_nothing_in_parallel() {
     let [compute, _, wait, parallel] = split(&format!("sleep 0.3; sh -c '{spin}'; {spin}; sh -c '{spin}'"));
     assert!(wait > 0.29, "{wait} s");
     // Where one process starts another, both may be ready to run for a moment.
-    assert!(parallel < 0.2 * compute, "{parallel} s beside {compute} s");
+    assert!(parallel < 0.2 * compute, "{parallel} s in parallel to {compute} s");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn parallel_cpu_time_is_not_part_of_the_run_time_and_hides_no_waiting() {
     let [compute, _, wait, parallel] = split(&format!("({spin})& ({spin})& ({spin})& wait; sleep 0.4"));
     assert!(wait > 0.35, "the sleep is waiting: {wait} s");
     // Three of the same: two thirds run in parallel, less where one ends before the others.
-    assert!(parallel > compute && parallel < 2.5 * compute, "{parallel} s beside {compute} s");
+    assert!(parallel > compute && parallel < 2.5 * compute, "{parallel} s in parallel to {compute} s");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{LONG, account, by_port, may_trace, tally, traced};
 fn a_trace_that_ends_under_load_loses_only_the_request_under_way() {
     let Some(_alone) = may_trace() else { return };
     let address = serve(Work::None);
-    let (stop, service) = (AtomicBool::new(false), find(&by_port(address)).expect("somebody listens"));
+    let (stop, service) = (AtomicBool::new(false), find(&by_port(address)).expect("the service listens"));
     let trace = thread::scope(|scope| {
         scope.spawn(|| {
             let mut stream = connect(address);

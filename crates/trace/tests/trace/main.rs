@@ -36,7 +36,7 @@ fn may_trace() -> Option<MutexGuard<'static, ()>> {
 
 /// Traces a service from before `load` to after it.
 fn traced<T>(query: ServiceQuery, load: impl FnOnce() -> T) -> (Traced, T) {
-    let service = find(&query).expect("somebody listens");
+    let service = find(&query).expect("the service listens");
     let (over, (attached, attachment)) = (AtomicBool::new(false), mpsc::channel());
     thread::scope(|scope| {
         let (service, over) = (&service, &over);

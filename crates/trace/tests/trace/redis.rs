@@ -16,7 +16,7 @@ fn a_trace_ends_with_its_service() {
     let Some(_alone) = may_trace() else { return };
     let Some(mut redis) = Redis::start() else { return };
     let service = find(&ServiceQuery { pid: Some(redis.child.id()), ..ServiceQuery::default() })
-        .expect("somebody listens");
+        .expect("the service listens");
     let over = AtomicBool::new(false);
     let traced = trace(&service, LONG, &over, &mut |_| redis.stop()).expect("traces");
     assert!(traced.trace.ended.is_some_and(|why| why.contains("has ended")));

@@ -77,7 +77,9 @@ fn the_latency_of_a_slow_server_grows() {
     // A message every 200 µs, and 300 µs for each: message i waits i · 100 µs.
     let result = offered(300_000, 200_000, 400);
     assert!(!result.kept_up());
+    assert_eq!(result.latency.count(), 400);
+    // Half of the messages wait for at least 200 · 100 µs, however fast the machine is.
     let median = result.latency.quantile(0.5).expect("some");
-    assert!((15e6..40e6).contains(&median), "half of 400 messages are 100 µs late each: {median} ns");
-    assert!((result.achieved() - 1e9 / 300_000.0).abs() < 0.1 * 1e9 / 300_000.0, "{}", result.achieved());
+    assert!(median >= 0.95 * 20e6, "{median} ns");
+    assert!(result.achieved() <= 1.01 * 1e9 / 300_000.0, "{}", result.achieved());
 }
