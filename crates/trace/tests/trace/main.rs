@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crosstalk_core::trace::{Account, Scope, Trace};
+use crosstalk_core::trace::{Account, Scope, Side, Trace};
 use crosstalk_trace::{ServiceQuery, Traced, check, find, trace};
 use std::net::SocketAddr;
 
@@ -17,6 +17,8 @@ mod redis;
 mod service;
 mod stages;
 
+/// The largest share of the time that may be unexplained.
+const UNEXPLAINED: f64 = 0.05;
 /// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -63,6 +65,12 @@ fn account(trace: &Trace, scope: Scope) -> &Account {
 /// Seconds of the stages with this name, on every side, around the median.
 fn around_p50(account: &Account, name: &str) -> f64 {
     account.stages.iter().filter(|stage| stage.name == name).map(|stage| stage.around_p50).sum()
+}
+
+/// The share of the time that no stage explains.
+fn unexplained(account: &Account) -> f64 {
+    let stages = account.stages.iter().filter(|stage| stage.side == Side::Unexplained);
+    stages.map(|stage| stage.share).sum()
 }
 
 /// The requests that are counted under a reason with these words.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::trace::Scope;
 use crosstalk_trace::{ServiceQuery, Traced, find, trace};
 
-use super::{LONG, account, may_trace, traced};
+use super::{LONG, UNEXPLAINED, account, may_trace, traced, unexplained};
 
 #[test]
 fn a_trace_ends_with_its_service() {
@@ -92,5 +92,8 @@ fn stages_of_redis_add_up_to_the_latency_of_its_benchmark() {
         );
         assert!(trace.followed as f64 >= 0.99 * f64::from(requests), "{trace:#?}");
         assert!((0.85..1.15).contains(&accounted), "{accounted}: {trace:#?}");
+        let unexplained = unexplained(account);
+        println!("{{\"connections\": {connections}, \"unexplained\": {unexplained}}}");
+        assert!(unexplained <= UNEXPLAINED, "{account:#?}");
     }
 }

@@ -2,14 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crosstalk_core::trace::{Scope, Side};
+use crosstalk_core::trace::Scope;
 use crosstalk_trace::{Traced, perfetto};
 
 use super::service::{Work, connect, request, serve};
-use super::{account, around_p50, by_port, may_trace, traced};
-
-/// The largest share of the time that may be unexplained.
-const UNEXPLAINED: f64 = 0.05;
+use super::{UNEXPLAINED, account, around_p50, by_port, may_trace, traced, unexplained};
 
 #[test]
 fn stages_account_for_the_time_that_the_client_measures() {
@@ -31,9 +28,7 @@ fn stages_account_for_the_time_that_the_client_measures() {
     let accounted = account.mean / mean;
     println!("{{\"accounted\": {accounted}, \"requests\": {count}, \"mean\": {mean}}}");
     assert!((0.85..1.02).contains(&accounted), "{accounted}: {account:#?}");
-    let unexplained: f64 =
-        account.stages.iter().filter(|stage| stage.side == Side::Unexplained).map(|stage| stage.share).sum();
-    assert!(unexplained <= UNEXPLAINED, "{unexplained}: {account:#?}");
+    assert!(unexplained(account) <= UNEXPLAINED, "{account:#?}");
     assert!(around_p50(account, "wake-up") > 0.0 && around_p50(account, "driver and wire") > 0.0);
     assert_eq!(trace.read_on.iter().map(|place| place.requests).sum::<u64>(), trace.followed);
     let events = perfetto(&sample, "a service");
