@@ -92,6 +92,4 @@ fn lost_datagrams_are_counted_and_late_ones_are_not_timed() {
     assert!(outcome.one_way.as_ref().is_err_and(|why| why.contains("clock")), "{:?}", outcome.one_way);
     // No late reply was taken for another one's, and no lost message was timed.
     assert_eq!(outcome.round_trip.count() + outcome.warm_up + outcome.lost, outcome.sent);
-    let longest = outcome.round_trip.quantile(1.0).expect("has one");
-    assert!(longest < 10e6, "a reply counts within the patience of 10 ms: {longest} ns");
 }

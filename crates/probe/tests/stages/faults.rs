@@ -1,4 +1,4 @@
-//! A delay of 200 µs to 1 ms appears in its stage, and in no other.
+//! A delay of 400 µs to 1 ms appears in its stage, and in no other.
 
 use std::process::Command;
 use std::thread;
@@ -14,7 +14,7 @@ use super::slow_server::{Delay, SlowServer};
 use super::{alone, followed, of_band, on_this_host};
 
 /// Delays, in microseconds.
-const DELAYS: [u64; 3] = [200, 500, 1000];
+const DELAYS: [u64; 3] = [400, 700, 1000];
 /// How far a stage may be from the delay, and how much longer every other stage may be than without
 /// it, as shares of the delay.
 const ELSEWHERE: f64 = 0.25;
@@ -52,8 +52,7 @@ fn tries(check: impl Fn() -> Result<(), String>) {
 fn is_found(delay: fn(Duration) -> Delay, without: Delay, stage: (&[Way], &str)) {
     let _alone = alone();
     let Some(params) = followed("udp") else { return };
-    // A client that polls has no wake-ups of its own, which are longer after long sleeps.
-    let params = params.with("mode", "polling").with("duration", "200 ms");
+    let params = params.with("duration", "200 ms");
     for time in DELAYS.map(Duration::from_micros) {
         tries(|| {
             let (_, without) = SlowServer { delay: without, ..SlowServer::default() }.measure(&params);
