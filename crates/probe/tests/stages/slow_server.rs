@@ -35,7 +35,7 @@ pub struct SlowServer {
     pub cpu: Option<usize>,
     /// How long each delay was.
     pub delays: Mutex<Vec<f64>>,
-    /// How long it waited for its processor before each message, by the scheduler.
+    /// How long it waited for its processor from a reply until it had the next message, by the scheduler.
     pub queued: Mutex<Vec<f64>>,
 }
 
