@@ -11,7 +11,7 @@ use crosstalk_probe::band::Band;
 use crosstalk_probe::latency::Stages;
 
 use super::slow_server::{Delay, SlowServer};
-use super::{alone, followed, of_band, on_this_host};
+use super::{alone, band_of, followed, on_this_host};
 
 /// Delays, in microseconds.
 const DELAYS: [u64; 3] = [400, 700, 1000];
@@ -23,7 +23,8 @@ const TRIES: usize = 10;
 
 /// Checks that `delay` seconds are in the stages with this name, in these directions, and in no other.
 fn only_in(with: &Stages, without: &Stages, (ways, name): (&[Way], &str), delay: f64) -> Result<(), String> {
-    let (with, without) = (of_band(with, Band::P50), of_band(without, Band::P50));
+    let bands = band_of(with, Band::P50).zip(band_of(without, Band::P50));
+    let Some((with, without)) = bands else { return Err("too few messages were followed".into()) };
     let mut found = 0.0;
     for (now, before) in with.iter().zip(without) {
         assert_eq!((now.0, now.1), (before.0, before.1));

@@ -40,10 +40,17 @@ fn on_this_host(params: &Params) -> Outcome {
     local::on_this_host(|target, until| measure(target, &spec, until)).expect("measures").remove(0)
 }
 
-/// The mean stages of a band: direction, name, seconds.
-fn of_band(stages: &Stages, band: Band) -> &[(Way, &'static str, f64)] {
-    let (_, stages, ..) = stages.bands.iter().find(|known| known.0 == band).expect("has messages");
-    stages
+/// A stage: direction, name, seconds.
+type Stage = (Way, &'static str, f64);
+
+/// The mean stages of a band; `None` where it has too few messages.
+fn band_of(stages: &Stages, band: Band) -> Option<&[Stage]> {
+    stages.bands.iter().find(|known| known.0 == band).map(|(_, stages, ..)| &stages[..])
+}
+
+/// The mean stages of a band, which has messages.
+fn of_band(stages: &Stages, band: Band) -> &[Stage] {
+    band_of(stages, band).expect("has messages")
 }
 
 /// Seconds of a stage in one direction, of the messages in a band.
