@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`crosstalk trace` at Redis and PostgreSQL from Debian, under their own load tools, on the
 loopback: how much of the client's own latency the stages account for, what share of requests
-is followed, and what tracing costs the service's throughput, with tracing on and off in
-interleaved pairs.
+is followed, and what tracing costs, with tracing on and off in interleaved pairs: latency at
+half the saturation, throughput elsewhere.
 
 At half the saturation pgbench offers transactions at a rate (half of what it reaches
 without one); redis-benchmark has no rate: there one connection stands for light load, in a
@@ -29,6 +29,8 @@ from lib.wire import Server, output
 
 #: What attaching takes, at most, before a load begins.
 ATTACH = 1.0
+#: The load at which the client sends at half of the highest rate.
+HALF = "half the saturation"
 
 
 def main():
@@ -71,10 +73,13 @@ def measure(service, figures, options):
                 found, told = with_trace(service.port, options.seconds, load)
                 accounts.append((mean_of(told), found["latency"]))
                 costs.append((told["followed"] / told["requests"], told["cost"]["seconds_a_request"] or 0))
-                return found["rate"]
+                return found
 
-            pairs = interleaved(traced, lambda: load()["rate"], options.pairs, options.seed)
-            figures.pairs("untraced", f"throughput {service.name}, {name}", pairs)
+            # At a fixed rate throughput is the same whatever tracing costs: latency shows it.
+            metric, field = ("latency", "latency") if name == HALF else ("throughput", "rate")
+            runs = interleaved(traced, load, options.pairs, options.seed)
+            pairs = [(ours[field], theirs[field]) for ours, theirs in runs]
+            figures.pairs("untraced", f"{metric} {service.name}, {name}", pairs)
             figures.pairs(service.tool, f"accounted {service.name}, {name}", accounts)
             least = min(share for share, _ in costs)
             figures.add(f"followed {service.name}, {name}", least, "share", n=len(costs), what=f"{service.name}, {name}: requests followed, least")
@@ -175,7 +180,7 @@ class Postgres:
         self.half = self.run()["rate"] / 2
 
     def loads(self):
-        return [("half the saturation", lambda: self.run(self.half)), ("saturated", self.run)]
+        return [(HALF, lambda: self.run(self.half)), ("saturated", self.run)]
 
     def bench(self, *words):
         return [self.bin("pgbench"), "-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", *map(str, words), "postgres"]

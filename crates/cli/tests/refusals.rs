@@ -236,7 +236,7 @@ fn who_is_no_other_end_of_a_probe_is_named_with_what_should_listen_there() {
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
     for kind in ["latency", "load", "bandwidth"] {
         let output = crosstalk(dir.path(), &["probe", kind, "--to", &nobody.to_string()]);
-        refused(&output, 4, &[&format!("start the other end: `crosstalk probe {kind} --listen {nobody}`")]);
+        refused(&output, 4, &[&format!("start the server: `crosstalk probe {kind} --listen {nobody}`")]);
     }
 }
 

@@ -141,7 +141,7 @@ fn an_end_whose_other_end_is_gone_does_not_send_for_ever() {
     let output = child.wait_with_output().expect("ends");
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    assert!(stderr(&output).contains("an end of the wire"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("an endpoint of the wire"), "{}", stderr(&output));
 }
 
 #[test]

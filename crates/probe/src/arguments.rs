@@ -1,121 +1,15 @@
-//! Parameters that the probes have in common.
+//! Parameters that several probes have.
 
-use serde::{Deserialize, Serialize};
-
-use crosstalk_comm::uring;
 use crosstalk_core::Fault;
-use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::{Bytes, Seconds, human};
 use crosstalk_core::value::{Params, Value};
 
-/// The largest UDP payload over IPv4: 65,535 bytes less the IP header of 20
-/// and the UDP header of 8 (RFC 791, RFC 768).
-pub const LARGEST_DATAGRAM: u64 = 65_507;
+/// The parameter `pin` of client and server.
+pub const PIN: Parameter = Parameter::new("pin", "none", "processors of the client and the server, \"0,1\"");
 
-/// The largest message over TCP that is taken: it is held in memory.
-pub const LARGEST_MESSAGE: u64 = 1 << 30;
-
-/// What carries the messages, as a parameter.
-pub const TRANSPORT: Parameter = Parameter::new(
-    "transport",
-    "tcp",
-    "`tcp`, `io-uring` (TCP through it), `udp`; between two ends on one host `unix` (a socket), `pipe`, `shared` (memory)",
-);
-
-/// Where both ends run, as a parameter.
-pub const PIN: Parameter =
-    Parameter::new("pin", "none", "processors of the measuring and of the serving end, \"0,1\"");
-
-/// Where a probe of one machine runs, as a parameter.
-pub const PIN_ONE: Parameter = Parameter::new("pin", "none", "a processor to run on");
-
-/// What carries the messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// A TCP connection without Nagle's delay.
-    Tcp,
-    /// The same through io_uring.
-    IoUring,
-    /// UDP datagrams, one a message.
-    Udp,
-    /// A Unix socket, between two ends on one host.
-    Unix,
-    /// A pipe each way, between two ends on one host.
-    Pipe,
-    /// Rings in shared memory, between two ends on one host.
-    Shared,
-}
-
-impl Transport {
-    /// Every one; what is not said is the first.
-    const ALL: [Transport; 6] = [
-        Transport::Tcp,
-        Transport::IoUring,
-        Transport::Udp,
-        Transport::Unix,
-        Transport::Pipe,
-        Transport::Shared,
-    ];
-
-    /// As it is written in a study.
-    pub fn name(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::IoUring => "io-uring",
-            Transport::Udp => "udp",
-            Transport::Unix => "unix",
-            Transport::Pipe => "pipe",
-            Transport::Shared => "shared",
-        }
-    }
-
-    /// The parameter `transport`.
-    pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
-        Ok(Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Tcp))
-    }
-
-    /// What it needs of each machine.
-    pub fn need(self) -> Need {
-        let name = self.name();
-        if self != Transport::IoUring {
-            return Need::found(name, "the kernel's");
-        }
-        match uring::available() {
-            Ok(()) => Need::found(name, "the kernel's"),
-            Err(e) => Need::missing(
-                name,
-                format!("messages through io_uring cannot be timed: {e}"),
-                "sysctl kernel.io_uring_disabled=0; in a container, allow io_uring_setup(2)",
-            ),
-        }
-    }
-
-    /// Whether messages may be lost on the way, or come twice.
-    pub fn loses(self) -> bool {
-        self == Transport::Udp
-    }
-
-    /// Refuses a message that this transport cannot carry.
-    pub fn carries(self, size: Bytes) -> Result<(), Fault> {
-        let largest = if self == Transport::Udp { LARGEST_DATAGRAM } else { LARGEST_MESSAGE };
-        if (1..=largest).contains(&size.0) {
-            return Ok(());
-        }
-        let fault = Fault::usage(format!(
-            "a message over {} has 1 to {largest} bytes, found {}",
-            self.name(),
-            size.0
-        ))
-        .of_parameter("size");
-        Err(match self {
-            Transport::Udp => fault.remedy("take a smaller size, or transport = \"tcp\""),
-            _ => fault.remedy("take a smaller size"),
-        })
-    }
-}
+/// The parameter `pin` of a probe of one machine.
+pub const PIN_ONE: Parameter = Parameter::new("pin", "none", "the processor to run on");
 
 /// The parameter `size`: one, or a list.
 pub fn sizes(params: &Params, default: Bytes) -> Result<Vec<Bytes>, Fault> {
@@ -130,13 +24,13 @@ pub fn sizes(params: &Params, default: Bytes) -> Result<Vec<Bytes>, Fault> {
     }
 }
 
-/// The parameter `pin`: the processors of the measuring and of the serving
-/// end (`"0,1"`, `[0, 1]`); one number is the measuring end's.
+/// The parameter `pin`: the processors of the client and the server (`"0,1"`, `[0, 1]`); one number
+/// is the client's.
 pub fn pins(params: &Params) -> Result<[Option<usize>; 2], Fault> {
     let wrong = |found: &Value| {
         Fault::usage(format!("expected \"none\" or one or two processors, found `{found}`"))
             .of_parameter("pin")
-            .remedy("write for example pin = \"0,1\": the measuring end on 0, the serving end on 1")
+            .remedy("write for example pin = \"0,1\": the client on 0, the server on 1")
     };
     let Some(value) = params.get("pin") else {
         return Ok([None, None]);
@@ -150,8 +44,8 @@ pub fn pins(params: &Params) -> Result<[Option<usize>; 2], Fault> {
     let cpus: Vec<usize> =
         words.iter().map(|w| w.parse().map_err(|_| wrong(value))).collect::<Result<_, _>>()?;
     match cpus[..] {
-        [measuring] => Ok([Some(measuring), None]),
-        [measuring, serving] => Ok([Some(measuring), Some(serving)]),
+        [client] => Ok([Some(client), None]),
+        [client, server] => Ok([Some(client), Some(server)]),
         _ => Err(wrong(value)),
     }
 }
@@ -204,14 +98,6 @@ mod tests {
             let fault = sizes(&Params::default().with("size", bad), Bytes(64)).expect_err("is refused");
             assert_eq!(fault.parameter.as_deref(), Some("size"), "{fault}");
         }
-    }
-
-    #[test]
-    fn a_datagram_has_at_most_65507_bytes() {
-        assert_eq!(Transport::Udp.carries(Bytes(65_507)), Ok(()));
-        assert_eq!(Transport::Tcp.carries(Bytes(65_508)), Ok(()));
-        let fault = Transport::Udp.carries(Bytes(65_508)).expect_err("is refused");
-        assert!(fault.message.contains("65507") && fault.message.contains("65508"), "{fault}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Bands of a distribution of messages, in which mean stages are told: they add up there,
-//! where medians of stages do not.
+//! Bands of a distribution of messages. Mean stages of a band add up to its mean time, where medians
+//! of stages do not.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub enum Band {
     P99,
 }
 
-/// In which a percentile's interval may err.
+/// The error of the interval that a percentile must have.
 const ERROR: f64 = 0.05;
 
 impl Band {
-    /// Every one.
+    /// All bands.
     pub const ALL: [Band; 3] = [Band::All, Band::P50, Band::P99];
 
-    /// As it is written.
+    /// The label `band`.
     pub fn name(self) -> &'static str {
         match self {
             Band::All => "all",
@@ -32,8 +32,7 @@ impl Band {
         }
     }
 
-    /// Its messages, among `count` that are sorted; none where they are too few to tell of its
-    /// percentile.
+    /// The band's messages among `count` sorted ones; none if they are too few for its percentile.
     pub fn of(self, count: usize) -> Range<usize> {
         let (quantile, from, to) = match self {
             Band::All => return 0..count,
@@ -44,7 +43,7 @@ impl Band {
             return 0..0;
         }
         let at = |share: f64| (count as f64 * share) as usize;
-        // Of few, at least the one in the middle.
+        // At least one message.
         at(from)..at(to).max(at(from) + 1)
     }
 }
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_messages_tell_of_no_percentile() {
+    fn too_few_messages_have_no_percentile_band() {
         assert_eq!((Band::P50.of(5), Band::P99.of(367)), (0..0, 0..0));
         assert_eq!((Band::P50.of(6), Band::P99.of(368)), (2..3, 362..366));
         assert!(Band::All.of(0).is_empty());

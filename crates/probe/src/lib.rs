@@ -1,48 +1,52 @@
-//! Instruments that measure one thing.
+//! Instruments that measure one thing each.
 //!
-//! Of the path between two hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; and
-//! in virtual time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`],
-//! [`pcie`], and [`wire`], which joins two of its devices.
+//! Of the path between two hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; in virtual
+//! time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`], [`pcie`], and [`wire`],
+//! which joins two of its devices. [`path`] computes a catalogued latency.
 //!
-//! Between two hosts one end *serves* ([`serve`]) and does as it is told; the other *measures*
-//! and holds the results. They meet on one TCP port: a control connection says
-//! what to do, messages travel on sockets of their own. The two
-//! ends can be nodes of a scene (node 1 serves, node 0 measures), two hosts
-//! given by address, or both on this host ([`here`]).
+//! Between two hosts a *server* ([`serve`]) does what its *client* asks; the client measures. They
+//! meet on one TCP port: requests and responses travel on a control connection, measured messages
+//! on sockets of their own. Client and server can be nodes of a scene (node 1 serves, node 0
+//! measures), two hosts named by address, or both on this host ([`here`]).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-mod acceptor;
-pub(crate) mod alone;
 mod arguments;
 pub mod band;
 pub mod bandwidth;
 mod clock;
-mod control;
 pub mod cores;
-mod greeting;
+mod here;
 pub mod kernel;
 pub mod latency;
 pub mod load;
-mod medium;
-mod meeting;
 pub mod memory;
-mod node;
+mod message;
+mod mode;
+mod one_node;
 pub mod path;
 pub mod pcie;
 mod pin;
 mod processors;
+mod readings;
 mod server;
+mod session;
 mod settle;
 pub mod stream;
+mod transport;
+mod transport_needs;
+mod two_nodes;
 pub mod wire;
 
-pub use arguments::Transport;
 pub use crosstalk_work::peer::{Until, listen};
-pub use server::{Door, Times, here, serve};
+pub use here::here;
+pub use mode::Mode;
+pub use readings::Readings;
+pub use server::{Times, serve};
+pub use session::context::ListenSocket;
+pub use transport::Transport;
+pub use transport_needs::transport_needs;
 
-use crosstalk_core::need::Need;
-use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
 
 /// The workloads of this room.
@@ -59,15 +63,4 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(wire::WIRE),
         Box::new(path::PATH),
     ]
-}
-
-/// Readings, each with how many observations it stands for.
-pub type Readings = Vec<(Reading, u64)>;
-
-/// What those transports need of this machine that not every machine has.
-pub fn transport_needs() -> Vec<Need> {
-    let carriers =
-        [crosstalk_observe::redirect::need(), crosstalk_comm::dpdk::need(), crosstalk_comm::rdma::need()];
-    let polls = processors::need(latency::Mode::Polling);
-    [Transport::IoUring.need()].into_iter().chain(carriers).chain(polls).collect()
 }

@@ -1,13 +1,12 @@
-//! The latency of a catalogued interconnect, added up from its components, as a
-//! workload: so that a study can set it beside what is published and measured.
-//! Nothing is measured.
+//! The latency of a catalogued interconnect, added up from its components. As a workload, so that a
+//! study can compare it with published and measured latencies. Nothing is measured.
 //!
 //! | metric | unit | what |
 //! |---|---|---|
-//! | `end_to_end` | s | at least: the sum of the components' lower ends |
-//! | `end_to_end_most` | s | at most, where every component has an upper end |
-//! | `unexplained` | share | what the components' lower ends leave of the published one, where there is one |
-//! | `part` | s | at least, of one component; label `component`, numbered along the path |
+//! | `end_to_end` | s | lower bound: the sum of the components' lower bounds |
+//! | `end_to_end_most` | s | upper bound, if every component has one |
+//! | `unexplained` | share | share of the published latency beyond the components' lower bounds, if one is published |
+//! | `part` | s | lower bound of one component; label `component`, numbered along the path |
 
 use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop};
@@ -20,16 +19,16 @@ use crosstalk_core::value::{Params, parameter};
 use crosstalk_model::path::{Latency, Traffic};
 use crosstalk_study::Catalogues;
 
-use crate::alone;
+use crate::one_node;
 use crosstalk_work::Declared;
 
 const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("interconnect", "", "of the catalogue: `crosstalk list interconnects`"),
-    Parameter::new("size", "none", "of a message: what follows its head takes time, too"),
+    Parameter::new("interconnect", "", "a name of the catalogue: `crosstalk list interconnects`"),
+    Parameter::new("size", "none", "of a message, whose bytes after the head take time, too"),
     Parameter::new(
         "utilisation",
         "0",
-        "share of the time that every port on the way is busy, below 1 (a model)",
+        "share of the time that every port on the path is busy, below 1 (a model)",
     ),
 ]]);
 
@@ -46,15 +45,15 @@ pub const PATH: Declared<Spec> = Declared {
             Metric::new("unexplained", "%", Better::Lower),
             Metric::new("part", "s", Better::Neither),
         ];
-        alone::deployment(metrics, 0.01)
+        one_node::deployment(metrics, 0.01)
     },
     needs: |_| Vec::new(),
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        alone::prepare(part, move |_| Ok(spec.readings.into_iter().map(|reading| (reading, 1)).collect()))
+        one_node::prepare(part, move |_| Ok(spec.readings.into_iter().map(|reading| (reading, 1)).collect()))
     },
 };
 
-/// What was added up.
+/// The sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     readings: Vec<Reading>,
@@ -78,7 +77,7 @@ impl Spec {
         let traffic = match (params.get("size"), interconnect.bandwidth) {
             (None, _) if utilisation > 0.0 => {
                 return Err(parameter("utilisation", "how long messages wait depends on their size".into())
-                    .remedy("give `size`, too"));
+                    .remedy("set `size`, too"));
             }
             (None, _) => None,
             (Some(_), None) => return Err(parameter("size", "the interconnect has no bandwidth".into())),
@@ -91,12 +90,10 @@ impl Spec {
         let origin = if utilisation > 0.0 { Origin::Predicted } else { Origin::Computed };
         let mut readings = vec![Reading::value("end_to_end", total.low, origin)];
         readings.extend(total.high.map(|high| Reading::value("end_to_end_most", high, origin)));
-        readings.extend(hops.iter().zip(&latency.hops).enumerate().map(
-            |(place, ((hop, component), span))| {
-                let called = format!("{}. {}", place + 1, hop.titled(component));
-                Reading::value("part", span.low, origin).label("component", called)
-            },
-        ));
+        readings.extend(hops.iter().zip(&latency.hops).enumerate().map(|(place, ((hop, part), span))| {
+            let component = format!("{}. {}", place + 1, hop.titled(part));
+            Reading::value("part", span.low, origin).label("component", component)
+        }));
         let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
         readings
             .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - head.low / low, origin)));
@@ -114,16 +111,16 @@ mod tests {
     }
 
     #[test]
-    fn the_published_example_of_a_path_comes_out() {
+    fn the_published_example_of_a_path_is_reproduced() {
         let params = Params::default().with("interconnect", "pcie-fabric");
-        let low = value(&params, "end_to_end").expect("is told");
+        let low = value(&params, "end_to_end").expect("is reported");
         assert!((low - 720e-9).abs() < 1e-15, "{low}");
         assert!(value(&params, "unexplained").is_some_and(|share| share.abs() < 1e-9));
         assert!(value(&params.with("interconnect", "ethernet-10g"), "end_to_end_most").is_none());
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_or_invalid_parameter_is_named() {
         let refusal = |params: Params| Spec::new(&params).expect_err("refused").to_string();
         assert!(refusal(Params::default().with("interconnect", "pcie-fabrik")).contains("pcie-fabric"));
         let path = Params::default().with("interconnect", "qpi");

@@ -1,20 +1,18 @@
-//! How long the processor waits for a PCI Express device: reading its
-//! configuration space, as `lspci` does, and on demand a register that is mapped
-//! into memory.
+//! The time that the processor waits for a PCI Express device: reading its configuration space, as
+//! `lspci` does, and with `mapped` a register that is mapped into memory.
 //!
 //! | metric | unit | what |
 //! |---|---|---|
-//! | `access_time` | s | what reading the device takes beyond the system call: `config_read` − `call_time` |
+//! | `access_time` | s | the read of the device without the system call: `config_read` − `call_time` |
 //! | `config_read` | s | distribution: pread(2) of vendor and device from the configuration space |
-//! | `call_time` | s | distribution: pread(2) of the same file system that the kernel answers from memory |
-//! | `register_read` | s | distribution: a load from the first register in memory (only where `mapped` is set) |
+//! | `call_time` | s | distribution: pread(2) in the same file system, answered from memory |
+//! | `register_read` | s | distribution: a load from the first register in memory (with `mapped`) |
 //!
-//! All with the label `device`. In a virtual machine each access to configuration
-//! space goes to the hypervisor, which then answers in the device's place.
+//! All have the label `device`. In a virtual machine the hypervisor answers each access to
+//! configuration space.
 //!
-//! Reading configuration space of the first four bytes changes nothing. Reading a
-//! register may (a status that is cleared by reading it): `mapped` is for devices
-//! that you know.
+//! Reading the first four bytes of configuration space changes nothing. Reading a register may
+//! change a device (a status that is cleared by reading): use `mapped` for devices that you know.
 
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
@@ -29,13 +27,14 @@ use crosstalk_host::pci::{Device, devices};
 
 use super::arguments::{PIN_ONE, one_pin, positive};
 use super::pin::pin;
-use super::{Readings, alone, clock};
+use super::readings::Readings;
+use super::{clock, one_node};
 use crosstalk_work::Declared;
 use crosstalk_work::peer::Until;
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("device", "all", "`all`, or one by its address, 0000:00:03.0"),
-    Parameter::new("mapped", "false", "read a register in memory, too: of one device that you know"),
+    Parameter::new("mapped", "false", "read a mapped register, too: of one device that you know"),
     Parameter::new("duration", "200 ms", "of each device"),
     PIN_ONE,
 ]]);
@@ -50,11 +49,11 @@ pub const PCIE: Declared<Spec> = Declared {
         let metrics = ["access_time", "config_read", "call_time", "register_read"];
         let metrics = metrics.map(|name| Metric::new(name, "s", Better::Lower)).to_vec();
         let count = if spec.device.is_some() { 1 } else { devices().len() };
-        alone::deployment(metrics, spec.duration.0 * count as f64 * if spec.mapped { 2.0 } else { 1.0 })
+        one_node::deployment(metrics, spec.duration.0 * count as f64 * if spec.mapped { 2.0 } else { 1.0 })
     },
     needs: |_| vec![need()],
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        alone::prepare(part, move |until| measure(&spec, until))
+        one_node::prepare(part, move |until| measure(&spec, until))
     },
 };
 
@@ -62,8 +61,8 @@ fn need() -> Need {
     match devices().len() {
         0 => Need::missing(
             "PCI devices",
-            "how long the processor waits for them cannot be measured",
-            "run it on a machine that has some; in a container, mount /sys",
+            "waiting for PCI devices cannot be measured",
+            "use a machine with PCI devices; in a container, mount /sys",
         ),
         n => Need::found("PCI devices", format!("{n} of them")),
     }
@@ -86,7 +85,7 @@ impl Spec {
         if mapped && device.is_none() {
             return Err(parameter(
                 "mapped",
-                "reading a register may change a device: it is done to one that you name".into(),
+                "reading a register may change a device: name the device".into(),
             )
             .remedy("name it, such as device = \"0000:00:03.0\""));
         }
@@ -106,28 +105,29 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     }
     let mut readings = Readings::new();
     for device in &chosen {
-        readings.extend(one(device, spec, until)?);
+        readings.extend(measure_device(device, spec, until)?);
     }
     Ok(readings)
 }
 
-fn one(device: &Device, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
+fn measure_device(device: &Device, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     let configuration = device.open()?;
-    let failed =
-        |e: std::io::Error| Fault::attempt(format!("it cannot be read: {e}")).at(device.address.clone());
+    let failed = |e: std::io::Error| {
+        Fault::attempt(format!("the device cannot be read: {e}")).at(device.address.clone())
+    };
     let (mut reads, mut calls) = (Histogram::default(), Histogram::default());
     let end = clock::now() + (spec.duration.0 * 1e9) as u64;
-    // By turns, so that what the machine does meanwhile does it to both.
+    // In turn, so that disturbances of the machine affect both.
     while clock::now() < end {
         reads.record(timed(|| configuration.read().map(drop)).map_err(failed)?);
         calls.record(timed(|| configuration.read_beside().map(drop)).map_err(failed)?);
         until.check("the devices to be read")?;
     }
-    let middle = |histogram: &Histogram| histogram.quantile(0.5).unwrap_or(0.0) * 1e-9;
-    let beyond = middle(&reads) - middle(&calls);
+    let median = |histogram: &Histogram| histogram.quantile(0.5).unwrap_or(0.0) * 1e-9;
+    let access = median(&reads) - median(&calls);
     let n = reads.count();
-    let mut found = vec![
-        (Reading::value("access_time", beyond, Origin::Computed), n),
+    let mut readings = vec![
+        (Reading::value("access_time", access, Origin::Computed), n),
         (Reading::histogram("config_read", reads, Origin::Measured), n),
         (Reading::histogram("call_time", calls, Origin::Measured), n),
     ];
@@ -142,15 +142,15 @@ fn one(device: &Device, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
             until.check("the device to be read")?;
         }
         let n = loads.count();
-        found.push((Reading::histogram("register_read", loads, Origin::Measured), n));
+        readings.push((Reading::histogram("register_read", loads, Origin::Measured), n));
     }
     let labelled = |(reading, n): (Reading, u64)| {
         (reading.label("device", &device.address).label("kind", device.kind()), n)
     };
-    Ok(found.into_iter().map(labelled).collect())
+    Ok(readings.into_iter().map(labelled).collect())
 }
 
-/// Nanoseconds that it takes.
+/// The time of `work` in nanoseconds.
 #[inline]
 fn timed(work: impl FnOnce() -> std::io::Result<()>) -> std::io::Result<u64> {
     let begin = clock::now();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_are_read_only_of_a_device_that_is_named() {
+    fn registers_are_read_of_a_named_device_only() {
         let fault = Spec::new(&Params::default().with("mapped", true)).expect_err("refused");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("device =")));
         let never = AtomicBool::new(false);

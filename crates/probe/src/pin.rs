@@ -1,56 +1,30 @@
-//! Holding the calling thread on one processor (sched_setaffinity(2)).
-
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+//! The processor that the calling thread is held on (sched_setaffinity(2)).
 
 use crosstalk_core::Fault;
+use crosstalk_host::cpu::{Pinned, allowed};
 
-/// A thread held on a processor; dropping it lets the thread go where it
-/// could go before.
-pub struct Pinned {
-    before: Option<CpuSet>,
-}
-
-/// Holds the calling thread on processor `cpu`; `None` leaves it free.
-pub fn pin(cpu: Option<usize>) -> Result<Pinned, Fault> {
-    let Some(cpu) = cpu else {
-        return Ok(Pinned { before: None });
-    };
-    let before =
-        sched_getaffinity(None).map_err(|e| Fault::environment(format!("cannot ask for processors: {e}")))?;
-    if cpu >= CpuSet::MAX_CPU || !before.is_set(cpu) {
-        let allowed: Vec<_> =
-            (0..CpuSet::MAX_CPU).filter(|c| before.is_set(*c)).map(|c| c.to_string()).collect();
+/// Holds the calling thread on processor `cpu` until the result is dropped; `None` leaves it free.
+///
+/// # Errors
+/// A usage fault with the processors that are allowed.
+pub fn pin(cpu: Option<usize>) -> Result<Option<Pinned>, Fault> {
+    let Some(cpu) = cpu else { return Ok(None) };
+    let allowed = allowed();
+    if !allowed.contains(&cpu) {
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         return Err(Fault::usage(format!("processor {cpu} is not among those allowed here"))
             .of_parameter("pin")
             .remedy(format!("one of: {}", allowed.join(", "))));
     }
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(None, &only)
-        .map_err(|e| Fault::environment(format!("cannot hold the thread on processor {cpu}: {e}")))?;
-    Ok(Pinned { before: Some(before) })
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            // Nothing to be done where the processors were taken away meanwhile.
-            let _ = sched_setaffinity(None, before);
-        }
-    }
+    Pinned::begin(cpu).map(Some)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn allowed() -> Vec<usize> {
-        let set = sched_getaffinity(None).expect("asks");
-        (0..CpuSet::MAX_CPU).filter(|c| set.is_set(*c)).collect()
-    }
-
     #[test]
-    fn a_pinned_thread_is_let_go_again() {
+    fn a_thread_is_pinned_until_the_drop() {
         let before = allowed();
         let pinned = pin(before.last().copied()).expect("pins");
         assert_eq!(allowed(), before.last().copied().into_iter().collect::<Vec<_>>());
@@ -59,8 +33,8 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_that_is_not_there_lists_those_that_are() {
-        let fault = pin(Some(1 << 20)).err().expect("is refused");
+    fn a_missing_processor_is_refused_with_those_that_are_allowed() {
+        let fault = pin(Some(1 << 20)).expect_err("is refused");
         assert!(fault.remedy.is_some_and(|r| r.starts_with("one of: ")), "no list");
     }
 }

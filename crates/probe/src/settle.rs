@@ -1,11 +1,11 @@
-//! When a series has settled, and what may be said of what is left. The rules
-//! are the statisticians' (`crosstalk_stats::{warmup, quantile}`).
+//! Where a series has settled, and the percentiles of what is left, by the rules of
+//! `crosstalk_stats::{warmup, quantile}`.
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_stats::quantile::{estimate, samples_needed};
 use crosstalk_stats::warmup::{Warmup, detect};
 
-/// The two-sided error at which a percentile must have an interval to be stated.
+/// The two-sided error of the interval that a reported percentile must have.
 const ALPHA: f64 = 0.05;
 
 /// Where a series settled.
@@ -17,8 +17,8 @@ pub struct Settling {
     pub found: bool,
 }
 
-/// Where a series, in order of time, settled. Of one that did not, the second
-/// half counts; of one too short to tell, all.
+/// Where a series, in order of time, has settled. If it has not, its second half counts; if it is too
+/// short to know, all of it.
 pub fn settled(values: &[u64]) -> Settling {
     let series: Vec<f64> = values.iter().map(|v| *v as f64).collect();
     match detect(&series) {
@@ -28,12 +28,12 @@ pub fn settled(values: &[u64]) -> Settling {
     }
 }
 
-/// Quantile `q`, where there are enough values for it.
+/// Quantile `q`, if there are enough values for it.
 pub fn percentile(histogram: &Histogram, q: f64) -> Option<f64> {
     (histogram.count() >= samples_needed(q, ALPHA)?).then(|| histogram.quantile(q))?
 }
 
-/// The median, where there are enough values for it.
+/// The median, if there are enough values for it.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -45,19 +45,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_slow_at_first_is_left_out() {
+    fn a_slow_beginning_is_left_out() {
         let values: Vec<u64> = (0..1000).map(|i| if i < 100 { 900 } else { 100 + i % 3 }).collect();
         let settling = settled(&values);
         assert!(settling.found && (100..200).contains(&settling.at), "{settling:?}");
     }
 
     #[test]
-    fn of_a_short_series_everything_counts() {
+    fn all_of_a_short_series_counts() {
         assert_eq!(settled(&[1, 2, 3]), Settling { at: 0, found: false });
     }
 
     #[test]
-    fn no_percentile_comes_from_too_few_values() {
+    fn too_few_values_have_no_percentile() {
         let mut histogram = Histogram::default();
         (0..300).for_each(|v| histogram.record(v));
         assert!(percentile(&histogram, 0.5).is_some());

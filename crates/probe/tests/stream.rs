@@ -11,7 +11,7 @@ use crosstalk_core::value::Params;
 use crosstalk_probe::stream::STREAM;
 use scene::value;
 
-/// Relative errors, of the bandwidth of messages of `size` bytes, against one
+/// The relative error of the bandwidth of messages of `size` bytes, against one
 /// every `max(o + (s − 1) · O, g + (s − 1) · G)`.
 fn error(size: i64, overhead: f64, overhead_per_byte: f64) -> f64 {
     let mut cluster = emulation(2);
@@ -30,7 +30,7 @@ fn error(size: i64, overhead: f64, overhead_per_byte: f64) -> f64 {
 #[test]
 fn bandwidth_is_as_the_closed_form_says_at_every_size() {
     for size in [1, 64, 128, 1024, 4096, 65_536, 1 << 20] {
-        // Bound by the NIC; then by the CPU's part a message, and a byte.
+        // Limited by the NIC; then by the CPU's overhead of a message, and of a byte.
         for (overhead, overhead_per_byte) in [(5e-7, 0.0), (2e-6, 0.0), (5e-7, 2e-8)] {
             let error = error(size, overhead, overhead_per_byte);
             assert!(error < 0.01, "{size} B, o = {overhead}, O = {overhead_per_byte}: off by {error}");

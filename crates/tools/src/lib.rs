@@ -1,4 +1,4 @@
-//! Programs of others as workloads, and simple loads of our own for shared machines.
+//! Other programs as workloads, and simple loads of our own for shared machines.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -6,7 +6,7 @@ pub mod burner;
 pub mod command;
 pub mod primes;
 pub mod sysbench;
-mod witness;
+mod thread_counts;
 
 use crosstalk_core::scene::Workload;
 

@@ -1,8 +1,8 @@
-//! Own work: primes, looked for as sysbench's CPU test does.
+//! Foreground work: the search for primes of sysbench's CPU test.
 //!
-//! An event is to test every number from 3 up to the limit by dividing it by the numbers up to
-//! its square root; events are dealt to threads as they come for them. sysbench's results hold
-//! because this does the same divisions, not because it finds primes well.
+//! An event tests every number from 3 up to the limit: it divides it by the numbers up to its
+//! square root. Each thread takes the next event when it has done one. The divisions are the same
+//! as sysbench's, so that results can be compared; there are faster ways to find primes.
 //!
 //! | metric | unit | what |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | `event_rate` | /s | events in that time |
 //! | `event_time` | s | distribution: one event |
 //!
-//! and what happened to its threads meanwhile (`cpu_time` … `time_wait`).
+//! And the counts of its threads, `cpu_time` to `time_wait` ([`crate::thread_counts`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -26,12 +26,10 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::value::Params;
 use crosstalk_host::cpu::allowed;
 
-use super::witness::{self, Counts};
-use crosstalk_work::Declared;
-use crosstalk_work::alone;
-use crosstalk_work::threads;
+use super::thread_counts::{self, ThreadCounts};
+use crosstalk_work::{Declared, alone, threads};
 
-/// Those of sysbench's test, too.
+/// The parameters, which sysbench's test shares.
 pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "threads",
@@ -39,17 +37,17 @@ pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
         "a number, or `quarter`, `half`, `all`, `twice`, `four times` the processors",
     ),
     Parameter::new("limit", "10000", "the largest number that is tested (sysbench's cpu-max-prime)"),
-    Parameter::new("events", "1000", "how often all numbers are tested"),
+    Parameter::new("events", "1000", "number of events"),
 ]]);
 
 /// The workload.
 pub const PRIMES: Declared<Spec> = Declared {
     name: "primes",
-    title: "Own work: primes, as sysbench's CPU test looks for them",
+    title: "Foreground work: the search for primes of sysbench's CPU test",
     parameters: PARAMETERS,
     read: Spec::read,
     deploy: |spec| {
-        let own = [
+        let run = [
             Metric::new("run_time", "s", Better::Lower),
             Metric::new("event_rate", "/s", Better::Higher),
             Metric::new("event_time", "s", Better::Lower),
@@ -57,7 +55,7 @@ pub const PRIMES: Declared<Spec> = Declared {
         Deployment {
             nodes: 1,
             timing: Timing::Real,
-            metrics: own.into_iter().chain(witness::metrics()).collect(),
+            metrics: run.into_iter().chain(thread_counts::metrics()).collect(),
             effort: spec.effort(),
         }
     },
@@ -67,11 +65,10 @@ pub const PRIMES: Declared<Spec> = Declared {
     },
 };
 
-/// Seconds of a division on the yardstick, over how many of them an event's numbers take beside
-/// limit to the power of 3/2.
+/// Seconds of an event on the reference machine, over the limit to the power of 3/2.
 const DIVISION: f64 = 8e-10;
 
-/// What to look for.
+/// How much to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     pub(crate) threads: usize,
@@ -80,10 +77,10 @@ pub struct Spec {
 }
 
 /// What a thread did.
-struct Done {
+struct ThreadResult {
     times: Histogram,
-    counts: Counts,
-    /// Primes that an event found; all find the same.
+    counts: ThreadCounts,
+    /// Primes that an event found; all events find the same.
     found: Option<u64>,
 }
 
@@ -91,27 +88,27 @@ impl Spec {
     fn run(&self, out: &mut dyn Sink, cancelled: &AtomicBool) -> Result<(), Fault> {
         let next = AtomicU64::new(0);
         let began = Instant::now();
-        let done: Vec<Done> = thread::scope(|scope| {
+        let done: Vec<ThreadResult> = thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..self.threads).map(|_| scope.spawn(|| self.work(&next, cancelled))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
         });
-        let taken = began.elapsed().as_secs_f64();
+        let seconds = began.elapsed().as_secs_f64();
         if cancelled.load(Ordering::Relaxed) {
             return Err(Fault::interrupted());
         }
         let mut found = done.iter().filter_map(|done| done.found);
         let first = found.next();
         if done.len() < self.threads || found.any(|other| Some(other) != first) {
-            return Err(Fault::attempt("its threads do not find the same primes"));
+            return Err(Fault::attempt("the threads do not find the same primes"));
         }
         let mut times = Histogram::default();
         done.iter().for_each(|done| times.merge(&done.times));
-        let (events, counts) = (times.count(), done.iter().map(|done| done.counts).sum::<Counts>());
-        out.take(Reading::value("run_time", taken, Origin::Measured), 1)?;
-        out.take(Reading::value("event_rate", events as f64 / taken, Origin::Measured), events)?;
+        let (events, counts) = (times.count(), done.iter().map(|done| done.counts).sum::<ThreadCounts>());
+        out.take(Reading::value("run_time", seconds, Origin::Measured), 1)?;
+        out.take(Reading::value("event_rate", events as f64 / seconds, Origin::Measured), events)?;
         out.take(Reading::histogram("event_time", times, Origin::Measured), events)?;
-        counts.readings(self.threads, taken).into_iter().try_for_each(|reading| out.take(reading, 1))
+        counts.readings(self.threads, seconds).into_iter().try_for_each(|reading| out.take(reading, 1))
     }
 
     /// From a workload's parameters.
@@ -124,21 +121,21 @@ impl Spec {
         })
     }
 
-    /// About how long it takes.
+    /// The estimated run time.
     pub(crate) fn effort(&self) -> Effort {
         let cores = self.threads.min(allowed().len().max(1)) as f64;
         Effort::computing(self.events as f64 * (self.limit as f64).powf(1.5) * DIVISION / cores)
     }
 
-    fn work(&self, next: &AtomicU64, cancelled: &AtomicBool) -> Done {
-        let before = Counts::own();
-        let mut done = Done { times: Histogram::default(), counts: before, found: None };
+    fn work(&self, next: &AtomicU64, cancelled: &AtomicBool) -> ThreadResult {
+        let before = ThreadCounts::current();
+        let mut done = ThreadResult { times: Histogram::default(), counts: before, found: None };
         while next.fetch_add(1, Ordering::Relaxed) < self.events && !cancelled.load(Ordering::Relaxed) {
             let began = Instant::now();
             done.found = Some(primes(self.limit));
             done.times.record(began.elapsed().as_nanos() as u64);
         }
-        done.counts = Counts::own() - before;
+        done.counts = ThreadCounts::current() - before;
         done
     }
 }
@@ -146,7 +143,7 @@ impl Spec {
 /// How many primes there are from 3 up to below `limit`.
 fn primes(limit: u64) -> u64 {
     let mut found = 0;
-    // Without it the compiler may find out that every event is the same.
+    // Without black_box the compiler may compute one event only.
     for number in 3..std::hint::black_box(limit) {
         let root = (number as f64).sqrt() as u64;
         found += u64::from((2..=root).all(|divisor| !number.is_multiple_of(divisor)));
@@ -162,11 +159,11 @@ mod tests {
     use crosstalk_host::cpu::allowed;
 
     fn spec(params: &Params) -> Spec {
-        (PRIMES.read)(params).expect("is one")
+        (PRIMES.read)(params).expect("is valid")
     }
 
     #[test]
-    fn all_threads_are_the_same_as_so_many_and_twice_is_not() {
+    fn all_is_the_same_as_the_number_of_processors_and_twice_is_not() {
         let all = allowed().len() as i64;
         let of = |threads: Value| Params::default().with("threads", threads);
         assert!(PRIMES.same(&of("all".into()), &of(all.into())));
@@ -175,30 +172,30 @@ mod tests {
 
     #[test]
     fn primes_are_counted() {
-        // π(100) is 25, π(10,000) 1,229; 2 is not looked at.
+        // π(100) is 25, π(10,000) 1,229; 2 is not tested.
         assert_eq!([3, 4, 10, 100, 10_000].map(primes), [0, 1, 3, 24, 1228]);
     }
 
     #[test]
-    fn every_event_is_done_once_by_whichever_thread() {
+    fn every_event_is_done_once() {
         for threads in [1, 3] {
             let spec =
                 spec(&Params::default().with("threads", threads).with("limit", 200).with("events", 500));
-            let mut told = Vec::new();
-            spec.run(&mut told, &AtomicBool::new(false)).expect("runs");
-            let times = told.iter().find(|reading| reading.metric == "event_time").expect("is told");
+            let mut readings = Vec::new();
+            spec.run(&mut readings, &AtomicBool::new(false)).expect("runs");
+            let times = readings.iter().find(|reading| reading.metric == "event_time").expect("is reported");
             assert!(
                 matches!(&times.observation, crosstalk_core::record::Observation::Histogram(h) if h.count() == 500)
             );
             let number = |name: &str| {
-                told.iter().find(|r| r.metric == name).and_then(Reading::number).expect("is told")
+                readings.iter().find(|r| r.metric == name).and_then(Reading::number).expect("is reported")
             };
             assert!((number("event_rate") * number("run_time") - 500.0).abs() < 1e-6);
         }
     }
 
     #[test]
-    fn who_is_told_to_stop_stops() {
+    fn a_cancelled_search_is_interrupted() {
         let spec = spec(&Params::default().with("events", 1 << 30));
         let fault = spec.run(&mut Vec::new(), &AtomicBool::new(true)).expect_err("is cancelled");
         assert_eq!(fault, Fault::interrupted());

@@ -1,5 +1,5 @@
 //! Exchanges as a trace that ui.perfetto.dev and chrome://tracing open: the Trace Event
-//! Format, complete events (`X`), times in microseconds. A track a connection.
+//! Format, complete events (`X`), times in microseconds, one track a connection.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -8,7 +8,8 @@ use crosstalk_core::trace::Scope;
 use crosstalk_observe::service::Exchange;
 use serde_json::{Value, json};
 
-use super::stages::{slices, split};
+use super::slices::slices;
+use super::split::split;
 
 /// The trace, as JSON.
 pub fn perfetto(exchanges: &[Exchange], service: &str) -> Value {
@@ -36,18 +37,18 @@ pub fn perfetto(exchanges: &[Exchange], service: &str) -> Value {
     json!({ "displayTimeUnit": "ns", "traceEvents": events })
 }
 
-/// A request, and within it its stages.
+/// The events of a request and its stages.
 fn request(exchange: &Exchange, track: usize, first: u64) -> Vec<Value> {
     let Ok(split) = split(exchange) else { return Vec::new() };
-    let event = |name: &str, category: &str, from: u64, to: u64, about: Value| {
-        let (at, taken) = ((from - first) as f64 / 1e3, (to - from) as f64 / 1e3);
+    let event = |name: &str, category: &str, from: u64, to: u64, details: Value| {
+        let (at, duration) = ((from - first) as f64 / 1e3, (to - from) as f64 / 1e3);
         json!({
             "ph": "X", "name": name, "cat": category, "pid": 1, "tid": track,
-            "ts": at, "dur": taken, "args": about,
+            "ts": at, "dur": duration, "args": details,
         })
     };
     let seen = if split.scope == Scope::Client { "from end to end" } else { "the server's part" };
-    let about = json!({
+    let details = json!({
         "seen": seen,
         "taken in on CPU": exchange.cpu,
         "by queue": exchange.queue,
@@ -57,7 +58,7 @@ fn request(exchange: &Exchange, track: usize, first: u64) -> Vec<Value> {
         "packets": exchange.packets,
         "service on no CPU (ns)": exchange.off,
     });
-    let mut events = vec![event("request", "request", split.began, split.began + split.whole, about)];
+    let mut events = vec![event("request", "request", split.began, split.began + split.whole, details)];
     for slice in slices(exchange).iter().filter(|slice| slice.to > slice.from) {
         let name = format!("{}: {}", slice.side.word(), slice.name);
         events.push(event(&name, slice.side.word(), slice.from, slice.to, json!({})));
@@ -68,7 +69,7 @@ fn request(exchange: &Exchange, track: usize, first: u64) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::tests::exchange;
+    use crate::fixture::exchange;
 
     #[test]
     fn stages_lie_one_after_the_other_within_their_request() {
@@ -79,16 +80,16 @@ mod tests {
         assert_eq!((request["name"].as_str(), request["ts"].as_f64()), (Some("request"), Some(0.0)));
         let mut end = 0.0;
         for stage in &complete[1..] {
-            let (from, taken) = (stage["ts"].as_f64().expect("ts"), stage["dur"].as_f64().expect("dur"));
+            let (from, duration) = (stage["ts"].as_f64().expect("ts"), stage["dur"].as_f64().expect("dur"));
             assert!((from - end).abs() < 1e-9, "{stage}");
-            end = from + taken;
+            end = from + duration;
         }
         assert!((end - request["dur"].as_f64().expect("dur")).abs() < 1e-9);
         assert!(complete.iter().any(|event| event["name"] == "server: service"));
     }
 
     #[test]
-    fn a_connection_is_a_track() {
+    fn every_connection_has_a_track() {
         let other = Exchange { client: "10.0.0.1:9".parse().expect("an address"), ..exchange(|_, at| at) };
         let trace = perfetto(&[exchange(|_, at| at), other, exchange(|_, at| at + 500)], "redis");
         let events = trace["traceEvents"].as_array().expect("events");

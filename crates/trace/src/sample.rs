@@ -1,30 +1,29 @@
-//! Exchanges that are kept whole, to be looked at one by one: some from every second, one
-//! after the other as they came, and the slowest of all.
+//! Exchanges that are kept whole: the first ones of every second, and the slowest of all.
 
 use std::collections::BTreeMap;
 
 use crosstalk_observe::service::Exchange;
 
-/// Of each second.
+/// Exchanges kept of each second.
 const A_SECOND: usize = 200;
-/// Seconds of which any are kept: the later ones of a long trace are not.
+/// Seconds of which exchanges are kept: the first ones of a long trace.
 const SECONDS: usize = 60;
-/// The slowest.
+/// How many of the slowest are kept.
 const SLOWEST: usize = 50;
 const NS: u64 = 1_000_000_000;
 
-/// What is kept.
+/// Exchanges that are kept.
 #[derive(Debug, Default)]
 pub struct Sample {
     kept: Vec<Exchange>,
-    /// Second since boot → how many that began in it are kept: they come as they end.
+    /// How many that began in a second since boot are kept. Exchanges arrive in the order of their ends.
     seconds: BTreeMap<u64, usize>,
-    /// By their whole time, and when they began.
+    /// By their whole time and their beginning.
     slowest: BTreeMap<(u64, u64), Exchange>,
 }
 
 impl Sample {
-    /// Keeps an exchange, or not.
+    /// Keeps an exchange if it is among the first of its second or the slowest.
     pub fn add(&mut self, exchange: Exchange, began: u64, whole: u64) {
         let second = began / NS;
         if self.seconds.len() < SECONDS || self.seconds.contains_key(&second) {
@@ -45,7 +44,7 @@ impl Sample {
         }
     }
 
-    /// Those that were kept.
+    /// The exchanges that were kept.
     pub fn exchanges(self) -> Vec<Exchange> {
         let mut all = self.kept;
         all.extend(self.slowest.into_values());
@@ -56,10 +55,10 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::tests::exchange;
+    use crate::fixture::exchange;
 
     #[test]
-    fn some_of_each_second_and_the_slowest_are_kept() {
+    fn the_first_of_each_second_and_the_slowest_are_kept() {
         let mut sample = Sample::default();
         for second in 1..=3 {
             for number in 0..1000 {
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_s_long_and_short_ones_come_mixed() {
+    fn exchanges_count_in_the_second_in_which_they_began() {
         let mut sample = Sample::default();
         for number in 0..1000 {
             // Those that take long began two seconds before those that end with them.

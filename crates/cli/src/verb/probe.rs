@@ -125,12 +125,12 @@ fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<E
         let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
         scene(asked, here, &Local::new(Launcher::current()), limit(asked)?, &interrupted, &mut |_| ())
     };
-    if kind == "wire" && wire::are_all_asked_for(&asked.params) {
+    if kind == "wire" && wire::is_comparison(&asked.params) {
         let begins = |way: &str, round| out.tell(&json!({ "event": "way", "way": way, "round": round }));
-        let found = wire::every_way(&asked.params, once, begins)?;
+        let comparison = wire::compare(&asked.params, once, begins)?;
         let units = units(&asked)?;
-        out.say(&ways::table(&found));
-        tell_programs(&asked, &found.readings, &machine.export, &units, &found.json(), out)?;
+        out.say(&ways::table(&comparison));
+        tell_programs(&asked, &comparison.readings, &machine.export, &units, &comparison.json(), out)?;
         return Ok(ExitCode::SUCCESS);
     }
     let found = once(&asked.params)?;
@@ -248,7 +248,7 @@ fn measure(
             let spec = bandwidth::Spec::from_params(params)?;
             let mut readings = Vec::new();
             let mut told = |spec: &bandwidth::Spec, size, interval| {
-                let (reading, n) = bandwidth::lately(spec, size, interval);
+                let (reading, n) = bandwidth::interval_reading(spec, size, interval);
                 live(&reading);
                 readings.push((reading, n));
                 Ok(())

@@ -11,7 +11,7 @@ use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::regular;
 use crosstalk_report::trace::{page, text};
-use crosstalk_trace::{Asked, Progress, Service, Traced, check, find, perfetto, trace};
+use crosstalk_trace::{Progress, Service, ServiceQuery, Traced, check, find, perfetto, trace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let duration = duration(&args.duration)?;
     check()?;
-    let asked = Asked { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
+    let asked = ServiceQuery { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
     let service = find(&asked)?;
     // What is written when it is over must have its place before it begins.
     let files: Vec<&PathBuf> = [&args.html, &args.perfetto, &args.out].into_iter().flatten().collect();

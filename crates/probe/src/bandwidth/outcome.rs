@@ -1,16 +1,15 @@
-//! What was found for one size, and how it is reported.
+//! The result for one size, and its readings.
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::units::Bytes;
 
-use super::count::{Counted, Interval};
-use super::send::SendCount;
+use super::counts::{Counted, Interval, SendCount};
 use super::spec::Spec;
-use crate::arguments::Transport;
 use crate::settle::{median, settled};
+use crate::transport::Transport;
 
-/// What was found for one size. Rates in bits a second, times in seconds.
+/// The result for one size. Rates are bits a second, times seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Bytes of a write.
@@ -33,29 +32,28 @@ pub struct Outcome {
     pub arrived: Option<u64>,
     /// Writes or datagrams sent.
     pub sent: u64,
-    /// Writes or datagrams that were due by the rate asked for, and not sent.
+    /// Writes or datagrams that were due by the rate, and not sent.
     pub not_sent: Option<u64>,
-    /// Segments that TCP sent again, on all streams.
+    /// Retransmitted segments of TCP, on all streams.
     pub retransmitted: Option<u64>,
     /// TCP's congestion control.
     pub congestion: Option<String>,
-    /// How many streams went side by side.
+    /// Parallel streams.
     pub streams: usize,
-    /// Whether the serving end sent.
+    /// Whether the server sent.
     pub reverse: bool,
-    /// Received in all.
+    /// All bytes received.
     pub received: Bytes,
-    /// Left out at the beginning.
+    /// Seconds left out at the beginning.
     pub warm_up: f64,
-    /// Whether a steady state was found: where it was not, half was left out, or
-    /// of few intervals nothing.
+    /// Whether a steady state was found. If not, half of the intervals was left out, or none of few.
     pub settled: bool,
-    /// What counting one write costs at the slower end.
+    /// What counting one write costs at the slower of client and server.
     pub own_overhead: f64,
 }
 
-/// What came lately, as a reading.
-pub fn lately(spec: &Spec, size: Bytes, interval: Interval) -> (Reading, u64) {
+/// A report while a size is measured, as a reading.
+pub fn interval_reading(spec: &Spec, size: Bytes, interval: Interval) -> (Reading, u64) {
     let rate = interval.bytes as f64 * 8.0 / interval.seconds.max(1e-9);
     let reading = Reading::value("bandwidth_lately", rate, Origin::Measured)
         .label("begin", format!("{:.2}", interval.begin))
@@ -70,20 +68,20 @@ impl Outcome {
     pub(super) fn new(spec: &Spec, size: Bytes, sent: &SendCount, counted: &Counted) -> Result<Self, Fault> {
         if counted.seconds <= 0.0 {
             return Err(Fault::attempt(format!(
-                "{} bytes were received in {} calls: too few to tell a rate",
+                "{} bytes were received in {} calls: too few for a rate",
                 counted.bytes, counted.receives
             ))
             .remedy("send more, or for longer"));
         }
         let interval = spec.interval.0;
-        // The last interval is cut short.
+        // The last interval is shorter.
         let whole = &counted.intervals[..counted.intervals.len().saturating_sub(1)];
         let series: Vec<f64> = whole.iter().map(|bytes| *bytes as f64 * 8.0 / interval).collect();
         let settling = settled(whole);
         let at = settling.at;
         let warm_up = at as f64 * interval;
         let early: u64 = whole[..at].iter().sum();
-        let arrived = spec.transport.loses().then_some(counted.receives);
+        let arrived = spec.transport.is_lossy().then_some(counted.receives);
         let lost = arrived.map(|arrived| 1.0 - (arrived as f64 / sent.writes.max(1) as f64).min(1.0));
         Ok(Outcome {
             size,
@@ -108,7 +106,7 @@ impl Outcome {
         })
     }
 
-    /// The readings a journal keeps, each with how many observations it stands for.
+    /// The readings for the journal, each with the number of its observations.
     pub fn readings(&self) -> Vec<(Reading, u64)> {
         let n = self.series.len() as u64;
         let value = |name, v, n| (Reading::value(name, v, Origin::Measured), n);

@@ -1,12 +1,12 @@
-//! What has come, by interval.
+//! Bytes that a stream has received, by interval.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crosstalk_core::Fault;
 
-use super::count::Counted;
+use super::counts::Counted;
 use crate::clock;
-use crate::control::GRACE;
+use crate::session::limits::GRACE;
 
 /// Counts by interval. Adding reads the clock and allocates nothing.
 pub struct Tally<'a> {
@@ -15,7 +15,7 @@ pub struct Tally<'a> {
     interval: u64,
     begin: u64,
     first: u64,
-    /// When the last bytes came, in nanoseconds of the probes' clock.
+    /// When the last bytes arrived, in nanoseconds of the probes' clock.
     pub last: u64,
     bytes: u64,
     receives: u64,
@@ -23,8 +23,11 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// For a session of so many `seconds`, in intervals of so many; `shared` is when the first byte of any
-    /// stream came, `live` how many have come by this one.
+    /// For a session of `seconds`, with intervals of `interval` seconds. `shared` is when the first byte of
+    /// any stream arrived; `live` gets the bytes of this stream.
+    ///
+    /// # Errors
+    /// A usage fault for an interval that is zero, or too short or too long for the session.
     pub fn new(
         seconds: f64,
         interval: f64,
@@ -41,13 +44,13 @@ impl<'a> Tally<'a> {
         Ok(Tally { shared, live, interval, begin: 0, first: 0, last: 0, bytes: 0, receives: 0, intervals })
     }
 
-    /// Bytes that have just come.
+    /// Counts bytes that have just arrived.
     #[inline]
     pub fn add(&mut self, n: usize) {
         self.add_at(n, clock::now());
     }
 
-    /// Bytes that came at `now`, in nanoseconds.
+    /// Counts bytes that arrived at `now`, in nanoseconds.
     #[inline]
     fn add_at(&mut self, n: usize, now: u64) {
         if self.receives == 0 {
@@ -65,13 +68,13 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// What all streams have counted.
+/// The sum of all streams.
 pub fn sum(tallies: Vec<Tally>) -> Counted {
-    let heard = || tallies.iter().filter(|tally| tally.receives > 0);
-    let first = heard().map(|tally| tally.first).min().unwrap_or(0);
-    let last = heard().map(|tally| tally.last).max().unwrap_or(0);
+    let active = || tallies.iter().filter(|tally| tally.receives > 0);
+    let first = active().map(|tally| tally.first).min().unwrap_or(0);
+    let last = active().map(|tally| tally.last).max().unwrap_or(0);
     let mut counted = Counted { seconds: (last - first) as f64 * 1e-9, ..Counted::default() };
-    for tally in heard() {
+    for tally in active() {
         let used = (tally.last.saturating_sub(tally.begin) / tally.interval) as usize + 1;
         let used = used.min(tally.intervals.len());
         counted.intervals.resize(counted.intervals.len().max(used), 0);
@@ -87,21 +90,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What is counted of bytes, each with the stream that they come by and the time, in nanoseconds.
-    fn counted(interval: f64, streams: usize, came: &[(usize, usize, u64)]) -> Counted {
+    /// The sum of `arrivals`: stream, bytes, and time in nanoseconds.
+    fn counted(interval: f64, streams: usize, arrivals: &[(usize, usize, u64)]) -> Counted {
         let (begin, live) = (AtomicU64::new(0), AtomicU64::new(0));
         let tally = |_| Tally::new(1.0, interval, &begin, &live).expect("fits");
         let mut tallies: Vec<_> = (0..streams).map(tally).collect();
-        came.iter().for_each(|(stream, n, at)| tallies[*stream].add_at(*n, *at));
+        arrivals.iter().for_each(|(stream, n, at)| tallies[*stream].add_at(*n, *at));
         sum(tallies)
     }
 
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn bytes_fall_into_the_interval_they_came_in() {
-        let came = [(5, 1000), (7, 1099), (11, 1100), (13, 1350)].map(|(n, ms)| (0, n, ms * MS));
-        let counted = counted(0.1, 1, &came);
+    fn bytes_count_in_the_interval_of_their_arrival() {
+        let arrivals = [(5, 1000), (7, 1099), (11, 1100), (13, 1350)].map(|(n, ms)| (0, n, ms * MS));
+        let counted = counted(0.1, 1, &arrivals);
         assert_eq!(counted.intervals, [12, 11, 0, 13]);
         assert_eq!((counted.bytes, counted.receives), (36, 4));
         assert!((counted.seconds - 0.35).abs() < 1e-12);
@@ -109,15 +112,15 @@ mod tests {
 
     #[test]
     fn streams_share_their_intervals() {
-        let came = [(1, 5, 1000), (0, 7, 1150), (1, 11, 1160), (0, 1, 1450)];
-        let counted = counted(0.1, 3, &came.map(|(stream, n, ms)| (stream, n, ms * MS)));
+        let arrivals = [(1, 5, 1000), (0, 7, 1150), (1, 11, 1160), (0, 1, 1450)];
+        let counted = counted(0.1, 3, &arrivals.map(|(stream, n, ms)| (stream, n, ms * MS)));
         assert_eq!(counted.intervals, [5, 18, 0, 0, 1]);
         assert_eq!((counted.bytes, counted.receives), (24, 4));
         assert!((counted.seconds - 0.45).abs() < 1e-12);
     }
 
     #[test]
-    fn nothing_came() {
+    fn without_bytes_there_are_no_intervals() {
         let counted = counted(0.1, 2, &[]);
         assert_eq!((counted.bytes, counted.seconds, counted.intervals.len()), (0, 0.0, 0));
     }
@@ -135,11 +138,11 @@ mod tests {
             steps in proptest::collection::vec((0usize..4, 1usize..100_000, 0u64..400_000_000), 1..100)
         ) {
             let mut now = 7;
-            let came: Vec<_> = steps.into_iter().map(|(stream, n, step)| {
+            let arrivals: Vec<_> = steps.into_iter().map(|(stream, n, step)| {
                 now += step;
                 (stream, n, now)
             }).collect();
-            let counted = counted(0.1, 4, &came);
+            let counted = counted(0.1, 4, &arrivals);
             prop_assert_eq!(counted.intervals.iter().sum::<u64>(), counted.bytes);
         }
     }

@@ -1,47 +1,46 @@
-//! What was found for one size, and how it is reported.
+//! The result for one size, and its readings.
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::units::Bytes;
 
-use super::ping::Samples;
-use super::spec::{Mode, Spec};
+use super::samples::Samples;
+use super::spec::Spec;
 use super::stages::Stages;
-use crate::arguments::Transport;
+use crate::mode::Mode;
 use crate::settle::{percentile, settled};
+use crate::transport::Transport;
 
-/// What was found for one size. Times are in nanoseconds in histograms, in
-/// seconds elsewhere.
+/// The result for one size. Times are nanoseconds in histograms, seconds elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Bytes of a message.
     pub size: Bytes,
     /// What carried it.
     pub transport: Transport,
-    /// How the ends waited.
+    /// How client and server waited.
     pub mode: Mode,
-    /// There and back.
+    /// The round trip.
     pub round_trip: Histogram,
     /// Half of each round trip.
     pub half_round_trip: Histogram,
-    /// There; or why it cannot be told.
+    /// The time to the server, or why it is unknown.
     pub one_way: Result<Histogram, String>,
-    /// Percentiles of the round trip that so many messages allow: quantile, seconds.
+    /// Percentiles of the round trip for which there are enough messages: quantile, seconds.
     pub percentiles: Vec<(f64, f64)>,
     /// Messages sent.
     pub sent: u64,
     /// Not answered in time.
     pub lost: u64,
-    /// Replies that came after their message counted as lost.
+    /// Replies that arrived after their message counted as lost.
     pub late: u64,
     /// Messages left out at the beginning.
     pub warm_up: u64,
-    /// Whether a steady state was found: where it was not, half was left out, or
-    /// of few messages none.
+    /// Whether a steady state was found. If not, half of the messages was left out, or none of few.
     pub settled: bool,
     /// What timing one message costs, in seconds.
     pub own_overhead: f64,
-    /// Where the time went, where that was asked for.
+    /// Where the time went, if `stages` is set.
     pub stages: Option<Stages>,
 }
 
@@ -50,8 +49,7 @@ const PERCENTILES: [(f64, &str); 3] =
     [(0.5, "round_trip_p50"), (0.99, "round_trip_p99"), (0.999, "round_trip_p999")];
 
 impl Outcome {
-    /// Sums up the samples of one size. `no_one_way`: why the times of arrival
-    /// mean nothing.
+    /// Sums up the samples of one size. `no_one_way`: why the time to the server is unknown.
     pub(super) fn new(
         spec: &Spec,
         size: Bytes,
@@ -86,7 +84,7 @@ impl Outcome {
         }
     }
 
-    /// The readings a journal keeps, each with how many observations it stands for.
+    /// The readings for the journal, each with the number of its observations.
     pub fn readings(&self) -> Vec<(Reading, u64)> {
         let n = self.round_trip.count();
         let measured =
@@ -100,7 +98,7 @@ impl Outcome {
             let name = PERCENTILES.iter().find(|(known, _)| known == q).map(|(_, name)| *name);
             readings.extend(name.map(|name| value(name, *v, n)));
         }
-        if self.transport.loses() {
+        if self.transport.is_lossy() {
             readings.push(value("lost", self.lost as f64 / self.sent.max(1) as f64, self.sent));
         }
         let (warm_up, n) = value("warm_up", self.warm_up as f64, 1);

@@ -1,4 +1,4 @@
-//! The measuring end: sends, waits for the same message to come back, times it.
+//! The client: sends a message, waits until it comes back, and times it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,67 +6,45 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_observe::stages::{Flow, Protocol, Record, Tracer};
+use crosstalk_observe::stages::{Flow, Protocol, Tracer};
 
+use super::channel::{Arrival, Channel, DatagramChannel, StreamChannel};
 use super::outcome::Outcome;
-use super::spec::{Session, Spec};
-use super::wire::{ARRIVAL, Arrival, DEPARTURE, Datagrams, Stamps, Stream, Wire, is_number, number, time};
-use crate::arguments::Transport;
+use super::samples::{Followed, Samples};
+use super::session::Session;
+use super::spec::Spec;
 use crate::clock;
-use crate::control::{Ask, answer, datagrams_to, only, open, ready};
-use crate::medium::{Medium, Waiting, over};
+use crate::message::{ARRIVAL, DEPARTURE, Stamps, has_number, read_time, write_number};
 use crate::pin::pin;
 use crate::processors;
+use crate::session::client::{open, request_session, response};
+use crate::session::datagrams::{connect_datagrams, only};
+use crate::session::medium::{Medium, Waiting, with_stream};
+use crate::session::protocol::Request;
+use crate::transport::Transport;
 use crosstalk_work::peer::socket::{broken, gone};
 use crosstalk_work::peer::{Line, TICK, Until};
 
-/// Room for so many messages a second of measuring: more than a core can do.
+/// Room for messages for each second of measuring: more than a core can send.
 const MESSAGES_A_SECOND: f64 = 5e6;
 
-/// At most so many messages are kept of one size (16 bytes each).
+/// The most messages that are kept of one size (16 bytes each).
 const MOST_MESSAGES: usize = 8 << 20;
 
-/// What was seen of one size, in nanoseconds, in the order of sending.
-#[derive(Debug, Default)]
-pub struct Samples {
-    /// There and back.
-    pub round_trips: Vec<u64>,
-    /// There; empty where the ends do not share a clock.
-    pub one_ways: Vec<u64>,
-    /// What is known of each beside; empty where nobody asks.
-    pub followed: Vec<Followed>,
-    /// What the kernel saw of them.
-    pub records: Vec<Record>,
-    /// Messages sent.
-    pub sent: u64,
-    /// Not answered in time.
-    pub lost: u64,
-    /// Replies that came too late, after their message counted as lost.
-    pub late: u64,
-}
-
-/// What stages need to know of a message, in nanoseconds of the probes' clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Followed {
-    /// Its number.
-    pub number: u64,
-    /// When it was sent.
-    pub sent: u64,
-    /// When the serving end began to send the reply.
-    pub replied: u64,
-}
-
-/// Measures every size of `spec` against the serving end at `target`.
+/// Measures every size of `spec` with the server at `target`.
+///
+/// # Errors
+/// Where the server cannot be reached or fails; where no message is answered; interrupted.
 pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
     let _pinned = pin(spec.pin[0])?;
     let overhead = clock::overhead();
-    let (mut line, host) = open(target, "latency", until)?;
-    let shared = clock::is_shared(&host.clock);
-    processors::each_polls(spec.mode, spec.pin, &host)?;
+    let (mut line, server) = open(target, "latency", until)?;
+    let shared = clock::is_shared(&server.clock);
+    processors::check(spec.mode, spec.pin, &server)?;
     if spec.stages && !shared {
-        return Err(Fault::usage("stages are seen where both ends are on one host")
+        return Err(Fault::usage("stages need client and server on one host")
             .of_parameter("stages")
-            .remedy("leave it out, or measure between two ends on this host"));
+            .remedy("leave it out, or use a server on this host"));
     }
     spec.sizes
         .iter()
@@ -85,7 +63,7 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
 /// Why there is no one-way time, where there is none.
 fn no_one_way(shared: bool, size: Bytes) -> Option<String> {
     if !shared {
-        Some("the two ends do not share a clock: only round trips can be timed".to_string())
+        Some("client and server do not share a clock: only round trips can be timed".to_string())
     } else if !Stamps::Arrival.fit(size.0) {
         Some(format!("a message of {} B has no room for the time of arrival ({} B)", size.0, ARRIVAL.end))
     } else {
@@ -101,33 +79,33 @@ fn session(
     spec: &Spec,
     until: &Until,
 ) -> Result<Samples, Fault> {
-    let ready = ready(line, &Ask::Echo(session.clone()), until)?;
+    let ready = request_session(line, &Request::Echo(session.clone()), until)?;
     let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
     let mut tracer = None;
     let mut samples = if session.transport == Transport::Udp {
-        let socket = only(datagrams_to(target, line, &ready, until)?)?;
+        let socket = only(connect_datagrams(target, line, &ready, until)?)?;
         tracer = spec
             .stages
             .then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session))
             .transpose()?;
-        let wire = Datagrams::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
-        ping_pong(wire, line, session, spec, until)
+        let channel = DatagramChannel::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
+        ping_pong(channel, line, session, spec, until)
     } else {
         let waiting = Waiting::alike(session.mode.nap(nap));
-        let medium = Medium::meet(session.transport, target, &ready, waiting, until)?;
+        let medium = Medium::connect(session.transport, target, &ready, waiting, until)?;
         if let (true, Medium::Tcp(socket)) = (spec.stages, &medium) {
             tracer = Some(trace(Protocol::Tcp, socket.local_addr(), socket.peer_addr(), session)?);
         }
-        over!(medium, stream => ping_pong(Stream::new(stream, session.mode), line, session, spec, until))
+        with_stream!(medium, stream => ping_pong(StreamChannel::new(stream, session.mode), line, session, spec, until))
     }?;
     if let Some(tracer) = tracer {
         samples.records = tracer.records(samples.sent)?;
     }
-    line.say(&Ask::Finished)?;
+    line.say(&Request::Finished)?;
     Ok(samples)
 }
 
-/// Attaches to the kernel's tracepoints on the messages' way.
+/// Attaches to the kernel's tracepoints on the path of the messages.
 fn trace(
     protocol: Protocol,
     here: io::Result<SocketAddr>,
@@ -141,9 +119,9 @@ fn trace(
     Tracer::attach(&Flow { protocol, here, there, size: session.size as u32 })
 }
 
-/// One message at a time, for as long as it was asked for.
+/// Sends one message at a time for the duration of `spec`.
 fn ping_pong(
-    mut wire: impl Wire,
+    mut channel: impl Channel,
     line: &mut Line,
     session: &Session,
     spec: &Spec,
@@ -161,20 +139,20 @@ fn ping_pong(
     let mut now = clock::now();
     let end = now + nanoseconds(Seconds(spec.duration.0.min(until.left().as_secs_f64())));
     while now < end && samples.round_trips.len() < room && !until.cancelled() {
-        number(&mut message, samples.sent);
+        write_number(&mut message, samples.sent);
         let sent = clock::now();
         let deadline = sent + nanoseconds(spec.patience);
-        wire.put(&message, deadline).map_err(|e| broken(line.peer(), &e))?;
-        let answered = reply_to(&mut wire, &mut reply, &mut samples, deadline, line, until)?;
+        channel.send(&message, deadline).map_err(|e| broken(line.peer(), &e))?;
+        let answered = reply_to(&mut channel, &mut reply, &mut samples, deadline, line, until)?;
         now = clock::now();
         samples.sent += 1;
         if answered {
             samples.round_trips.push(now - sent);
             if session.stamps != Stamps::None {
-                samples.one_ways.push(time(&reply, ARRIVAL).saturating_sub(sent));
+                samples.one_ways.push(read_time(&reply, ARRIVAL).saturating_sub(sent));
             }
             if spec.stages {
-                let (number, replied) = (samples.sent - 1, time(&reply, DEPARTURE));
+                let (number, replied) = (samples.sent - 1, read_time(&reply, DEPARTURE));
                 samples.followed.push(Followed { number, sent, replied });
             }
         } else {
@@ -190,10 +168,10 @@ fn ping_pong(
     Ok(samples)
 }
 
-/// Waits for the reply to the message just sent. `false`: not in time.
+/// Waits for the reply to the message just sent; `false` if it does not arrive in time.
 #[inline]
 fn reply_to(
-    wire: &mut impl Wire,
+    channel: &mut impl Channel,
     reply: &mut [u8],
     samples: &mut Samples,
     deadline: u64,
@@ -201,8 +179,8 @@ fn reply_to(
     until: &Until,
 ) -> Result<bool, Fault> {
     loop {
-        match wire.take(reply).map_err(|e| broken(line.peer(), &e))? {
-            Arrival::Whole(n) if n == reply.len() && is_number(reply, samples.sent) => return Ok(true),
+        match channel.receive(reply).map_err(|e| broken(line.peer(), &e))? {
+            Arrival::Whole(n) if n == reply.len() && has_number(reply, samples.sent) => return Ok(true),
             Arrival::Whole(_) => samples.late += 1,
             Arrival::NotYet => {}
             Arrival::Closed => return Err(gone(line.peer())),
@@ -216,19 +194,19 @@ fn reply_to(
     }
 }
 
-/// Counts a lost message, and finds out whether the other end is still there.
+/// Counts a lost message, and checks that the server is still there.
 #[cold]
 fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Until) -> Result<(), Fault> {
     samples.lost += 1;
     until.check("a reply")?;
     if line.stirs() {
-        // It has nothing to say in mid-run but that it will not go on.
-        answer(line, until)?;
+        // During a session the server speaks only to refuse it.
+        response(line, until)?;
     }
-    if session.transport.loses() {
+    if session.transport.is_lossy() {
         return Ok(());
     }
-    Err(Fault::attempt("the other end does not answer, though the connection stands")
+    Err(Fault::attempt("the server does not answer, though the connection stands")
         .at(line.peer().to_string())
         .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"))
 }
@@ -237,7 +215,7 @@ fn nanoseconds(seconds: Seconds) -> u64 {
     (seconds.0 * 1e9) as u64
 }
 
-/// An empty vector whose memory is there: the loop must meet no page fault.
+/// An empty vector with its memory mapped, so that the loop has no page faults.
 fn touched(room: usize) -> Vec<u64> {
     let mut memory = vec![u64::MAX; room];
     memory.clear();

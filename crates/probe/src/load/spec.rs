@@ -1,4 +1,4 @@
-//! What to measure.
+//! What to measure: the parameters of the probe.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -6,21 +6,28 @@ use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::{Params, Value, parameter};
 use crosstalk_stats::rng::Rng;
 
-use super::find;
-use crate::arguments::{PIN, TRANSPORT, Transport, duration, pins, positive};
-use crate::latency::{Mode, Session, Stamps};
-use crate::server::IDLE;
+use super::saturation::{LEAST as LOWEST_RATE, MOST_RATES, SHARES, TRIES, TRY_SECONDS};
+use crate::arguments::{PIN, duration, pins, positive};
+use crate::latency::session::Session;
+use crate::message::Stamps;
+use crate::mode::Mode;
+use crate::session::limits::IDLE;
+use crate::transport::{TRANSPORT, Transport};
 
 /// The parameters of the probe.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     TRANSPORT,
     Parameter::new("size", "64 B", "of a message, at least 8 B"),
-    Parameter::new("rate", "shares of the saturation, which is found", "messages a second: one, or a list"),
+    Parameter::new(
+        "rate",
+        "shares of the saturation, which is searched for",
+        "messages a second: one, or a list",
+    ),
     Parameter::new("arrivals", "even", "`even`, or `poisson`: at random times"),
-    Parameter::new("mode", "blocking", "how the serving end waits: `blocking` or `polling`"),
+    Parameter::new("mode", "blocking", "how the server waits: `blocking` or `polling`"),
     PIN,
     Parameter::new("duration", "1 s", "of each rate"),
-    Parameter::new("patience", "200 ms", "after the last message, for replies"),
+    Parameter::new("patience", "200 ms", "how long to wait for replies after the last message"),
 ]]);
 
 /// The fewest and the most messages of one rate.
@@ -32,17 +39,17 @@ const MOST: f64 = 5e6;
 pub struct Spec {
     /// What carries the messages.
     pub transport: Transport,
-    /// Of a message.
+    /// The size of a message.
     pub size: Bytes,
-    /// Messages a second; `None`: the saturation is found.
+    /// Messages a second; `None`: shares of the saturation.
     pub rates: Option<Vec<f64>>,
     /// Whether messages are due at random times.
     pub random: bool,
-    /// What those come from.
+    /// The seed of the random times.
     pub seed: u64,
-    /// How the serving end waits.
+    /// How the server waits.
     pub mode: Mode,
-    /// Processors of the measuring and the serving end; `None`: not pinned.
+    /// Processors of the client and the server; `None`: not pinned.
     pub pin: [Option<usize>; 2],
     /// How long each rate is offered.
     pub duration: Seconds,
@@ -56,7 +63,7 @@ impl Spec {
         params.only(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
         let size = params.size("size", Bytes(64))?;
-        transport.carries(size)?;
+        transport.check_size(size)?;
         if size.0 < 8 {
             let why = format!("a message carries its number in 8 B, found {} B", size.0);
             return Err(parameter("size", why).remedy("take at least 8 B"));
@@ -84,24 +91,23 @@ impl Spec {
         })
     }
 
-    /// Whether the serving end sleeps.
-    pub fn sleeps(&self) -> bool {
+    /// Whether the server sleeps while it waits.
+    pub fn server_sleeps(&self) -> bool {
         self.mode == Mode::Blocking
     }
 
-    /// About how long it takes in all, in seconds.
+    /// About how long it takes, in seconds.
     pub fn seconds(&self) -> f64 {
         let each = self.duration.0 + self.patience.0;
         match &self.rates {
             Some(rates) => rates.len() as f64 * each,
             None => {
-                find::SHARES.len() as f64 * each
-                    + (find::TRIES * find::MOST_LOOKS) as f64 * (find::LOOK + self.patience.0)
+                SHARES.len() as f64 * each + (TRIES * MOST_RATES) as f64 * (TRY_SECONDS + self.patience.0)
             }
         }
     }
 
-    /// What the serving end is told.
+    /// The session with the server.
     pub fn session(&self) -> Session {
         Session {
             transport: self.transport,
@@ -114,16 +120,16 @@ impl Spec {
         }
     }
 
-    /// Seconds between two messages that are not exceeded: at random times once in 10⁸.
+    /// The longest time between two messages, in seconds; exceeded once in 10⁸ at random times.
     fn longest_gap(&self) -> f64 {
         let slowest = match &self.rates {
             Some(rates) => rates.iter().copied().fold(f64::INFINITY, f64::min),
-            None => find::LEAST / 2.0 * find::SHARES[0],
+            None => LOWEST_RATE / 2.0 * SHARES[0],
         };
         if self.random { 20.0 / slowest } else { 1.0 / slowest }
     }
 
-    /// When messages are due at `rate` over so many seconds: nanoseconds from the begin, ascending.
+    /// When messages are due at `rate` for `seconds`: nanoseconds from the beginning, ascending.
     pub fn schedule(&self, rate: f64, seconds: f64) -> Vec<u64> {
         let count = ((rate * seconds).round().clamp(1.0, MOST)) as usize;
         let gap = 1e9 / rate;
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_offered_is_refused() {
+    fn rates_that_cannot_be_offered_are_refused() {
         for (name, value) in [
             ("rate", Value::Int(0)),
             ("rate", "fast".into()),

@@ -1,4 +1,4 @@
-//! Messages out of a port and into it.
+//! Messages that are sent and received at a port.
 
 use std::io;
 
@@ -12,41 +12,44 @@ fn failed(e: &io::Error) -> Fault {
     Fault::attempt(format!("the wire failed: {e}"))
 }
 
-/// A port, with what it sends and receives.
+/// A port with its message buffers.
 pub struct Messages<P> {
     port: P,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
-    /// Where a message's own bytes begin.
-    own: usize,
+    /// Where the message begins in a frame.
+    offset: usize,
 }
 
 impl<P: Port> Messages<P> {
-    /// Of a frame of `size` bytes.
+    /// For frames of `size` bytes.
     pub fn new(port: P, size: usize) -> Self {
-        let (outgoing, own) = port.frame(size);
+        let (outgoing, offset) = port.frame(size);
         let incoming = vec![0; outgoing.len()];
-        Messages { port, outgoing, incoming, own }
+        Messages { port, outgoing, incoming, offset }
     }
 
-    /// Writes into what is sent.
-    pub fn say(&mut self, at: usize, bytes: &[u8]) {
-        self.outgoing[self.own + at..][..bytes.len()].copy_from_slice(bytes);
+    /// Writes into the message to send.
+    pub fn write(&mut self, at: usize, bytes: &[u8]) {
+        self.outgoing[self.offset + at..][..bytes.len()].copy_from_slice(bytes);
     }
 
-    /// The number of what was received.
+    /// The number of the received message.
     pub fn number(&self) -> u32 {
-        self.incoming[self.own..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        self.incoming[self.offset..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// A time in what was received.
+    /// A time in the received message.
     pub fn tick(&self, at: usize) -> u64 {
-        self.incoming[self.own + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        self.incoming[self.offset + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Sends.
+    /// Sends the message.
+    ///
+    /// # Errors
+    /// Where the port fails.
     #[inline]
-    pub fn put(&mut self) -> Result<(), Fault> {
+    pub fn send(&mut self) -> Result<(), Fault> {
         loop {
             match self.port.send(&self.outgoing) {
                 Ok(()) => return Ok(()),
@@ -56,9 +59,12 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// Sends as many times as it can at once, at most `count`; returns how often.
+    /// Sends the message up to `count` times, as often as it can at once; returns how often.
+    ///
+    /// # Errors
+    /// Where the port fails.
     #[inline]
-    pub fn put_many(&mut self, count: usize) -> Result<usize, Fault> {
+    pub fn send_many(&mut self, count: usize) -> Result<usize, Fault> {
         match self.port.send_many(&self.outgoing, count) {
             Ok(sent) => Ok(sent),
             Err(e) if passing(&e) => Ok(0),
@@ -66,9 +72,12 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// Whether a whole message has come.
+    /// Receives a message, and returns whether there was a whole one.
+    ///
+    /// # Errors
+    /// Where the port fails.
     #[inline]
-    pub fn take(&mut self) -> Result<bool, Fault> {
+    pub fn receive(&mut self) -> Result<bool, Fault> {
         match self.port.receive(&mut self.incoming) {
             Ok(length) => Ok(length == self.incoming.len()),
             Err(e) if passing(&e) => Ok(false),
@@ -76,12 +85,15 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// Waits for message `number`; whether it came in time.
+    /// Waits for message `number` until a tick, and returns whether it arrived.
+    ///
+    /// # Errors
+    /// Where the port fails.
     #[inline]
     pub fn wait(&mut self, number: u32, spins: usize, clock: Ticks, until: u64) -> Result<bool, Fault> {
         loop {
             for _ in 0..spins {
-                if self.take()? && self.number() == number {
+                if self.receive()? && self.number() == number {
                     return Ok(true);
                 }
             }
@@ -91,12 +103,15 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// The same; when the call began that found it.
+    /// The same; returns when the call began that received it.
+    ///
+    /// # Errors
+    /// Where the port fails.
     #[inline]
     pub fn wait_timed(&mut self, number: u32, clock: Ticks, until: u64) -> Result<Option<u64>, Fault> {
         loop {
             let began = clock.now();
-            if self.take()? && self.number() == number {
+            if self.receive()? && self.number() == number {
                 return Ok(Some(began));
             }
             if began > until {

@@ -1,4 +1,4 @@
-//! Frames one after the other, without waiting for any: how many a second arrive.
+//! A stream of frames without replies: how many a second arrive.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use crosstalk_core::Fault;
 use super::messages::Messages;
 use super::port::Port;
 
-/// Frames that are handed over at once where that is possible.
+/// Frames that are sent at once, if the port can.
 const BURST: usize = 32;
 
-/// How long the first frame is waited for,
+/// How long to wait for the first frame.
 const START: Duration = Duration::from_secs(20);
 
-/// and after how much silence there are no more.
+/// The silence after which a stream has ended.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// What was sent, or has arrived.
+/// The frames that were sent, or have arrived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stream {
     /// How many frames.
@@ -25,32 +25,38 @@ pub struct Stream {
     pub rate: f64,
 }
 
-/// Sends for so long.
-pub fn flood<P: Port>(port: P, size: usize, duration: Duration) -> Result<Stream, Fault> {
+/// Sends frames for `duration`.
+///
+/// # Errors
+/// Where the port fails.
+pub fn send<P: Port>(port: P, size: usize, duration: Duration) -> Result<Stream, Fault> {
     let mut messages = Messages::new(port, size);
     let (began, mut frames) = (Instant::now(), 0);
     while began.elapsed() < duration {
-        frames += messages.put_many(BURST)? as u64;
+        frames += messages.send_many(BURST)? as u64;
     }
     Ok(Stream { frames, rate: frames as f64 / began.elapsed().as_secs_f64() })
 }
 
-/// Counts what comes, asking `spins` times before looking at the clock.
+/// Counts frames until the stream has ended; polls `spins` times between two reads of the clock.
+///
+/// # Errors
+/// Where the port fails.
 pub fn count<P: Port>(port: P, size: usize, spins: usize) -> Result<Stream, Fault> {
     let mut messages = Messages::new(port, size);
-    let waits = Instant::now();
-    let (mut frames, mut at_first, mut first, mut last) = (0, 0, waits, waits);
+    let began = Instant::now();
+    let (mut frames, mut at_first, mut first, mut last) = (0, 0, began, began);
     loop {
-        let mut came = 0;
+        let mut received = 0;
         for _ in 0..spins {
-            came += u64::from(messages.take()?);
+            received += u64::from(messages.receive()?);
         }
         let now = Instant::now();
-        if came > 0 && frames == 0 {
-            (at_first, first) = (came, now);
+        if received > 0 && frames == 0 {
+            (at_first, first) = (received, now);
         }
-        if came > 0 {
-            (frames, last) = (frames + came, now);
+        if received > 0 {
+            (frames, last) = (frames + received, now);
         }
         let patience = if frames == 0 { START } else { SILENCE };
         if now - last > patience {

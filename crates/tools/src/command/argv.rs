@@ -1,4 +1,4 @@
-//! The workload's parameters: the command line, and variables beside it.
+//! The workload's parameters: the command line and environment variables.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -6,23 +6,27 @@ use crosstalk_core::value::{Params, Value};
 
 /// The parameters of the workload.
 pub const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("argv", "", "the program and its arguments, a list; no shell is asked"),
-    Parameter::new("nodes", "1", "on how many nodes it runs at once"),
+    Parameter::new("argv", "", "the program and its arguments, a list; no shell reads them"),
+    Parameter::new("nodes", "1", "number of nodes that run it at once"),
     Parameter::new("env", "none", "pairs of a variable's name and its value"),
     Parameter::new("prepare", "none", "a line for `sh -c` that node 0 runs before each attempt, not timed"),
     Parameter::new("log", "none", "a directory for what each node's program writes"),
-    Parameter::new("metric", "none", "the name of a metric of the program's own, on which the study decides"),
+    Parameter::new(
+        "metric",
+        "none",
+        "the name of a metric that the program prints, on which the study decides",
+    ),
     Parameter::new(
         "pattern",
         "",
-        "a regular expression with that metric's number in its only parentheses; of what it finds in the last 64 KiB of node 0's standard output, the last counts",
+        "a regular expression with that metric's number in its only parentheses; its last match in the last 64 KiB of node 0's standard output counts",
     ),
     Parameter::new("better", "", "which way that metric is better: higher, lower or neither"),
     Parameter::new("unit", "none", "that metric's unit, such as s, B or /s"),
 ]]);
 
 /// The parameter `argv`: the program and its arguments. A text is a program
-/// without arguments; nothing is split at blanks, and no shell is asked.
+/// without arguments: it is not split at blanks, and no shell reads it.
 pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
     let words: Vec<String> = match params.get("argv") {
         Some(Value::List(words)) => words.iter().map(ToString::to_string).collect(),

@@ -1,9 +1,9 @@
-//! What a node has sent on its links: `/proc/net` of its network namespace (proc(5), Linux's
+//! Counters of what a node has sent on its links: `/proc/net` of its network namespace (proc(5), Linux's
 //! `Documentation/networking/snmp_counter.rst`).
 //!
-//! TCP does not keep a program's messages apart. Where one ends, a segment is not full: the segments with
-//! data, less those that the data would fill, are taken for the number of messages. A small message counts as
-//! one; a large one as one, or by chance as less; small ones that TCP sends together as one.
+//! TCP has no boundaries between messages. The last segment of a message is usually not full. So the number
+//! of messages is estimated as the segments with data, less those that the data would fill. A small message
+//! counts as one, a large one as one or sometimes less, and small ones that TCP sends together as one.
 
 use std::fs;
 
@@ -20,11 +20,11 @@ pub struct LinkCounters {
 
 /// Headers of a frame: Ethernet 14 B, IPv4 20, TCP 20 and its time stamps 12.
 const HEADERS: f64 = 66.0;
-/// What fills a segment where the MTU is 1500 B.
+/// Bytes of data in a full segment where the MTU is 1500 B.
 const FULL: f64 = 1_448.0;
 
 impl LinkCounters {
-    /// The counts now; `None` where the kernel does not tell.
+    /// The counters now; `None` where the kernel does not report them.
     pub fn now() -> Option<Self> {
         let read = |name: &str| fs::read_to_string(format!("/proc/net/{name}")).ok();
         Self::parse(&read("netstat")?, &read("snmp")?, &read("dev")?)
@@ -36,7 +36,7 @@ impl LinkCounters {
         for (name, counts) in dev.lines().filter_map(|line| line.split_once(':')) {
             let counts: Vec<f64> = counts.split_whitespace().filter_map(|word| word.parse().ok()).collect();
             if name.trim() != "lo" {
-                // Eight of what was received come first.
+                // The first eight columns are of received frames.
                 bytes += counts.get(8)?;
                 frames += counts.get(9)?;
             }
@@ -58,15 +58,15 @@ impl LinkCounters {
         (self.bytes - HEADERS * self.frames).max(0.0)
     }
 
-    /// How many messages, estimated.
+    /// The estimated number of messages.
     pub fn messages(&self) -> f64 {
-        // What went over the loopback has segments, but no frames.
+        // Segments on the loopback have no frames here.
         let data = self.data.min(self.frames);
         (data - self.payload() / FULL).max(data.min(1.0))
     }
 }
 
-/// A counter of a table whose first line names it, and whose second has its number.
+/// A counter of a table with its names in the first line and its numbers in the second.
 fn counter(text: &str, table: &str, name: &str) -> Option<f64> {
     let mut lines = text.lines().filter(|line| line.starts_with(table));
     let place = lines.next()?.split_whitespace().position(|word| word == name)?;
@@ -86,10 +86,10 @@ mod tests {
     fn the_kernel_s_tables_are_read() {
         let netstat = "TcpExt: A TCPOrigDataSent B\nTcpExt: 1 98 3\nIpExt: C\nIpExt: 4";
         let snmp = "Udp: InDatagrams OutDatagrams\nUdp: 7 2\n";
-        let sent = LinkCounters::parse(netstat, snmp, DEV);
-        assert_eq!(sent, Some(LinkCounters { data: 100.0, frames: 100.0, bytes: 13_000.0 }));
+        let counters = LinkCounters::parse(netstat, snmp, DEV);
+        assert_eq!(counters, Some(LinkCounters { data: 100.0, frames: 100.0, bytes: 13_000.0 }));
         assert_eq!(LinkCounters::parse("", snmp, DEV), None);
-        assert!(LinkCounters::now().is_some(), "this kernel tells");
+        assert!(LinkCounters::now().is_some(), "this kernel reports them");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! One node's part: start with the others, run, end with node 0, account.
+//! One node's part: start with the others, run, end with node 0, report.
 
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -15,47 +14,37 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_core::{Fault, FaultKind};
 
 use super::argv::{argv, env};
+use super::custom_metric::CustomMetric;
 use super::link_counters::LinkCounters;
-use super::own::Own;
+use super::message::{Message, await_end};
 use crosstalk_work::peer::gathering::{gather, join};
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until, listen};
-use crosstalk_work::program::find_first;
-use crosstalk_work::program::{Account, Event, Program, fresh, hung, judge};
+use crosstalk_work::program::{Account, Event, Program, find_first, fresh, hung, judge};
 
-/// How long node 0's word that it is over may take to come.
+/// How long node 0's message that it has ended may be on its way.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
-/// A program that ends badly so shortly before node 0's may have lost its peer
-/// there: all started within milliseconds, and who serves says goodbye first.
+/// A program that fails so shortly before node 0's ends may have failed because of that: nodes
+/// start within milliseconds of each other, and node 0's program may have closed a connection.
 const TOGETHER: Duration = Duration::from_millis(250);
 
-/// What to do about a connection that was refused.
-const EARLY: &str = "nodes start together, so that the other node may not listen yet: have the program try again until \
+/// The remedy for a refused connection.
+const RETRY: &str = "nodes start together, so that the other node may not listen yet: have the program retry until \
                      it does";
 
-/// What to do about a line that fails before an attempt.
-const MENDED: &str =
-    "run the line by hand with sh -c, see that it ends with exit code 0, and give --prepare what does";
+/// The remedy for a `prepare` line that fails.
+const FIX_LINE: &str =
+    "run the line by hand with sh -c until it ends with exit code 0, then pass it to --prepare";
 
-/// What nodes say once they have started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "word", rename_all = "kebab-case")]
-enum Word {
-    /// From node 0: its program has ended, end yours. It ran for so many seconds.
-    End { ran: f64 },
-    /// To node 0: the program failed, and why.
-    Failed { reason: String },
-}
-
-/// A node that knows what to run and waits for the others.
-struct Ready {
+/// A node, ready to run with the others.
+struct Node {
     part: Part,
     argv: Vec<String>,
     env: Vec<(String, String)>,
     path: PathBuf,
     log: Option<PathBuf>,
-    own: Option<Own>,
+    custom: Option<CustomMetric>,
     listener: Option<TcpListener>,
 }
 
@@ -64,7 +53,7 @@ pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let argv = argv(&part.params)?;
     let env = env(&part.params)?;
     let path = find_first(&argv)?;
-    let own = Own::read(&part.params)?;
+    let custom = CustomMetric::read(&part.params)?;
     let log = part.params.text("log", "")?;
     let log = (!log.is_empty()).then(|| PathBuf::from(log));
     let listener = match (part.node, part.addresses.first()) {
@@ -72,10 +61,10 @@ pub fn prepare(part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         (0, None) => return Err(Fault::attempt("node 0 has no address")),
         _ => None,
     };
-    Ok(Box::new(Ready { part: part.clone(), argv, env, path, log, own, listener }))
+    Ok(Box::new(Node { part: part.clone(), argv, env, path, log, custom, listener }))
 }
 
-impl Prepared for Ready {
+impl Prepared for Node {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.listener.as_ref().and_then(|l| l.local_addr().ok())
     }
@@ -87,55 +76,55 @@ impl Prepared for Ready {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         let until = Until::new(self.part.deadline, cancelled);
-        let before = self.sent();
+        let before = self.link_counters();
         let outcome = match &self.listener {
             Some(listener) => self.lead(listener, &until),
             None => self.follow(endpoints, &until).map(|account| (account, None)),
         };
-        let (account, own) = until.blame(outcome).map_err(|f| f.on(self.part.node))?;
+        let (account, custom) = until.blame(outcome).map_err(|f| f.on(self.part.node))?;
         self.report(&account, out)?;
-        if let Some(sent) = before.zip(self.sent()).map(|(before, after)| after.since(before)) {
+        if let Some(sent) = before.zip(self.link_counters()).map(|(before, after)| after.since(before)) {
             for (name, value) in [("sent_messages", sent.messages()), ("sent_bytes", sent.payload())] {
                 let reading = Reading::value(name, value, Origin::Measured);
                 out.take(reading.label("node", self.part.node), 1)?;
             }
         }
-        if let Some(own) = own {
-            out.take(own, 1)?;
+        if let Some(custom) = custom {
+            out.take(custom, 1)?;
         }
         Ok(None)
     }
 }
 
-impl Ready {
-    /// Node 0: when its program ends, all end. What it used, and its own metric where it has one.
+impl Node {
+    /// Node 0: when its program ends, all end. Returns its account, and its custom metric if any.
     fn lead(&self, listener: &TcpListener, until: &Until) -> Result<(Account, Option<Reading>), Fault> {
-        // The other nodes wait for the start, and so for this.
-        self.make_ready(until)?;
+        // The other nodes start after this.
+        self.run_prepare_line(until)?;
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
         if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
             let node = index + 1;
             return Err(match lines[index].hear(until)? {
-                Some(Word::Failed { reason }) => Fault::attempt(reason).on(node),
+                Some(Message::Failed { reason }) => Fault::attempt(reason).on(node),
                 _ => gone(lines[index].peer()).on(node),
             });
         }
         for line in &mut lines {
-            // One that is gone needs not be told.
-            let _ = line.say(&Word::End { ran: program.wall().as_secs_f64() });
+            // A node that is gone needs no message.
+            let _ = line.say(&Message::End { ran: program.wall().as_secs_f64() });
         }
         let account = self.end(&mut program)?;
         self.judge(&account, &program)?;
-        let own = self.own.as_ref().map(|own| {
-            let value = own.value(&program.written())?;
-            Ok(Reading::value(&own.metric.name, value, Origin::Measured))
+        let custom = self.custom.as_ref().map(|custom| {
+            let value = custom.value(&program.written())?;
+            Ok(Reading::value(&custom.metric.name, value, Origin::Measured))
         });
-        Ok((account, own.transpose()?))
+        Ok((account, custom.transpose()?))
     }
 
-    /// Runs the line that comes before each attempt, and ends what it leaves behind.
-    fn make_ready(&self, until: &Until) -> Result<(), Fault> {
+    /// Runs the `prepare` line, and ends the processes that it leaves behind.
+    fn run_prepare_line(&self, until: &Until) -> Result<(), Fault> {
         let line = self.part.params.text("prepare", "")?;
         if line.is_empty() {
             return Ok(());
@@ -143,61 +132,61 @@ impl Ready {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]);
         self.env_of_nodes(&mut shell);
-        let told = |fault: Fault| fault.of_parameter("prepare");
-        let mut program = Program::start(shell, fresh()).map_err(told)?;
+        let placed = |fault: Fault| fault.of_parameter("prepare");
+        let mut program = Program::start(shell, fresh()).map_err(placed)?;
         program.watch(&[], until).map_err(|fault| match fault.kind {
-            FaultKind::Attempt => told(hung(line, program.wall().as_secs_f64(), &program.last_words())),
+            FaultKind::Attempt => placed(hung(line, program.wall().as_secs_f64(), &program.last_words())),
             _ => fault,
         })?;
         let account = program.end()?;
-        judge(line, account.status, || program.last_words()).map_err(|fault| told(fault.remedy(MENDED)))
+        judge(line, account.status, || program.last_words()).map_err(|fault| placed(fault.remedy(FIX_LINE)))
     }
 
-    /// Any other node: its program may end before node 0's, but not badly.
+    /// Any other node: its program may end before node 0's, but not fail.
     fn follow(&self, endpoints: &[Option<SocketAddr>], until: &Until) -> Result<Account, Fault> {
-        let chief =
+        let leader =
             endpoints.first().copied().flatten().ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
-        let mut line = [join(chief, self.part.node, until)?];
-        let outcome = self.run_until_told(&mut line, until);
+        let mut line = [join(leader, self.part.node, until)?];
+        let outcome = self.run_until_end(&mut line, until);
         if let Err(fault) = &outcome {
-            // Node 0 may be gone already: then it needs no reason.
-            let _ = line[0].say(&Word::Failed { reason: fault.sentence() });
+            // Node 0 may be gone already.
+            let _ = line[0].say(&Message::Failed { reason: fault.sentence() });
         }
         outcome
     }
 
-    fn run_until_told(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
+    fn run_until_end(&self, line: &mut [Line; 1], until: &Until) -> Result<Account, Fault> {
         let mut program = self.start()?;
         let ended = self.watch(&mut program, line, until)? == Event::Ended;
-        // One that ended badly may have lost node 0's, which ended well: the word
-        // of that is then on its way. What one that ended well left running (a
-        // daemon that it started) goes on until the word comes.
+        // A program that failed may have lost its connection to node 0's, which ended well:
+        // node 0's message is then on its way. A daemon that an ended program left behind
+        // runs on until the message comes.
         let failed = ended && !program.ended_well();
-        let word = told(&mut line[0], &if failed { until.within(ON_ITS_WAY) } else { *until });
+        let end = await_end(&mut line[0], &if failed { until.within(ON_ITS_WAY) } else { *until });
         let account = self.end(&mut program)?;
-        let by_itself = |ran: &f64| account.wall + TOGETHER.as_secs_f64() < *ran;
-        if failed && word.as_ref().map_or(true, by_itself) {
+        let long_before = |ran: &f64| account.wall + TOGETHER.as_secs_f64() < *ran;
+        if failed && end.as_ref().map_or(true, long_before) {
             self.judge(&account, &program)?;
         }
-        word.map(|_| account)
+        end.map(|_| account)
     }
 
     /// A fault unless the program ended well.
     fn judge(&self, account: &Account, program: &Program) -> Result<(), Fault> {
         judge(&self.argv[0], account.status, || program.last_words()).map_err(|fault| {
-            let early = self.part.nodes > 1 && was_refused(&fault.message);
-            if early { fault.remedy(EARLY) } else { fault }
+            let refused = self.part.nodes > 1 && was_refused(&fault.message);
+            if refused { fault.remedy(RETRY) } else { fault }
         })
     }
 
-    /// Ends the program, and keeps what it wrote where that was asked for.
+    /// Ends the program, and writes its output to the folder `log` if there is one.
     fn end(&self, program: &mut Program) -> Result<Account, Fault> {
         let account = program.end()?;
         if let Some(directory) = &self.log {
             for (stream, bytes) in program.output() {
                 let path = directory.join(format!("node-{}.{stream}", self.part.node));
                 fs::create_dir_all(directory).and_then(|()| fs::write(&path, bytes)).map_err(|e| {
-                    Fault::environment(format!("cannot keep what the program wrote: {e}"))
+                    Fault::environment(format!("cannot keep the program's output: {e}"))
                         .at(path.display().to_string())
                 })?;
             }
@@ -205,13 +194,13 @@ impl Ready {
         Ok(account)
     }
 
-    /// Watches; a deadline becomes a fault that says what the program said last.
+    /// Watches the program; at the deadline the fault quotes its last output.
     fn watch(&self, program: &mut Program, lines: &[Line], until: &Until) -> Result<Event, Fault> {
         program.watch(lines, until).map_err(|fault| match fault.kind {
             FaultKind::Attempt => {
                 let seconds = program.wall().as_secs_f64();
-                // Ended first, so that nobody holds the pipe it is read from. A log
-                // that cannot be written matters less than what hung.
+                // Ended first, so that its pipe is closed. That it hung matters more than a log
+                // that cannot be written.
                 let _ = self.end(program);
                 hung(&self.argv[0], seconds, &program.last_words())
             }
@@ -219,8 +208,8 @@ impl Ready {
         })
     }
 
-    /// What this node has sent on its links so far; `None` where it has none of its own.
-    fn sent(&self) -> Option<LinkCounters> {
+    /// The counters of this node's links; `None` where it has no links of its own.
+    fn link_counters(&self) -> Option<LinkCounters> {
         let own = self.part.addresses.get(self.part.node)?;
         if own.is_loopback() { None } else { LinkCounters::now() }
     }
@@ -232,7 +221,7 @@ impl Ready {
         Program::start(command, fresh())
     }
 
-    /// What tells a program of its nodes, and what is varied.
+    /// Sets the variables of the nodes, and those of the parameter `env`.
     fn env_of_nodes(&self, command: &mut Command) {
         let hosts: Vec<_> =
             self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();
@@ -262,16 +251,8 @@ impl Ready {
     }
 }
 
-/// Whether a program wrote that its connection was refused, as C libraries, Python, Java, Go, Rust and Node say it.
-fn was_refused(said: &str) -> bool {
-    let said = said.to_lowercase();
-    ["connection refused", "connectionrefused", "econnrefused"].iter().any(|word| said.contains(word))
-}
-
-/// Waits for node 0's word that it is over, and how many seconds its program ran.
-fn told(line: &mut Line, until: &Until) -> Result<f64, Fault> {
-    match line.hear(until)? {
-        Some(Word::End { ran }) => Ok(ran),
-        _ => Err(gone(line.peer()).on(0)),
-    }
+/// Whether a program reported a refused connection, in the words of C libraries, Python, Java, Go, Rust or Node.
+fn was_refused(output: &str) -> bool {
+    let output = output.to_lowercase();
+    ["connection refused", "connectionrefused", "econnrefused"].iter().any(|word| output.contains(word))
 }

@@ -1,7 +1,7 @@
 //! A MariaDB server with a directory, a socket and tables of its own.
 //!
-//! It stays between attempts: to start it and to fill its tables takes seconds. It ends with
-//! the agent, whose processes the testbed ends with it, and its directory goes with the cluster.
+//! It runs on between attempts, because starting it and filling its tables take seconds. It ends
+//! with the agent, whose processes the testbed ends. Its directory is deleted with the cluster.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -17,27 +17,26 @@ use crosstalk_core::message::Part;
 
 use super::run::{finish, sysbench};
 use crosstalk_work::peer::Until;
-use crosstalk_work::program::find;
-use crosstalk_work::program::{Program, fresh};
+use crosstalk_work::program::{Program, find, fresh};
 
-/// What it holds.
+/// The tables of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tables {
-    /// Tables.
+    /// How many.
     pub count: u64,
     /// Rows in each.
     pub rows: u64,
-    /// Bytes that the server keeps pages in.
+    /// Bytes of memory for pages.
     pub memory: u64,
 }
 
-/// How long a server may take until it answers.
+/// The longest start.
 const START: Duration = Duration::from_secs(60);
 
-/// A path of a socket has no more bytes than so (unix(7)), with its end.
+/// The most bytes of a socket's path (unix(7)).
 const LONGEST_PATH: usize = 107;
 
-/// A server that runs and has its tables.
+/// A running server with its tables.
 pub struct Server {
     program: Program,
     tables: Tables,
@@ -46,26 +45,26 @@ pub struct Server {
 
 static KEPT: Mutex<Option<Server>> = Mutex::new(None);
 
-/// Ends the server that is kept.
+/// Ends the server that was kept for the next attempt.
 pub fn close() {
     lock().take();
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Server>> {
-    // Whoever panicked held nothing half done.
+    // A panic leaves the option whole.
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
-    /// One with such tables: that of the attempt before, or a new one.
+    /// A server with such tables: the previous attempt's, or a new one.
     ///
     /// # Errors
-    /// That a program is missing or fails, with what it said last.
+    /// Where a program is missing or fails, with its last output.
     pub fn of(tables: &Tables, part: &Part) -> Result<Self, Fault> {
         let kept = lock().take();
         match kept {
             Some(server) if server.tables == *tables && server.program.is_running() => Ok(server),
-            // Another one's memory would be missing to this one: it ends here.
+            // A server with other tables would take memory from the new one.
             other => {
                 drop(other);
                 Server::start(tables, part)
@@ -73,13 +72,13 @@ impl Server {
         }
     }
 
-    /// Keeps it for the next attempt.
+    /// Keeps the server for the next attempt.
     pub fn keep(self) {
         *lock() = Some(self);
     }
 
-    /// How sysbench is told where it is, and of its tables.
-    pub fn words(&self) -> Vec<String> {
+    /// sysbench's arguments for this server and its tables.
+    pub fn arguments(&self) -> Vec<String> {
         vec![
             "oltp_read_write".into(),
             "--db-driver=mysql".into(),
@@ -95,14 +94,14 @@ impl Server {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = part.scratch.join(format!("mariadb-{}-{number}", std::process::id()));
-        let unmade = |e: std::io::Error| {
+        let failed = |e: std::io::Error| {
             Fault::environment(format!("cannot make a folder for MariaDB: {e}"))
                 .at(folder.display().to_string())
         };
-        fs::create_dir_all(&folder).map_err(unmade)?;
+        fs::create_dir_all(&folder).map_err(failed)?;
         let socket = folder.join("s");
         if socket.as_os_str().len() > LONGEST_PATH {
-            return Err(Fault::environment("its socket's path is too long")
+            return Err(Fault::environment("the path of MariaDB's socket is too long")
                 .at(socket.display().to_string())
                 .remedy("set TMPDIR to a folder with a short path"));
         }
@@ -114,8 +113,8 @@ impl Server {
         let server = Server { program, tables: *tables, socket };
         server.await_answer(&until.within(START))?;
         finish("mariadb", &mut client(&server.socket)?, &until)?;
-        let words = [server.words(), vec!["--threads=4".into(), "prepare".into()]].concat();
-        sysbench(&words, &until)?;
+        let arguments = [server.arguments(), vec!["--threads=4".into(), "prepare".into()]].concat();
+        sysbench(&arguments, &until)?;
         Ok(server)
     }
 
@@ -123,8 +122,8 @@ impl Server {
         while UnixStream::connect(&self.socket).is_err() {
             until.check("MariaDB to start")?;
             if !self.program.is_running() {
-                let said = self.program.last_words();
-                return Err(Fault::attempt(format!("mariadbd has ended; the last it wrote:\n{said}")));
+                let output = self.program.last_words();
+                return Err(Fault::attempt(format!("mariadbd has ended; its last output:\n{output}")));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -132,8 +131,8 @@ impl Server {
     }
 }
 
-/// The files of an empty server; nobody but this user can reach its socket, so that its root
-/// needs no password.
+/// Creates the files of an empty server. Its root needs no password: only this user can reach its
+/// socket.
 fn install(data: &Path) -> Result<Command, Fault> {
     let mut command = Command::new(find("mariadb-install-db")?);
     command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
@@ -158,7 +157,7 @@ fn client(socket: &Path) -> Result<Command, Fault> {
     Ok(command)
 }
 
-/// Root has to say that it means it.
+/// MariaDB runs as root only with this option.
 fn user() -> Option<&'static str> {
     crosstalk_host::namespace::is_root().then_some("--user=root")
 }

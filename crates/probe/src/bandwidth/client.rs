@@ -1,0 +1,98 @@
+//! The client: measures every size, and sends or receives.
+
+use std::net::SocketAddr;
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+
+use super::carriers::Carriers;
+use super::counter::count;
+use super::counts::{Counted, Interval, SendCount};
+use super::outcome::Outcome;
+use super::sender::{payload, send};
+use super::session::Session;
+use super::spec::Spec;
+use crate::pin::pin;
+use crate::session::client::{open, request_session, response, unexpected};
+use crate::session::datagrams::connect_datagrams;
+use crate::session::medium::{Medium, Waiting};
+use crate::session::protocol::{Request, Response};
+use crate::transport::Transport;
+use crosstalk_work::peer::socket::is_readable;
+use crosstalk_work::peer::{Line, TICK, Until};
+
+/// Receives the reports of a size while it is measured.
+pub type Report<'a> = &'a mut dyn FnMut(&Spec, Bytes, Interval) -> Result<(), Fault>;
+
+/// Measures every size of `spec` with the server at `target`.
+///
+/// # Errors
+/// Where the server cannot be reached or fails; interrupted.
+pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
+    measure_live(target, spec, until, &mut |_, _, _| Ok(()))
+}
+
+/// The same, with reports meanwhile if `spec` has them.
+///
+/// # Errors
+/// As of [`measure`]; those of `report`.
+pub fn measure_live(
+    target: SocketAddr,
+    spec: &Spec,
+    until: &Until,
+    report: Report,
+) -> Result<Vec<Outcome>, Fault> {
+    let _pinned = pin(spec.pin[0])?;
+    let (mut line, _) = open(target, "bandwidth", until)?;
+    let one = |size: &Bytes| {
+        let mut report = |interval| report(spec, *size, interval);
+        let (sent, counted) = session(&mut line, target, &spec.session(*size), until, &mut report)?;
+        Outcome::new(spec, *size, &sent, &counted).map_err(|f| f.at(target.to_string()))
+    };
+    spec.sizes.iter().map(one).collect()
+}
+
+/// Measures one size.
+fn session(
+    line: &mut Line,
+    target: SocketAddr,
+    session: &Session,
+    until: &Until,
+    report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
+) -> Result<(SendCount, Counted), Fault> {
+    let payload = if session.reverse { Vec::new() } else { payload(session) };
+    let ready = request_session(line, &Request::Count(session.clone()), until)?;
+    let carriers = if session.transport == Transport::Udp {
+        Carriers::Datagrams(connect_datagrams(target, line, &ready, until)?)
+    } else {
+        let waiting = Waiting::alike(Some(TICK));
+        let connect = |_| Medium::connect(session.transport, target, &ready, waiting, until);
+        Carriers::Streams((0..session.streams).map(connect).collect::<Result<_, _>>()?)
+    };
+    if session.reverse {
+        let counted = count(carriers, session, ready.token, line, until, report)?;
+        return match response(line, until)? {
+            Response::Sent(sent) => Ok((sent, counted)),
+            other => Err(unexpected(target, &other)),
+        };
+    }
+    let sent = send(carriers, session, &payload, target, until, |goes_on| {
+        while session.report.is_some() && goes_on() {
+            if line.stirs() || is_readable(&*line, TICK / 5) {
+                match response(line, until)? {
+                    Response::Interval(interval) => report(interval)?,
+                    other => return Err(unexpected(target, &other)),
+                }
+            }
+        }
+        Ok(())
+    })?;
+    line.say(&Request::Finished)?;
+    loop {
+        match response(line, until)? {
+            Response::Interval(interval) => report(interval)?,
+            Response::Counted(counted) => return Ok((sent, counted)),
+            other => return Err(unexpected(target, &other)),
+        }
+    }
+}

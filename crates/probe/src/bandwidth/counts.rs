@@ -1,0 +1,63 @@
+//! What sender and receiver have counted.
+
+use serde::{Deserialize, Serialize};
+
+/// What the receiver has counted, on all streams together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Counted {
+    /// Bytes of payload in all.
+    pub bytes: u64,
+    /// Receive calls that returned bytes; over UDP the datagrams.
+    pub receives: u64,
+    /// From the first byte to the last, in seconds.
+    pub seconds: f64,
+    /// Bytes in each interval since the first byte; the last interval is shorter.
+    pub intervals: Vec<u64>,
+    /// What counting one receive costs, in seconds.
+    pub overhead: f64,
+}
+
+/// What the receiver has counted since its last report.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Seconds since the first byte.
+    pub begin: f64,
+    /// Its length in seconds.
+    pub seconds: f64,
+    /// Bytes of payload.
+    pub bytes: u64,
+}
+
+/// What the sender has counted, on all streams together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SendCount {
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Writes, or datagrams.
+    pub writes: u64,
+    /// From before the first to after the last, in seconds.
+    pub seconds: f64,
+    /// Writes that were due by then, if there is a rate.
+    pub due: Option<u64>,
+    /// Retransmitted segments, over TCP.
+    pub retransmitted: Option<u64>,
+    /// The congestion control, over TCP.
+    pub congestion: Option<String>,
+    /// What timing one write costs, in seconds.
+    pub overhead: f64,
+}
+
+impl SendCount {
+    /// Adds another stream's.
+    pub fn add(&mut self, other: SendCount) {
+        self.bytes += other.bytes;
+        self.writes += other.writes;
+        self.seconds = self.seconds.max(other.seconds);
+        self.due = self.due.or(other.due.map(|_| 0)).map(|due| due + other.due.unwrap_or(0));
+        self.retransmitted = match (self.retransmitted, other.retransmitted) {
+            (Some(ours), Some(theirs)) => Some(ours + theirs),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.congestion = self.congestion.take().or(other.congestion);
+    }
+}

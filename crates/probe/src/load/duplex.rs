@@ -1,0 +1,63 @@
+//! Sending and receiving without ever sleeping.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::UdpSocket;
+
+/// Carries messages in both directions without ever sleeping.
+pub trait Duplex {
+    /// Sends as much of a message as there is room for; of a datagram all or nothing.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Receives what is there; of datagrams one.
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize>;
+    /// Whether it is a stream, where receiving no bytes is the end of the connection.
+    fn is_stream(&self) -> bool;
+}
+
+/// A stream of bytes.
+pub struct StreamDuplex<S>(pub S);
+
+impl<S: Read + Write> Duplex for StreamDuplex<S> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+}
+
+/// UDP datagrams to and from one peer.
+pub struct DatagramDuplex(UdpSocket);
+
+impl DatagramDuplex {
+    /// Over a connected socket.
+    pub fn new(socket: UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(DatagramDuplex(socket))
+    }
+}
+
+impl Duplex for DatagramDuplex {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.send(bytes) {
+            // The error is an earlier datagram's.
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => Ok(bytes.len()),
+            sent => sent,
+        }
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.recv(into) {
+            Err(e) if e.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::WouldBlock.into()),
+            received => received,
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,71 @@
+//! The working set: a ring of cache lines in random order.
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use crosstalk_host::pages::Fresh;
+use crosstalk_stats::rng::Rng;
+
+/// Bytes of a cache line on every machine this runs on.
+pub const LINE: usize = 64;
+/// Places in a line: the ring is made of `u32`s.
+const PLACES: usize = LINE / size_of::<u32>();
+/// A ring of lines: the first number of each is the place of the next.
+pub struct Ring {
+    /// The lines.
+    pub memory: Fresh,
+    /// How many there are.
+    pub lines: usize,
+}
+
+impl Ring {
+    /// A ring of `size` bytes in random order.
+    ///
+    /// # Errors
+    /// Where there is not enough memory.
+    pub fn new(size: Bytes, rng: &mut Rng) -> Result<Self, Fault> {
+        let lines = size.0 as usize / LINE;
+        let mut memory = Fresh::new(lines * PLACES).map_err(|fault| fault.of_parameter("size"))?;
+        let mut order: Vec<u32> = (0..lines as u32).collect();
+        for last in (1..lines).rev() {
+            order.swap(last, rng.below(last));
+        }
+        for (line, next) in order.into_iter().enumerate() {
+            memory[line * PLACES] = next * PLACES as u32;
+        }
+        Ok(Ring { memory, lines })
+    }
+
+    /// Does `loads` loads from the place `at`, and returns the place that they lead to.
+    #[inline(never)]
+    pub fn chase(&self, at: u32, loads: usize) -> u32 {
+        let ring = &self.memory[..];
+        let mut at = at;
+        for _ in 0..loads {
+            at = ring[at as usize];
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn a_ring_leads_through_every_line_and_back(lines in 2_usize..500, seed in any::<u64>()) {
+            let ring = Ring::new(Bytes((lines * LINE) as u64), &mut Rng::seeded(seed)).expect("fits");
+            prop_assert_eq!(ring.memory.as_ptr() as usize % LINE, 0);
+            let mut seen = vec![false; lines];
+            let mut at = 0;
+            for _ in 0..lines {
+                let line = at as usize / PLACES;
+                prop_assert!(!seen[line], "came back early");
+                seen[line] = true;
+                at = ring.chase(at, 1);
+            }
+            prop_assert_eq!(at, 0);
+        }
+    }
+}

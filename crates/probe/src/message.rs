@@ -1,0 +1,89 @@
+//! The layout of a measured message.
+//!
+//! A message carries its number in its first eight bytes, or fewer if it is shorter, so that a late
+//! reply is not taken for another's. If client and server share a clock and there is room, the next
+//! bytes have times of the server ([`Stamps`]). Numbers are little-endian.
+
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The time of arrival at the server.
+pub const ARRIVAL: Range<usize> = 8..16;
+/// The time at which the server began to send the reply.
+pub const DEPARTURE: Range<usize> = 16..24;
+
+/// The times that a server writes into a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stamps {
+    /// None.
+    None,
+    /// When the message had arrived.
+    Arrival,
+    /// The same, and when the server began to send the reply.
+    Both,
+}
+
+impl Stamps {
+    /// Bytes that a message needs for them.
+    pub fn room(self) -> usize {
+        match self {
+            Stamps::None => 0,
+            Stamps::Arrival => ARRIVAL.end,
+            Stamps::Both => DEPARTURE.end,
+        }
+    }
+
+    /// Whether a message of `size` bytes has room for them.
+    pub fn fit(self, size: u64) -> bool {
+        size >= self.room() as u64
+    }
+}
+
+/// The time in a message at `place`, for which the message has room.
+pub fn read_time(message: &[u8], place: Range<usize>) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&message[place]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Writes the number of a message.
+pub fn write_number(message: &mut [u8], number: u64) {
+    let digits = message.len().min(8);
+    message[..digits].copy_from_slice(&number.to_le_bytes()[..digits]);
+}
+
+/// The number of a message of at least eight bytes.
+pub fn read_number(message: &[u8]) -> u64 {
+    message.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Whether a reply has this number.
+pub fn has_number(reply: &[u8], number: u64) -> bool {
+    let digits = reply.len().min(8);
+    reply[..digits] == number.to_le_bytes()[..digits]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn stamps_need_sixteen_or_twenty_four_bytes() {
+        assert!(Stamps::None.fit(1));
+        assert!(Stamps::Arrival.fit(16) && !Stamps::Arrival.fit(15));
+        assert!(Stamps::Both.fit(24) && !Stamps::Both.fit(23));
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_carries_its_number(size in 1usize..100, n: u64) {
+            let mut message = vec![7; size];
+            write_number(&mut message, n);
+            prop_assert!(has_number(&message, n));
+            prop_assert!(!has_number(&message, n.wrapping_add(1)));
+            prop_assert!(message[size.min(8)..].iter().all(|b| *b == 7));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A probe as a workload of one node: it measures its own machine.
+
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::Metric;
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
+
+use super::readings::Readings;
+use crosstalk_work::alone;
+use crosstalk_work::peer::Until;
+
+/// One node in real time, for about `seconds`.
+pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
+    Deployment { nodes: 1, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
+}
+
+/// Prepares the node, which will `measure`.
+///
+/// # Errors
+/// A usage fault for another number of nodes.
+pub fn prepare(
+    part: &Part,
+    measure: impl FnOnce(&Until) -> Result<Readings, Fault> + Send + 'static,
+) -> Result<Box<dyn Prepared>, Fault> {
+    if part.nodes != 1 {
+        return Err(Fault::usage(format!("this probe runs on one node, found {}", part.nodes)));
+    }
+    let deadline = part.deadline;
+    Ok(alone(move |out, cancelled| {
+        let until = Until::new(deadline, cancelled);
+        let readings = until.blame(measure(&until))?;
+        readings.into_iter().try_for_each(|(reading, n)| out.take(reading, n))
+    }))
+}

@@ -1,0 +1,12 @@
+//! What the work uses.
+
+use super::mix::Mix;
+
+/// Which resource, by how many threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    pub(super) threads: usize,
+    pub(super) mix: Mix,
+    /// Whether its threads have the lowest priority.
+    pub(super) lowest: bool,
+}

@@ -1,0 +1,25 @@
+//! The metrics that every command has.
+
+use crosstalk_core::record::{Better, Metric};
+
+/// Name, unit, which way is better.
+const METRICS: [(&str, &str, Better); 8] = [
+    ("run_time", "s", Better::Lower),
+    ("time_compute", "s", Better::Lower),
+    ("time_wait", "s", Better::Lower),
+    ("time_queue", "s", Better::Neither),
+    ("parallel_cpu_time", "s", Better::Neither),
+    ("sent_messages", "", Better::Neither),
+    ("sent_bytes", "B", Better::Neither),
+    ("own_overhead", "s", Better::Neither),
+];
+
+/// All of them.
+pub fn metrics() -> impl Iterator<Item = Metric> {
+    METRICS.into_iter().map(|(name, unit, better)| Metric::new(name, unit, better))
+}
+
+/// Whether one of them has this name.
+pub fn is_taken(name: &str) -> bool {
+    METRICS.iter().any(|(known, ..)| *known == name)
+}
