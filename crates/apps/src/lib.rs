@@ -9,6 +9,7 @@
 //! | `exchange` | what slaves hand each other |
 //! | `input` | files that people name |
 //! | `mapreduce` | counting by key, within a memory limit |
+//! | `dataset` | real data for them, from where their authors publish it |
 //! | `spill` | what a node's memory does not hold, on its disk |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -17,6 +18,7 @@ pub(crate) mod account;
 pub mod als;
 mod application;
 pub mod bayes;
+pub mod dataset;
 pub mod engine;
 pub mod exchange;
 #[doc(hidden)]
