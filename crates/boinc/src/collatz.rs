@@ -126,7 +126,7 @@ pub fn steps(number: u64) -> u32 {
         }
         match n.checked_mul(3).and_then(|n| n.checked_add(1)) {
             Some(up) => n = up,
-            None => return steps + wide(u128::from(n)),
+            None => return steps + steps_128(u128::from(n)),
         }
         steps += 1;
     }
@@ -134,7 +134,7 @@ pub fn steps(number: u64) -> u32 {
 
 /// The same where a way leads out of 64 bits; from below 2^62, none is known to leave 128.
 #[cold]
-fn wide(number: u128) -> u32 {
+fn steps_128(number: u128) -> u32 {
     let mut n = number;
     let mut steps = 0;
     while n != 1 {
@@ -169,12 +169,12 @@ pub fn read_answer(span: Span, file: &str) -> Result<Vec<Block>, String> {
 }
 
 /// Whether block `index` of an answer is right: it is done again.
-pub fn holds(span: Span, blocks: &[Block], index: u32) -> bool {
+pub fn block_is_right(span: Span, blocks: &[Block], index: u32) -> bool {
     blocks.get(index as usize).is_some_and(|block| *block == Block::of(span.block(index)))
 }
 
 /// How many numbers this machine goes over in a second of one core.
-pub fn pace() -> f64 {
+pub fn measure_rate() -> f64 {
     let begin = Instant::now();
     let mut done = 0;
     // Long enough that one interruption does not matter.
@@ -215,10 +215,10 @@ mod tests {
         assert!((file.len() as u64) < LONGEST_FILE);
         let mut read = read_answer(span, &file).expect("is one");
         assert_eq!(read, blocks);
-        assert!((0..BLOCKS).all(|index| holds(span, &read, index)));
+        assert!((0..BLOCKS).all(|index| block_is_right(span, &read, index)));
         read[7].steps += 1;
-        assert!(!holds(span, &read, 7) && holds(span, &read, 8));
-        assert!(!holds(span, &read, BLOCKS));
+        assert!(!block_is_right(span, &read, 7) && block_is_right(span, &read, 8));
+        assert!(!block_is_right(span, &read, BLOCKS));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! External work that is asked instead of being made to: through its program's own interface
-//! ([`Donor`]), where its group may not be set. It is asked rarely, and to stand still only for a
+//! ([`Throttle`]), where its group may not be set. It is asked rarely, and to stand still only for a
 //! time after which it goes on by itself: should the guard die, nothing stays suspended.
 
 use std::time::Duration;
 
-use crosstalk_boinc::client::Donor;
+use crosstalk_boinc::client::Throttle;
 use crosstalk_policy::{Grant, Offers};
 
 /// How long it stands still when nobody asks again.
@@ -15,7 +15,7 @@ const AGAIN: Duration = Duration::from_secs(4);
 
 /// The donor, and what it was asked.
 pub struct Leash {
-    donor: Box<dyn Donor>,
+    donor: Box<dyn Throttle>,
     all: usize,
     /// What it was asked to be content with, if it was.
     cores: Option<usize>,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Leash {
 
 impl Leash {
     /// A donor on a host with so many processors, all of which it has.
-    pub fn new(donor: Box<dyn Donor>, cores: usize) -> Self {
+    pub fn new(donor: Box<dyn Throttle>, cores: usize) -> Self {
         Leash {
             donor,
             all: cores,
@@ -117,7 +117,7 @@ impl Drop for Leash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_boinc::client::donor::Mock;
+    use crosstalk_boinc::client::throttle::MockThrottle as Mock;
     use crosstalk_core::Fault;
     use std::sync::{Arc, Mutex};
 
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    impl Donor for Shared {
+    impl Throttle for Shared {
         fn name(&self) -> &str {
             "shared"
         }
@@ -142,7 +142,7 @@ mod tests {
             self.mock(|mock| mock.suspend(time))
         }
         fn resume(&mut self) -> Result<(), Fault> {
-            self.mock(Donor::resume)
+            self.mock(Throttle::resume)
         }
     }
 
@@ -157,12 +157,12 @@ mod tests {
         for tenth in 0..100 {
             leash.apply(Duration::from_millis(100 * tenth), &grant(4), false);
         }
-        assert_eq!(shared.mock(|mock| mock.asked.clone()), ["suspend 8 s"; 3], "at 0, 4.1 and 8.2 s");
+        assert_eq!(shared.mock(|mock| mock.requests.clone()), ["suspend 8 s"; 3], "at 0, 4.1 and 8.2 s");
         leash.apply(Duration::from_secs(10), &grant(2), true);
         leash.apply(Duration::from_secs(11), &grant(3), true);
-        assert_eq!(shared.mock(|mock| mock.asked.split_off(3)), ["resume", "cores 2"]);
+        assert_eq!(shared.mock(|mock| mock.requests.split_off(3)), ["resume", "cores 2"]);
         drop(leash);
-        assert_eq!(shared.mock(|mock| mock.asked.split_off(3)), ["all cores"], "as before");
+        assert_eq!(shared.mock(|mock| mock.requests.split_off(3)), ["all cores"], "as before");
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         for tenth in 0..200 {
             leash.apply(Duration::from_millis(100 * tenth), &grant(4), tenth % 10 < 5);
         }
-        let asked = shared.mock(|mock| mock.asked.clone());
+        let asked = shared.mock(|mock| mock.requests.clone());
         assert!(asked.len() <= 12, "every four or five seconds, and once in between: {asked:?}");
         assert!(asked.contains(&"resume".to_string()));
     }
@@ -190,6 +190,6 @@ mod tests {
         assert_eq!(told, 1);
         shared.mock(|mock| mock.gone = false);
         leash.apply(Duration::from_secs(30), &grant(4), false);
-        assert_eq!(shared.mock(|mock| mock.asked.len()), 1);
+        assert_eq!(shared.mock(|mock| mock.requests.len()), 1);
     }
 }

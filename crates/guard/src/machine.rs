@@ -18,8 +18,8 @@ use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
 use super::vacancy::Vacancy;
-use crosstalk_boinc::client::Donor;
-use crosstalk_boinc::client::{Found, Led, NAME};
+use crosstalk_boinc::client::Throttle;
+use crosstalk_boinc::client::{NAME, RunningClient, ThrottledClient};
 use crosstalk_cgroup::group::{Group, Hierarchy};
 use crosstalk_cgroup::process;
 use crosstalk_cgroup::resctrl::Partition;
@@ -130,7 +130,7 @@ impl Machine {
     /// # Errors
     /// Where it cannot be asked, or shares its group with others, so that what it uses cannot be
     /// told from own work; or where more was named.
-    fn lead_client(&mut self, client: &Found, why: &Fault) -> Result<(), Fault> {
+    fn lead_client(&mut self, client: &RunningClient, why: &Fault) -> Result<(), Fault> {
         if !self.tenants.is_empty() {
             return Err(Fault::usage("BOINC's client can only be asked here, and is then guarded alone")
                 .remedy("have another guard for the rest"));
@@ -144,7 +144,7 @@ impl Machine {
         };
         let group = alone(client.pid).map_err(barred)?;
         let way = self.targets.way().cloned().unwrap_or_default();
-        let led = Led::new(client, &way, &self.ledger).map_err(barred)?;
+        let led = ThrottledClient::new(client, &way, &self.ledger).map_err(barred)?;
         self.notes.push(format!(
             "BOINC's client is asked to give way, which protects own work less: its group cannot be set: {}",
             why.sentence()
@@ -153,7 +153,7 @@ impl Machine {
     }
 
     /// Deals with a donor by asking it; its group is only looked at.
-    fn lead(&mut self, donor: Box<dyn Donor>, group: Group) -> Result<(), Fault> {
+    fn lead(&mut self, donor: Box<dyn Throttle>, group: Group) -> Result<(), Fault> {
         let leash = Leash::new(donor, self.cores());
         self.tenants = vec![Tenant::watched(leash.name(), group)?];
         self.leash = Some(leash);

@@ -15,7 +15,7 @@
 //! What is done is kept in a file of the slot directory: it is not done again.
 
 mod channel;
-mod gate;
+mod control;
 mod slot;
 
 use crosstalk_core::Fault;
@@ -23,13 +23,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::collatz::{BLOCKS, Block, answer};
-use gate::{Gate, Left};
+use control::{ClientControl, StopReason};
 use slot::Slot;
 
 pub(super) use slot::{INPUT, OUTPUT};
 
 /// Numbers between two looks at what the client says: some milliseconds.
-const LOOK: u64 = 1 << 13;
+const CONTROL_INTERVAL: u64 = 1 << 13;
 
 /// Between two notes of what is done.
 const CHECKPOINT: Duration = Duration::from_secs(5);
@@ -67,31 +67,31 @@ pub fn run(folder: &Path) -> Result<End, Fault> {
         return Ok(End::Later);
     };
     let span = slot.input()?;
-    let mut blocks = slot.done(span)?;
-    let mut gate = Gate::open(folder);
+    let mut blocks = slot.read_checkpoint(span)?;
+    let mut control = ClientControl::open(folder);
     let mut noted = Instant::now();
     while blocks.len() < BLOCKS as usize {
         let numbers = span.block(blocks.len() as u32);
         let mut block = Block::default();
-        for from in numbers.clone().step_by(LOOK as usize) {
-            let to = numbers.end.min(from + LOOK);
+        for from in numbers.clone().step_by(CONTROL_INTERVAL as usize) {
+            let to = numbers.end.min(from + CONTROL_INTERVAL);
             let within = (from - numbers.start) as f64 / (numbers.end - numbers.start) as f64;
             let fraction = (blocks.len() as f64 + within) / f64::from(BLOCKS);
-            match gate.pass(fraction) {
+            match control.wait_while_paused(fraction) {
                 Ok(()) => block.add(from..to),
-                Err(Left::Quit) => return slot.note(&blocks).map(|()| End::Later),
-                Err(Left::Abort) => return Ok(End::Aborted),
+                Err(StopReason::Quit) => return slot.write_checkpoint(&blocks).map(|()| End::Later),
+                Err(StopReason::Abort) => return Ok(End::Aborted),
             }
         }
         blocks.push(block);
         if noted.elapsed() >= CHECKPOINT {
-            slot.note(&blocks)?;
-            gate.noted();
+            slot.write_checkpoint(&blocks)?;
+            control.record_checkpoint();
             noted = Instant::now();
         }
     }
     slot.finish(&answer(span, &blocks))?;
-    gate.done();
+    control.done();
     Ok(End::Finished)
 }
 

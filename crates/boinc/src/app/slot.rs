@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::dialect::first;
+use crate::client::markup::first;
 use crosstalk_core::Fault;
 
-use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span};
+use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span, answer};
 
 /// Input and output, as the project calls them in its `<open_name>`s.
 pub const INPUT: &str = "in";
@@ -18,13 +18,13 @@ pub const INPUT: &str = "in";
 pub const OUTPUT: &str = "out";
 
 /// What is done so far.
-const DONE: &str = "crosstalk_done";
+const CHECKPOINT_FILE: &str = "crosstalk_done";
 
 /// How long another process of the same task may take to see that it is alone.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Seconds after which a task that was postponed is started again.
-const POSTPONED: u32 = 5;
+const RESTART_DELAY: u32 = 5;
 
 /// A slot directory.
 pub struct Slot {
@@ -42,7 +42,7 @@ impl Slot {
         let path = self.folder.join("boinc_lockfile");
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(|e| fault(&path, "cannot open it", &e))?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() >= until {
                 return Ok(None);
@@ -59,8 +59,8 @@ impl Slot {
     }
 
     /// What was done before: whole lines only, the last may be cut.
-    pub fn done(&self, span: Span) -> Result<Vec<Block>, Fault> {
-        let path = self.folder.join(DONE);
+    pub fn read_checkpoint(&self, span: Span) -> Result<Vec<Block>, Fault> {
+        let path = self.folder.join(CHECKPOINT_FILE);
         let text = match read(&path) {
             Ok(text) => text,
             Err(_) if !path.exists() => return Ok(Vec::new()),
@@ -72,9 +72,9 @@ impl Slot {
     }
 
     /// Notes what is done. A note that is not there whole counts as far as it is whole.
-    pub fn note(&self, blocks: &[Block]) -> Result<(), Fault> {
+    pub fn write_checkpoint(&self, blocks: &[Block]) -> Result<(), Fault> {
         let span = self.input()?;
-        self.replace(&self.folder.join(DONE), &super::answer(span, blocks))
+        self.replace(&self.folder.join(CHECKPOINT_FILE), &answer(span, blocks))
     }
 
     /// Writes the output, and then that it is.
@@ -86,7 +86,7 @@ impl Slot {
 
     /// Has the client start the task again later.
     pub fn postpone(&self, why: &str) -> Result<(), Fault> {
-        self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{POSTPONED}\n{why}\n"))
+        self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{RESTART_DELAY}\n{why}\n"))
     }
 
     /// The real file behind a name in the slot directory.

@@ -26,7 +26,7 @@ fn the_output_is_written_through_the_link_and_the_end_told() {
     assert_eq!(run(&slot), Ok(End::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
-    assert!(crate::collatz::holds(SPAN, &blocks, 5));
+    assert!(crate::collatz::block_is_right(SPAN, &blocks, 5));
     assert_eq!(fs::read_to_string(slot.join("boinc_finish_called")).expect("is there"), "0\n");
     assert!(fs::read_to_string(slot.join("out")).expect("still a link").contains("soft_link"));
 }
@@ -41,7 +41,7 @@ fn it_pauses_goes_on_and_quits_as_it_is_told() {
     )
     .expect("writes");
     let client = make(&slot);
-    let heard = |what: &str| {
+    let status = |what: &str| {
         for _ in 0..1000 {
             if let Some(message) = client.take(Channel::Status).expect("reads") {
                 return message;
@@ -56,13 +56,13 @@ fn it_pauses_goes_on_and_quits_as_it_is_told() {
     };
     thread::scope(|scope| {
         let app = scope.spawn(|| run(&slot));
-        assert!(cpu(&heard("at first")) >= 100.0);
+        assert!(cpu(&status("at first")) >= 100.0);
         assert!(client.send(Channel::Control, "<suspend/>").expect("writes"));
         // What it says while it pauses; the test's own threads use the same clock, so no more than that.
-        heard("on the way into the pause");
-        heard("in the pause");
+        status("on the way into the pause");
+        status("in the pause");
         assert!(client.send(Channel::Control, "<resume/>").expect("writes"));
-        heard("after the pause");
+        status("after the pause");
         assert!(client.send(Channel::Control, "<quit/>").expect("writes"));
         assert_eq!(app.join().expect("ends"), Ok(End::Later));
     });
@@ -87,13 +87,13 @@ fn what_was_done_is_not_done_again() {
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
     assert_eq!(blocks[0], Block { longest: 1, at: 2, steps: 3 });
-    assert!(crate::collatz::holds(SPAN, &blocks, 1));
+    assert!(crate::collatz::block_is_right(SPAN, &blocks, 1));
     // A note about other numbers counts for nothing.
     note = note.replace(&SPAN.from.to_string(), "7");
     fs::write(slot.join("crosstalk_done"), note).expect("writes");
     assert_eq!(run(&slot), Ok(End::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
-    assert!(crate::collatz::holds(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
+    assert!(crate::collatz::block_is_right(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use crosstalk_core::Fault;
 use crosstalk_core::units;
 
-use super::dialect::first;
+use super::markup::first;
 
 /// `cc_config.xml` with so many processors to use (`None`: as many as there are), and
 /// all else as it was. An empty text, or one that is no such file, becomes one.

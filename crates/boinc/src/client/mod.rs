@@ -7,7 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `dialect` | BOINC's markup, read as its own programs read it |
-//! | `conversation` | one request and its reply, limited in size and time |
+//! | `connection` | one request and its reply, limited in size and time |
 //! | `rpc` | what can be asked of a client |
 //! | `told` | what it answers, parsed |
 //! | `config` | its two files of settings, changed without losing what else is in them |
@@ -16,30 +16,32 @@
 //! | `led` | the client as a donor, asked for processors and to stand still |
 
 mod config;
-mod conversation;
-pub mod dialect;
-pub mod donor;
-mod found;
-mod led;
+mod connection;
+pub mod markup;
 #[cfg(test)]
 mod mock;
+mod password;
+mod replies;
 mod rpc;
-mod told;
+mod running;
+pub mod throttle;
+mod throttled;
 
 pub use config::{Preferences, preferences};
-pub use conversation::{DEADLINE, LONGEST};
-pub use donor::Donor;
-pub use found::{Found, NAMES, Way};
-pub use found::{is_client, is_running};
-pub use led::NAME;
-pub use led::{Led, give_back};
-pub use rpc::{Client, Mode, PASSWORD, PORT, md5_hex};
-pub use told::{Active, Status, Task, TaskState};
+pub use connection::{DEADLINE, LONGEST};
+pub use password::PASSWORD;
+pub use replies::{Active, Status, Task, TaskState};
+pub use rpc::{Client, Mode, PORT, md5_hex};
+pub use running::{ClientSelector, NAMES, RunningClient};
+pub use running::{is_client, is_running};
+pub use throttle::Throttle;
+pub use throttled::NAME;
+pub use throttled::{ThrottledClient, restore_cores};
 
 /// Reads a client's reply in every way there is, for `fuzz/`: whatever is in it, none may panic.
 #[doc(hidden)]
 pub fn fuzz_reply(reply: &str) {
-    told::tasks(reply);
+    replies::tasks(reply);
     Status::of(reply);
     config::with_cores(reply, config::cores(reply));
 }

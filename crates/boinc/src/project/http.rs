@@ -34,7 +34,7 @@ pub struct Head {
     /// The byte from which on the file is wanted.
     pub from: Option<u64>,
     /// Whether the body comes only when it is asked for.
-    pub expects: bool,
+    pub expects_continue: bool,
 }
 
 impl Head {
@@ -62,9 +62,9 @@ impl Head {
             query: query.into(),
             length: 0,
             from: None,
-            expects: false,
+            expects_continue: false,
         };
-        let mut told = false;
+        let mut has_length = false;
         for field in request.headers.iter() {
             let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
             match field.name.to_ascii_lowercase().as_str() {
@@ -72,13 +72,13 @@ impl Head {
                     // Digits only: `+1` is a number to Rust. Two different lengths are a trick.
                     let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
                     match value.parse() {
-                        Ok(length) if plain && (!told || head.length == length) => head.length = length,
+                        Ok(length) if plain && (!has_length || head.length == length) => head.length = length,
                         _ => return refused(400, "the length is no number"),
                     }
-                    told = true;
+                    has_length = true;
                 }
                 "transfer-encoding" => return refused(501, "a body in pieces is not taken"),
-                "expect" => head.expects = value.eq_ignore_ascii_case("100-continue"),
+                "expect" => head.expects_continue = value.eq_ignore_ascii_case("100-continue"),
                 "range" => {
                     head.from =
                         value.strip_prefix("bytes=").and_then(|range| range.strip_suffix('-')?.parse().ok())
@@ -124,7 +124,7 @@ pub struct Exchange<'a> {
     stream: &'a TcpStream,
     until: Instant,
     /// Read already, and not yet taken.
-    ahead: Vec<u8>,
+    buffered: Vec<u8>,
     left: u64,
 }
 
@@ -134,10 +134,10 @@ impl<'a> Exchange<'a> {
     /// # Errors
     /// `Err(Some)` where there is something to answer, `Err(None)` where nobody is there.
     pub fn begin(stream: &'a TcpStream, limit: Duration) -> Result<(Head, Self), Option<Refusal>> {
-        let mut exchange = Exchange { stream, until: Instant::now() + limit, ahead: Vec::new(), left: 0 };
+        let mut exchange = Exchange { stream, until: Instant::now() + limit, buffered: Vec::new(), left: 0 };
         loop {
-            if let Some((head, length)) = Head::parse(&exchange.ahead).map_err(Some)? {
-                exchange.ahead.drain(..length);
+            if let Some((head, length)) = Head::parse(&exchange.buffered).map_err(Some)? {
+                exchange.buffered.drain(..length);
                 exchange.left = head.length;
                 return Ok((head, exchange));
             }
@@ -152,13 +152,13 @@ impl<'a> Exchange<'a> {
             if read == 0 {
                 return Err(None);
             }
-            exchange.ahead.extend_from_slice(&chunk[..read]);
+            exchange.buffered.extend_from_slice(&chunk[..read]);
         }
     }
 
     /// Asks for the body, where the head said that it waits for that.
-    pub fn go_on(&mut self, head: &Head) -> io::Result<()> {
-        if head.expects { self.send(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
+    pub fn send_continue(&mut self, head: &Head) -> io::Result<()> {
+        if head.expects_continue { self.send(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
     }
 
     /// Reads the body whole, where it is no longer than `longest`.
@@ -180,7 +180,7 @@ impl<'a> Exchange<'a> {
 
     /// Tells why there is no exchange.
     pub fn refuse(stream: &'a TcpStream, status: u16, why: &str) {
-        let mut exchange = Exchange { stream, until: Instant::now() + LINGER, ahead: Vec::new(), left: 0 };
+        let mut exchange = Exchange { stream, until: Instant::now() + LINGER, buffered: Vec::new(), left: 0 };
         // Whoever went away needs no answer.
         let _ = exchange.reply(status, "text/plain", &format!("{why}\n"));
         exchange.end();
@@ -265,12 +265,12 @@ impl Read for Exchange<'_> {
     /// The body.
     fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
         let most = chunk.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let read = if self.ahead.is_empty() {
+        let read = if self.buffered.is_empty() {
             if most == 0 { 0 } else { self.receive(&mut chunk[..most])? }
         } else {
-            let read = most.min(self.ahead.len());
-            chunk[..read].copy_from_slice(&self.ahead[..read]);
-            self.ahead.drain(..read);
+            let read = most.min(self.buffered.len());
+            chunk[..read].copy_from_slice(&self.buffered[..read]);
+            self.buffered.drain(..read);
             read
         };
         self.left -= read as u64;
@@ -284,7 +284,7 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         206 => "Partial Content",
         400 => "Bad Request",
-        404 => "Not Found",
+        404 => "Not RunningClient",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
         413 => "Content Too Large",
@@ -298,7 +298,7 @@ fn reason(status: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spoilt::spoilt;
+    use super::super::damage::damaged;
     use super::*;
     use proptest::prelude::*;
     use std::net::TcpListener;
@@ -318,7 +318,10 @@ mod tests {
                     Expect: 100-continue\r\nRange: bytes=500-\r\n\r\nbody";
         let (head, length) = Head::parse(text.as_bytes()).expect("is one").expect("is whole");
         assert_eq!((head.method.as_str(), head.path.as_str()), ("POST", "/project/cgi"));
-        assert_eq!((head.length, head.from, head.expects, &text[length..]), (12, Some(500), true, "body"));
+        assert_eq!(
+            (head.length, head.from, head.expects_continue, &text[length..]),
+            (12, Some(500), true, "body")
+        );
         assert_eq!(head.parameter("x").as_deref(), Some("a b c%"));
         assert_eq!((head.parameter("y").as_deref(), head.parameter("z")), (Some(""), None));
         assert_eq!(Head::parse(&text.as_bytes()[..40]), Ok(None));
@@ -352,7 +355,7 @@ mod tests {
         });
         let stream = listener.accept().expect("comes").0;
         let (head, mut exchange) = Exchange::begin(&stream, Duration::from_millis(500)).expect("is one");
-        exchange.go_on(&head).expect("sends");
+        exchange.send_continue(&head).expect("sends");
         let (status, text) = match exchange.body(longest) {
             Ok(body) => (200, String::from_utf8(body).expect("is text")),
             Err(Refusal(status, why)) => (status, why),
@@ -418,7 +421,7 @@ mod tests {
             }
         });
         let until = Instant::now() + Duration::from_millis(300);
-        let mut exchange = Exchange { stream: &stream, until, ahead: Vec::new(), left: 0 };
+        let mut exchange = Exchange { stream: &stream, until, buffered: Vec::new(), left: 0 };
         let began = Instant::now();
         assert!(exchange.send(&vec![0; 256 << 20]).is_err(), "it takes longer than that");
         assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
@@ -433,7 +436,7 @@ mod tests {
         }
 
         #[test]
-        fn a_spoilt_head_is_read_or_refused(request in spoilt(HEAD.into())) {
+        fn a_spoilt_head_is_read_or_refused(request in damaged(HEAD.into())) {
             if let Ok(Some((head, length))) = Head::parse(&request) {
                 prop_assert!(length <= request.len());
                 let _ = head.parameter("a");

@@ -66,7 +66,7 @@ impl Journal {
     ///
     /// # Errors
     /// When there is none, or a line cannot be read or makes no sense.
-    pub fn look(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<(), Fault> {
+    pub fn replay(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<(), Fault> {
         let path = folder.join(FILE);
         let file = regular::open(&path).map_err(|e| unusable(&path, &e))?;
         read(&path, &file, &mut take).map(drop)
@@ -86,7 +86,7 @@ impl Journal {
                 .map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
             text.push(b'\n');
         }
-        let begun = self.cut();
+        let begun = self.truncate();
         begun.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data()).map_err(|e| {
             Fault::environment(format!("cannot write the journal: {e}"))
                 .at(self.path.display().to_string())
@@ -95,7 +95,7 @@ impl Journal {
     }
 
     /// A line that nobody was told of is cut off, and the next one follows on the whole ones.
-    fn cut(&mut self) -> io::Result<()> {
+    fn truncate(&mut self) -> io::Result<()> {
         let Some(whole) = self.whole else { return Ok(()) };
         self.file.set_len(whole)?;
         self.file.seek(SeekFrom::Start(whole))?;
@@ -133,15 +133,15 @@ fn unusable(path: &Path, e: &io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spoilt::spoilt;
+    use super::super::damage::damaged;
     use super::*;
-    use crate::project::line::Given;
+    use crate::project::line::ResultId;
     use crate::project::settings::Settings;
     use proptest::prelude::*;
     use std::fs;
 
     fn line(unit: u64) -> Line {
-        Line::Lost { given: Given { unit, instance: 0 }, at: 0.5 }
+        Line::Lost { result: ResultId { unit, instance: 0 }, at: 0.5 }
     }
 
     fn first() -> Line {
@@ -245,7 +245,7 @@ mod tests {
         }
 
         #[test]
-        fn a_spoilt_journal_has_the_lines_that_are_whole_or_is_refused(text in spoilt(journal())) {
+        fn a_spoilt_journal_has_the_lines_that_are_whole_or_is_refused(text in damaged(journal())) {
             let folder = tempfile::tempdir().expect("a temporary folder");
             fs::write(folder.path().join(FILE), &text).expect("writes");
             let whole = text.iter().filter(|byte| **byte == b'\n').count();

@@ -30,9 +30,9 @@ const LONGEST: u64 = 64 << 10;
 
 /// A pair of keys.
 #[derive(Debug)]
-pub struct Pair(RsaPrivateKey);
+pub struct KeyPair(RsaPrivateKey);
 
-impl Pair {
+impl KeyPair {
     /// The one in a file; a new one is made where there is none.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Pair {
                         .remedy("put the key's latest copy back, or take another directory")
                 })?;
             return if pair.size() == BYTES {
-                Ok(Pair(pair))
+                Ok(KeyPair(pair))
             } else {
                 Err(fault(format!("expected a key of {BITS} bits, found one of {}", pair.size() * 8)))
             };
@@ -66,7 +66,7 @@ impl Pair {
             fs::rename(&beside, path)
         };
         write().map_err(|e| fault(format!("cannot keep a key: {e}")))?;
-        Ok(Pair(pair))
+        Ok(KeyPair(pair))
     }
 
     /// The public half, as hosts are told.
@@ -79,7 +79,7 @@ impl Pair {
     /// Signs a text.
     ///
     /// # Errors
-    /// When the key is broken.
+    /// When the key is failure.
     pub fn sign(&self, text: &[u8]) -> Result<String, Fault> {
         self.sign_md5(&md5_hex(text))
     }
@@ -87,7 +87,7 @@ impl Pair {
     /// Signs what has this MD5, in hexadecimal digits.
     ///
     /// # Errors
-    /// When the key is broken.
+    /// When the key is failure.
     pub fn sign_md5(&self, md5: &str) -> Result<String, Fault> {
         let signed = self.0.sign(Pkcs1v15Sign::new_unprefixed(), md5.as_bytes());
         signed.map(|bytes| digits(&bytes)).map_err(|e| Fault::environment(format!("cannot sign: {e}")))
@@ -134,11 +134,11 @@ mod tests {
     use std::sync::OnceLock;
 
     /// One for all tests: making one takes a while.
-    fn pair() -> &'static Pair {
-        static PAIR: OnceLock<Pair> = OnceLock::new();
+    fn pair() -> &'static KeyPair {
+        static PAIR: OnceLock<KeyPair> = OnceLock::new();
         PAIR.get_or_init(|| {
             let folder = tempfile::tempdir().expect("a temporary folder");
-            Pair::open(&folder.path().join("key.pem")).expect("is made")
+            KeyPair::open(&folder.path().join("key.pem")).expect("is made")
         })
     }
 
@@ -147,11 +147,11 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("key.pem");
-        let made = Pair::open(&path).expect("is made");
-        assert_eq!(Pair::open(&path).expect("is there").public(), made.public());
+        let made = KeyPair::open(&path).expect("is made");
+        assert_eq!(KeyPair::open(&path).expect("is there").public(), made.public());
         assert_eq!(fs::metadata(&path).expect("is there").permissions().mode() & 0o777, 0o600);
         fs::write(&path, "rubbish").expect("writes");
-        let fault = Pair::open(&path).expect_err("refused");
+        let fault = KeyPair::open(&path).expect_err("refused");
         assert!(fault.place.is_some_and(|place| place.ends_with("key.pem")));
     }
 

@@ -13,7 +13,7 @@ pub const SCHEMA: &str = "crosstalk.boinc-project/1";
 
 /// A result: a work unit as it was given to one host. Written `c_UNIT_INSTANCE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Given {
+pub struct ResultId {
     /// The work unit's number, from 0.
     pub unit: u64,
     /// How often it had been given before.
@@ -23,7 +23,7 @@ pub struct Given {
 /// What stands behind the name of a result that of its output.
 const OUTPUT: &str = "_out";
 
-impl Given {
+impl ResultId {
     /// Its work unit's name.
     pub fn unit_name(self) -> String {
         format!("c_{}", self.unit)
@@ -40,20 +40,21 @@ impl Given {
     }
 }
 
-impl fmt::Display for Given {
+impl fmt::Display for ResultId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "c_{}_{}", self.unit, self.instance)
     }
 }
 
-impl FromStr for Given {
+impl FromStr for ResultId {
     type Err = ();
 
     /// Only what is written just so: names come from hosts.
     fn from_str(name: &str) -> Result<Self, ()> {
         let (unit, instance) = name.strip_prefix("c_").and_then(|rest| rest.split_once('_')).ok_or(())?;
-        let given = Given { unit: unit.parse().map_err(drop)?, instance: instance.parse().map_err(drop)? };
-        if given.to_string() == name { Ok(given) } else { Err(()) }
+        let result =
+            ResultId { unit: unit.parse().map_err(drop)?, instance: instance.parse().map_err(drop)? };
+        if result.to_string() == name { Ok(result) } else { Err(()) }
     }
 }
 
@@ -104,7 +105,7 @@ pub enum Line {
     /// A result was given to a host; it counts as lost after the deadline.
     Sent {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         host: u64,
         at: f64,
         deadline: f64,
@@ -112,14 +113,14 @@ pub enum Line {
     /// A result's output has arrived, and came to this.
     Uploaded {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         #[serde(flatten)]
         outcome: Outcome,
     },
     /// A host has reported a result: how it ended, and what processor time it took.
     Reported {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         #[serde(flatten)]
         outcome: Outcome,
         cpu: f64,
@@ -128,7 +129,7 @@ pub enum Line {
     /// A result was not reported in time.
     Lost {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         at: f64,
     },
 }
@@ -140,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_line_reads_as_it_was_written() {
-        let given = Given { unit: 7, instance: 1 };
+        let result = ResultId { unit: 7, instance: 1 };
         let line =
-            Line::Reported { given, outcome: Outcome::Valid { answer: "00".into() }, cpu: 1.5, at: 2.25 };
+            Line::Reported { result, outcome: Outcome::Valid { answer: "00".into() }, cpu: 1.5, at: 2.25 };
         let text = serde_json::to_string(&line).expect("writes");
         assert_eq!(
             text,
@@ -152,28 +153,43 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_earlier_versions_are_read() {
+        for text in [
+            r#"{"line":"address","listen":"127.0.0.1:1","url":"u"}"#,
+            r#"{"line":"version","number":1,"file":"f","bytes":3,"md5":"m","signature":"s"}"#,
+            r#"{"line":"host","host":1,"name":"n"}"#,
+            r#"{"line":"sent","unit":7,"instance":1,"host":1,"at":1.0,"deadline":2.0}"#,
+            r#"{"line":"uploaded","unit":7,"instance":1,"outcome":"failed","why":"w"}"#,
+            r#"{"line":"lost","unit":7,"instance":1,"at":2.25}"#,
+        ] {
+            let line: Line = serde_json::from_str(text).expect("reads");
+            assert_eq!(serde_json::to_string(&line).expect("writes"), text);
+        }
+    }
+
+    #[test]
     fn only_one_way_of_writing_a_name_is_a_name() {
         for bad in
             ["c_1", "c_1_", "c_01_0", "c_1_+0", "c_1_0_0", " c_1_0", "c_1_0/..", "../c_1_0", "c_-1_0", ""]
         {
-            assert_eq!(bad.parse::<Given>(), Err(()), "{bad}");
+            assert_eq!(bad.parse::<ResultId>(), Err(()), "{bad}");
         }
-        assert_eq!(Given::of_output("c_1_0"), None);
-        assert_eq!(Given::of_output("../c_1_0_out"), None);
+        assert_eq!(ResultId::of_output("c_1_0"), None);
+        assert_eq!(ResultId::of_output("../c_1_0_out"), None);
     }
 
     proptest! {
         #[test]
         fn names_survive(unit in any::<u64>(), instance in any::<u32>()) {
-            let given = Given { unit, instance };
-            prop_assert_eq!(given.to_string().parse(), Ok(given));
-            prop_assert_eq!(Given::of_output(&given.output()), Some(given));
+            let result = ResultId { unit, instance };
+            prop_assert_eq!(result.to_string().parse(), Ok(result));
+            prop_assert_eq!(ResultId::of_output(&result.output()), Some(result));
         }
 
         #[test]
         fn no_name_panics(name in "\\PC{0,40}") {
-            let _ = name.parse::<Given>();
-            let _ = Given::of_output(&name);
+            let _ = name.parse::<ResultId>();
+            let _ = ResultId::of_output(&name);
         }
     }
 }

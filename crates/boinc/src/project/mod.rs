@@ -13,48 +13,41 @@
 //! | `book` | what that comes to, and what may happen next: pure |
 //! | `keys` | what programs and certificates are signed by |
 //! | `request`, `reply`, `upload` | what hosts say, and are told |
-//! | `desk` | a request's way through the book and into the journal |
+//! | `scheduler` | a request's way through the book and into the journal |
 //! | `http`, `server` | how it comes and goes |
 //! | `home` | the project's directory |
 
-mod book;
-mod desk;
-mod home;
+#[cfg(test)]
+mod damage;
+mod directory;
 mod http;
 mod journal;
 mod keys;
 mod line;
 mod reply;
 mod request;
+mod requested;
+mod scheduler;
 mod server;
 mod settings;
-#[cfg(test)]
-mod spoilt;
+mod state;
 mod upload;
 mod url;
-mod wanted;
 
-pub use book::Counts;
-pub use home::{Attach, Home, Open, look};
+pub use directory::{Attachment, Directory, OpenProject, read_counts};
 pub use reply::NAME;
-pub use server::{Place, Server};
+pub use requested::RequestedSettings;
+pub use server::{Endpoint, Server, TRANSFERS};
 pub use settings::Settings;
-pub use url::Url;
-pub use wanted::Wanted;
-
-/// Files that a client of ours fetches at a time: a hundred tasks and as many that wait begin with 200.
-pub const TRANSFERS: u32 = 200;
-/// Where, below its own address, its scheduler is.
-pub const SCHEDULER: &str = "cgi";
-/// Where, below its address, everything of a project is.
-const ROOT: &str = "/project/";
+pub use state::Counts;
+pub use url::{SCHEDULER, Url};
 
 /// Reads a request's head, and its body in every way there is, for `fuzz/`: whatever is in it, none may panic.
 #[doc(hidden)]
 pub fn fuzz_request(bytes: &[u8]) {
     if let Ok(Some((head, length))) = http::Head::parse(bytes) {
         head.parameter("name");
-        request::Asked::parse(&bytes[length..]);
+        request::SchedulerRequest::parse(&bytes[length..]);
         request::upload_elements(&String::from_utf8_lossy(&bytes[length..])).count();
     }
 }

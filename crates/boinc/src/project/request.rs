@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::client::dialect::{Element, elements, first};
+use crate::client::markup::{Element, elements, first};
 
-use super::line::Given;
+use super::line::ResultId;
 
 /// The longest request, in bytes: a thousand results of a program that writes as little as ours. It
 /// is read before its key can be.
@@ -30,7 +30,7 @@ pub struct Report {
 
 /// What a host asks.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Asked {
+pub struct SchedulerRequest {
     /// The account's key.
     pub key: String,
     /// The host's number; 0 where it has none yet.
@@ -50,17 +50,17 @@ pub struct Asked {
     /// What it reports.
     pub reports: Vec<Report>,
     /// The results that it has, besides.
-    pub held: BTreeSet<Given>,
+    pub held: BTreeSet<ResultId>,
     /// The results that it has and that are none of ours.
-    pub strange: Vec<String>,
+    pub unknown: Vec<String>,
 }
 
-impl Asked {
+impl SchedulerRequest {
     /// Reads a request; `None` where it is none.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(body);
         let request = first(&text, "scheduler_request")?;
-        let mut asked = Asked { cores: 1, ..Asked::default() };
+        let mut asked = SchedulerRequest { cores: 1, ..SchedulerRequest::default() };
         for element in request.elements() {
             match element.name {
                 "authenticator" => asked.key = element.text(),
@@ -93,8 +93,8 @@ impl Asked {
         for other in others.elements() {
             let Some(name) = name(&other) else { continue };
             match name.parse() {
-                Ok(given) => drop(self.held.insert(given)),
-                Err(()) => self.strange.push(name),
+                Ok(result) => drop(self.held.insert(result)),
+                Err(()) => self.unknown.push(name),
             }
         }
     }
@@ -131,7 +131,7 @@ pub fn upload_elements(text: &str) -> impl Iterator<Item = Element<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spoilt::spoilt;
+    use super::super::damage::damaged;
     use super::*;
     use proptest::prelude::*;
     use std::time::{Duration, Instant};
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_request_is_read_as_a_host_writes_it() {
-        let asked = Asked::parse(REQUEST.as_bytes()).expect("is one");
+        let asked = SchedulerRequest::parse(REQUEST.as_bytes()).expect("is one");
         assert_eq!((asked.key.as_str(), asked.host, asked.name.as_str()), ("key", 3, "abc"));
         assert_eq!((asked.cores, asked.seconds, asked.idle), (50, 120.5, 2.0));
         assert_eq!(asked.platforms, ["x86_64-pc-linux-gnu", "i686-pc-linux-gnu"]);
@@ -191,18 +191,18 @@ mod tests {
         let reports: Vec<_> =
             asked.reports.iter().map(|r| (r.name.as_str(), r.failure.as_deref(), r.cpu)).collect();
         assert_eq!(reports, [("c_1_0", None, 2.5), ("c_2_0", Some("exit status 194, state 6"), 0.0)]);
-        assert_eq!(asked.held, BTreeSet::from([Given { unit: 3, instance: 1 }]));
-        assert_eq!(asked.strange, ["wu_of_another"]);
+        assert_eq!(asked.held, BTreeSet::from([ResultId { unit: 3, instance: 1 }]));
+        assert_eq!(asked.unknown, ["wu_of_another"]);
     }
 
     #[test]
     fn what_is_no_request_is_none() {
         for body in [&b""[..], b"<html></html>", b"\xff\xfe", b"<scheduler_request>", b"<scheduler_request/"]
         {
-            assert_eq!(Asked::parse(body), None);
+            assert_eq!(SchedulerRequest::parse(body), None);
         }
         assert_eq!(
-            Asked::parse(b"<scheduler_request></scheduler_request>").map(|asked| asked.cores),
+            SchedulerRequest::parse(b"<scheduler_request></scheduler_request>").map(|asked| asked.cores),
             Some(1)
         );
     }
@@ -223,7 +223,7 @@ mod tests {
             "</result>",
         ] {
             for body in [long(part), format!("<scheduler_request>{}</scheduler_request>", long(part))] {
-                let asked = Asked::parse(body.as_bytes()).unwrap_or_default();
+                let asked = SchedulerRequest::parse(body.as_bytes()).unwrap_or_default();
                 assert!(asked.reports.len() <= body.len() / part.len());
             }
         }
@@ -233,14 +233,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_a_request_or_none(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let _ = Asked::parse(&bytes);
+            let _ = SchedulerRequest::parse(&bytes);
         }
 
         #[test]
-        fn a_spoilt_request_says_nothing_that_no_host_can_say(request in spoilt(REQUEST.into())) {
-            if let Some(asked) = Asked::parse(&request) {
+        fn a_spoilt_request_says_nothing_that_no_host_can_say(request in damaged(REQUEST.into())) {
+            if let Some(asked) = SchedulerRequest::parse(&request) {
                 prop_assert!(asked.seconds.is_finite() && asked.idle.is_finite());
-                prop_assert!(asked.strange.iter().all(|name| name.len() <= LONGEST_NAME));
+                prop_assert!(asked.unknown.iter().all(|name| name.len() <= LONGEST_NAME));
                 prop_assert!(asked.seconds >= 0.0 && (1..=4096).contains(&asked.cores));
                 prop_assert!(asked.reports.iter().all(|report| report.cpu.is_finite()));
             }

@@ -10,27 +10,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::dialect::escape;
+use crate::client::markup::escape;
 use crate::client::md5_hex;
 use crosstalk_core::Fault;
 use crosstalk_host::process::wait_readable;
 
-use super::book::Counts;
-use super::desk::Desk;
-use super::home::{Attach, Open, now};
+use super::directory::{Attachment, OpenProject, now};
 use super::http::{Exchange, Head, Refusal};
 use super::line::Line;
 use super::reply::NAME;
-use super::request::{self, Asked};
+use super::request::{self, SchedulerRequest};
+use super::scheduler::Scheduler;
+use super::state::Counts;
 use super::upload;
-use super::url::Url;
-use super::{ROOT, SCHEDULER, TRANSFERS};
+use super::url::{ROOT, SCHEDULER, Url};
 
+/// Files that a client of ours fetches at a time: a hundred tasks and as many that wait begin with 200.
+pub const TRANSFERS: u32 = 200;
 /// Requests at a time: all of a client of ours, and a few of others. More are told to come again, which a
 /// client does seconds later.
-const AT_ONCE: usize = TRANSFERS as usize + 8;
+const MOST_REQUESTS: usize = TRANSFERS as usize + 8;
 /// Connections at a time, with those that are told so; more are closed.
-const TOLD: usize = 2 * AT_ONCE;
+const MOST_CONNECTIONS: usize = 2 * MOST_REQUESTS;
 /// Programs that are sent at a time: whoever takes one slowly keeps nobody else from anything else.
 const PROGRAMS: usize = 32;
 /// Bytes of bodies that are held at a time; who would bring more is to come again.
@@ -44,17 +45,17 @@ const LIMIT_PROGRAM: Duration = Duration::from_secs(1800);
 /// Bytes of a program that are sent at a time.
 const CHUNK: usize = 64 << 10;
 /// How long an idle server sleeps before it looks whether it is to stop.
-const GLANCE: Duration = Duration::from_millis(100);
+const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// Where a project listens, and where hosts are told to find it.
 #[derive(Debug)]
-pub struct Place {
+pub struct Endpoint {
     listener: TcpListener,
     listen: SocketAddr,
     url: Url,
 }
 
-impl Place {
+impl Endpoint {
     /// Listens. Hosts are told to find the project at `url`, or else where it listens.
     ///
     /// # Errors
@@ -72,17 +73,17 @@ impl Place {
         let io = |e: io::Error| Fault::environment(format!("cannot listen: {e}")).at(listen.to_string());
         listener.set_nonblocking(true).map_err(io)?;
         // The standard library has 128 wait: who comes beyond that comes a second later.
-        rustix::net::listen(&listener, TOLD as i32).map_err(|e| io(e.into()))?;
+        rustix::net::listen(&listener, MOST_CONNECTIONS as i32).map_err(|e| io(e.into()))?;
         let listen = listener.local_addr().map_err(io)?;
         let url = url.map_or_else(|| Url::of(listen), Ok)?;
-        Ok(Place { listener, listen, url })
+        Ok(Endpoint { listener, listen, url })
     }
 }
 
 /// A project that listens.
 pub struct Server {
     listener: TcpListener,
-    desk: Arc<Desk>,
+    scheduler: Arc<Scheduler>,
 }
 
 impl Server {
@@ -90,27 +91,27 @@ impl Server {
     ///
     /// # Errors
     /// When the program cannot be given out.
-    pub fn new(open: Open, place: Place, program: &Path) -> Result<Self, Fault> {
-        let Place { listener, listen, url } = place;
+    pub fn new(open: OpenProject, place: Endpoint, program: &Path) -> Result<Self, Fault> {
+        let Endpoint { listener, listen, url } = place;
         let url = url.to_string();
-        let desk = Desk::new(open, url.clone());
-        let latest = desk.latest();
-        if let Some(version) = desk.home.take_program(program, latest.as_ref())? {
-            desk.note(Line::Version(version))?;
+        let scheduler = Scheduler::new(open, url.clone());
+        let latest = scheduler.latest();
+        if let Some(version) = scheduler.directory.add_program(program, latest.as_ref())? {
+            scheduler.note(Line::Version(version))?;
         }
-        desk.note(Line::Address { listen, url: url.clone() })?;
-        desk.home.tell(&Attach { url, key: desk.key.clone() })?;
-        Ok(Server { listener, desk: Arc::new(desk) })
+        scheduler.note(Line::Address { listen, url: url.clone() })?;
+        scheduler.directory.write_attachment(&Attachment { url, key: scheduler.key.clone() })?;
+        Ok(Server { listener, scheduler: Arc::new(scheduler) })
     }
 
     /// How to attach to it.
-    pub fn attach(&self) -> Attach {
-        Attach { url: self.desk.url.clone(), key: self.desk.key.clone() }
+    pub fn attach(&self) -> Attachment {
+        Attachment { url: self.scheduler.url.clone(), key: self.scheduler.key.clone() }
     }
 
     /// How far the project is, and whether it is done.
     pub fn counts(&self) -> (Counts, bool) {
-        self.desk.counts()
+        self.scheduler.counts()
     }
 
     /// Serves until `stop` is set; `look` is called about ten times a second, and ends it
@@ -121,10 +122,10 @@ impl Server {
     pub fn run(&self, stop: &AtomicBool, mut look: impl FnMut(Counts, bool) -> bool) -> Result<(), Fault> {
         let load = Arc::new(Load::default());
         loop {
-            if let Some(fault) = self.desk.broken() {
+            if let Some(fault) = self.scheduler.failure() {
                 return Err(fault);
             }
-            let (counts, done) = self.desk.counts();
+            let (counts, done) = self.scheduler.counts();
             if stop.load(Ordering::SeqCst) || !look(counts, done) {
                 return Ok(());
             }
@@ -132,29 +133,29 @@ impl Server {
                 Ok((stream, _)) => self.receive(stream, &load),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     // An interruption is a short wait: it looks again.
-                    let _ = wait_readable(&[&self.listener], Some(GLANCE));
+                    let _ = wait_readable(&[&self.listener], Some(STOP_POLL));
                 }
                 // No room for another file now.
-                Err(_) => thread::sleep(GLANCE),
+                Err(_) => thread::sleep(STOP_POLL),
             }
         }
     }
 
     fn receive(&self, stream: TcpStream, load: &Arc<Load>) {
-        let Some(request) = Counted::new(load, |load| &load.requests, TOLD) else { return };
+        let Some(request) = Admission::new(load, |load| &load.requests, MOST_CONNECTIONS) else { return };
         // Accepted sockets of a listener that does not block do not either, on some systems.
         if stream.set_nonblocking(false).is_err() {
             return;
         }
-        let (desk, load) = (Arc::clone(&self.desk), Arc::clone(load));
+        let (scheduler, load) = (Arc::clone(&self.scheduler), Arc::clone(load));
         // Where no thread is to be had, it is turned away, too: what it took goes with the closure.
         let _ = thread::Builder::new().spawn(move || {
             // All of it: a closure takes no more of what it names than it needs.
             let request = request;
-            if request.others >= AT_ONCE {
+            if request.others >= MOST_REQUESTS {
                 return Exchange::refuse(&stream, 503, "too many requests are under way");
             }
-            serve(&desk, &stream, &load);
+            serve(&scheduler, &stream, &load);
         });
     }
 }
@@ -170,34 +171,34 @@ struct Load {
 }
 
 /// One of those that a number counts, until it ends, however that is.
-struct Counted {
+struct Admission {
     load: Arc<Load>,
     number: fn(&Load) -> &AtomicUsize,
     /// How many there were before it.
     others: usize,
 }
 
-impl Counted {
+impl Admission {
     /// Counts it; `None` where there are `most` already.
     fn new(load: &Arc<Load>, number: fn(&Load) -> &AtomicUsize, most: usize) -> Option<Self> {
         let others = number(load).fetch_add(1, Ordering::SeqCst);
-        let counted = Counted { load: Arc::clone(load), number, others };
+        let counted = Admission { load: Arc::clone(load), number, others };
         (others < most).then_some(counted)
     }
 }
 
-impl Drop for Counted {
+impl Drop for Admission {
     fn drop(&mut self) {
         (self.number)(&self.load).fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// A body's bytes, which are counted while it is held.
-struct Held<'a>(&'a AtomicU64, u64);
+struct BodyReservation<'a>(&'a AtomicU64, u64);
 
-impl<'a> Held<'a> {
+impl<'a> BodyReservation<'a> {
     fn new(all: &'a AtomicU64, bytes: u64) -> Result<Self, Refusal> {
-        let held = Held(all, bytes);
+        let held = BodyReservation(all, bytes);
         if all.fetch_add(bytes, Ordering::SeqCst) + bytes > IN_FLIGHT {
             return Err(Refusal(503, "too much is under way".into()));
         }
@@ -205,20 +206,20 @@ impl<'a> Held<'a> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for BodyReservation<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(self.1, Ordering::SeqCst);
     }
 }
 
 /// What is answered: a status, its kind, and a text.
-type Answer = (u16, &'static str, String);
+type Response = (u16, &'static str, String);
 
 const XML: &str = "text/xml";
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-fn serve(desk: &Desk, stream: &TcpStream, load: &Arc<Load>) {
+fn serve(scheduler: &Scheduler, stream: &TcpStream, load: &Arc<Load>) {
     let (head, mut exchange) = match Exchange::begin(stream, LIMIT_HEAD) {
         Ok(begun) => begun,
         Err(Some(Refusal(status, why))) => return Exchange::refuse(stream, status, &why),
@@ -226,7 +227,7 @@ fn serve(desk: &Desk, stream: &TcpStream, load: &Arc<Load>) {
     };
     exchange.extend(LIMIT);
     // Whoever went away meanwhile needs no answer.
-    let _ = match respond(desk, &head, &mut exchange, load) {
+    let _ = match respond(scheduler, &head, &mut exchange, load) {
         Ok(Some((status, kind, text))) => exchange.reply(status, kind, &text),
         Ok(None) => Ok(()),
         Err(Refusal(status, why)) => {
@@ -240,35 +241,37 @@ fn serve(desk: &Desk, stream: &TcpStream, load: &Arc<Load>) {
 
 /// The answer; `None` where it was sent already.
 fn respond(
-    desk: &Desk,
+    scheduler: &Scheduler,
     head: &Head,
     exchange: &mut Exchange<'_>,
     load: &Arc<Load>,
-) -> Result<Option<Answer>, Refusal> {
+) -> Result<Option<Response>, Refusal> {
     let path = head.path.strip_prefix(ROOT.trim_end_matches('/')).unwrap_or(&head.path);
     let down = |fault: Fault| Refusal(503, fault.message);
     let gone = |_| Refusal(400, "the other side is gone".into());
     match (head.method.as_str(), path) {
-        ("GET", "/" | "") => Ok(Some((200, "text/html; charset=utf-8", master(desk)))),
-        ("GET", "/get_project_config.php") => Ok(Some((200, XML, config(desk)))),
-        ("GET", "/lookup_account.php") => Ok(Some((200, XML, account(desk, head)))),
+        ("GET", "/" | "") => Ok(Some((200, "text/html; charset=utf-8", master(scheduler)))),
+        ("GET", "/get_project_config.php") => Ok(Some((200, XML, config(scheduler)))),
+        ("GET", "/lookup_account.php") => Ok(Some((200, XML, account(scheduler, head)))),
         ("GET", "/create_account.php") => Ok(Some((200, XML, error(-208, "there is one account only")))),
-        ("GET", "/status") => Ok(Some((200, JSON, status(desk)))),
-        ("GET", "/answers") => Ok(Some((200, TEXT, desk.answers()))),
-        ("GET", file) if file.starts_with("/download/") => download(desk, &file[10..], head, exchange, load),
+        ("GET", "/status") => Ok(Some((200, JSON, status(scheduler)))),
+        ("GET", "/answers") => Ok(Some((200, TEXT, scheduler.answers()))),
+        ("GET", file) if file.starts_with("/download/") => {
+            download(scheduler, &file[10..], head, exchange, load)
+        }
         ("POST", page) if page.strip_prefix('/') == Some(SCHEDULER) => {
-            let _held = Held::new(&load.bytes, head.length.min(request::LONGEST))?;
-            exchange.go_on(head).map_err(gone)?;
+            let _held = BodyReservation::new(&load.bytes, head.length.min(request::LONGEST))?;
+            exchange.send_continue(head).map_err(gone)?;
             let body = exchange.body(request::LONGEST)?;
-            let asked =
-                Asked::parse(&body).ok_or_else(|| Refusal(400, "this is no scheduler request".into()))?;
-            Ok(Some((200, XML, desk.schedule(&asked, now()).map_err(down)?)))
+            let asked = SchedulerRequest::parse(&body)
+                .ok_or_else(|| Refusal(400, "this is no scheduler request".into()))?;
+            Ok(Some((200, XML, scheduler.schedule(&asked, now()).map_err(down)?)))
         }
         ("POST", "/file_upload_handler") => {
-            let _held = Held::new(&load.bytes, head.length.min(upload::LONGEST))?;
-            exchange.go_on(head).map_err(gone)?;
+            let _held = BodyReservation::new(&load.bytes, head.length.min(upload::LONGEST))?;
+            exchange.send_continue(head).map_err(gone)?;
             let body = exchange.body(upload::LONGEST)?;
-            Ok(Some((200, TEXT, upload::reply(&desk.upload(&body)))))
+            Ok(Some((200, TEXT, upload::reply(&scheduler.upload(&body)))))
         }
         ("GET" | "POST", _) => Err(Refusal(404, "there is no such page".into())),
         _ => Err(Refusal(405, "only GET and POST are answered".into())),
@@ -276,10 +279,10 @@ fn respond(
 }
 
 /// The page that a client reads first: a line of it says where the scheduler is.
-fn master(desk: &Desk) -> String {
-    let (counts, done) = desk.counts();
+fn master(scheduler: &Scheduler) -> String {
+    let (counts, done) = scheduler.counts();
     let done = if done { "done" } else { "at work" };
-    let url = &desk.url;
+    let url = &scheduler.url;
     format!(
         "<!DOCTYPE html>\n<html><head><title>{NAME}</title>\n<link rel=\"boinc_scheduler\" href=\"{url}{SCHEDULER}\">\n\
          <!--\n<scheduler>{url}{SCHEDULER}</scheduler>\n-->\n</head>\n\
@@ -289,26 +292,26 @@ fn master(desk: &Desk) -> String {
     )
 }
 
-fn config(desk: &Desk) -> String {
+fn config(scheduler: &Scheduler) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<project_config>\n<name>{NAME}</name>\n\
          <master_url>{0}</master_url>\n<web_rpc_url_base>{0}</web_rpc_url_base>\n<min_passwd_length>6</min_passwd_length>\n\
          <account_creation_disabled/>\n<platforms>\n<platform>\n<platform_name>{1}-pc-linux-gnu</platform_name>\n\
          </platform>\n</platforms>\n</project_config>\n",
-        escape(&desk.url),
+        escape(&scheduler.url),
         std::env::consts::ARCH
     )
 }
 
 /// The account's key, for who gives it as password, with whatever address.
-fn account(desk: &Desk, head: &Head) -> String {
+fn account(scheduler: &Scheduler, head: &Head) -> String {
     let Some(mail) = head.parameter("email_addr") else {
         return error(-136, "there is no such account");
     };
     match head.parameter("passwd_hash").filter(|hash| !hash.is_empty()) {
         None => "<account_out>\n<success/>\n</account_out>\n".into(),
-        Some(hash) if hash == md5_hex(format!("{}{}", desk.key, mail.to_lowercase()).as_bytes()) => {
-            format!("<account_out>\n<authenticator>{}</authenticator>\n</account_out>\n", desk.key)
+        Some(hash) if hash == md5_hex(format!("{}{}", scheduler.key, mail.to_lowercase()).as_bytes()) => {
+            format!("<account_out>\n<authenticator>{}</authenticator>\n</account_out>\n", scheduler.key)
         }
         Some(_) => error(-206, "the password is the account key that the project prints"),
     }
@@ -321,31 +324,31 @@ fn error(number: i32, message: &str) -> String {
     )
 }
 
-fn status(desk: &Desk) -> String {
-    let (counts, done) = desk.counts();
-    json!({ "done": done, "counts": counts, "settings": desk.settings() }).to_string() + "\n"
+fn status(scheduler: &Scheduler) -> String {
+    let (counts, done) = scheduler.counts();
+    json!({ "done": done, "counts": counts, "settings": scheduler.settings() }).to_string() + "\n"
 }
 
 /// An input, which is made on the spot, or a program, of which a part may be wanted.
 fn download(
-    desk: &Desk,
+    scheduler: &Scheduler,
     name: &str,
     head: &Head,
     exchange: &mut Exchange<'_>,
     load: &Arc<Load>,
-) -> Result<Option<Answer>, Refusal> {
-    if let Some(input) = desk.input(name) {
+) -> Result<Option<Response>, Refusal> {
+    if let Some(input) = scheduler.input(name) {
         return Ok(Some((200, TEXT, input)));
     }
     let none = || Refusal(404, "there is no such file".into());
-    let version = desk.version(name).ok_or_else(none)?;
-    let mut file = File::open(desk.home.program(&version)).map_err(|_| none())?;
+    let version = scheduler.version(name).ok_or_else(none)?;
+    let mut file = File::open(scheduler.directory.program(&version)).map_err(|_| none())?;
     let from = head.from.unwrap_or(0);
     if from > 0 && from >= version.bytes {
         return Err(Refusal(416, "the file ends before".into()));
     }
     let gone = |_| Refusal(400, "the other side is gone".into());
-    let _sent = Counted::new(load, |load| &load.programs, PROGRAMS)
+    let _sent = Admission::new(load, |load| &load.programs, PROGRAMS)
         .ok_or_else(|| Refusal(503, "too many programs are being sent".into()))?;
     let over = Instant::now() + LIMIT_PROGRAM;
     file.seek(SeekFrom::Start(from)).map_err(gone)?;

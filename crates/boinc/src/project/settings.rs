@@ -54,12 +54,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With work units that take about `task` seconds where a core goes over `pace`
+    /// With work units that take about `task` seconds where a core goes over `rate`
     /// numbers in one.
     #[must_use]
-    pub fn lasting(self, task: f64, pace: f64) -> Self {
+    pub fn lasting(self, task: f64, rate: f64) -> Self {
         // So that there is room for as many work units as anybody can do.
-        let size = ((task * pace) as u64).clamp(u64::from(BLOCKS), LARGEST);
+        let size = ((task * rate) as u64).clamp(u64::from(BLOCKS), LARGEST);
         Settings { task, size, ..self }
     }
 

@@ -6,7 +6,10 @@ use std::str::FromStr;
 
 use crosstalk_core::Fault;
 
-use super::ROOT;
+/// The path below which everything of a project is.
+pub const ROOT: &str = "/project/";
+/// The path of the scheduler, below the project's address.
+pub const SCHEDULER: &str = "cgi";
 
 /// An address that a client takes for a project's, with a slash at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]

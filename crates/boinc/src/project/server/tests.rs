@@ -1,6 +1,6 @@
 //! The server as a host meets it, over sockets.
 
-use super::super::home::Home;
+use super::super::directory::Directory;
 use super::super::settings::Settings;
 use super::*;
 use std::io::Write;
@@ -10,10 +10,11 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("program");
     std::fs::write(&program, "0123456789").expect("writes");
-    let open =
-        Home::open(&folder.path().join("project"), || Ok(Settings { units: Some(3), ..Settings::default() }))
-            .expect("opens");
-    let place = Place::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
+    let open = Directory::open(&folder.path().join("project"), || {
+        Ok(Settings { units: Some(3), ..Settings::default() })
+    })
+    .expect("opens");
+    let place = Endpoint::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
     let server = Server::new(open, place, &program).expect("has a program");
     let address = server.listener.local_addr().expect("has one");
     let stop = AtomicBool::new(false);
@@ -66,7 +67,7 @@ fn the_pages_that_a_client_asks_for_are_there() {
 #[test]
 fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
     serving(|server, address| {
-        let file = server.desk.latest().expect("has one").file;
+        let file = server.scheduler.latest().expect("has one").file;
         let whole = get(address, &format!("/project/download/{file}"));
         assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
         let request = format!("GET /project/download/{file} HTTP/1.1\r\nRange: bytes=7-\r\n\r\n");
@@ -117,25 +118,25 @@ fn nonsense_is_refused_and_the_server_goes_on() {
 #[test]
 fn bodies_have_so_much_room_together() {
     let all = AtomicU64::new(0);
-    let held = Held::new(&all, IN_FLIGHT).expect("there is room");
-    assert_eq!(Held::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
+    let held = BodyReservation::new(&all, IN_FLIGHT).expect("there is room");
+    assert_eq!(BodyReservation::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
     drop(held);
-    drop(Held::new(&all, 1).expect("there is room again"));
+    drop(BodyReservation::new(&all, 1).expect("there is room again"));
     assert_eq!(all.load(Ordering::SeqCst), 0);
 }
 
 #[test]
 fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share() {
     let load = Arc::new(Load::default());
-    let sent: Vec<Counted> =
-        (0..PROGRAMS).map_while(|_| Counted::new(&load, |load| &load.programs, PROGRAMS)).collect();
+    let sent: Vec<Admission> =
+        (0..PROGRAMS).map_while(|_| Admission::new(&load, |load| &load.programs, PROGRAMS)).collect();
     assert_eq!(sent.len(), PROGRAMS);
-    assert!(Counted::new(&load, |load| &load.programs, PROGRAMS).is_none());
+    assert!(Admission::new(&load, |load| &load.programs, PROGRAMS).is_none());
     drop(sent);
     assert_eq!(load.programs.load(Ordering::SeqCst), 0, "who was turned away is not counted");
     serving(|_, address| {
         let silent: Vec<TcpStream> =
-            (0..AT_ONCE).map(|_| TcpStream::connect(address).expect("listens")).collect();
+            (0..MOST_REQUESTS).map(|_| TcpStream::connect(address).expect("listens")).collect();
         let told = get(address, "/project/");
         assert!(told.contains(" 503 "), "{told}");
         drop(silent);
@@ -149,6 +150,6 @@ fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share()
 #[test]
 fn an_address_that_is_taken_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let fault = Place::new(taken.local_addr().expect("has one"), None);
+    let fault = Endpoint::new(taken.local_addr().expect("has one"), None);
     assert!(fault.expect_err("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
 }

@@ -14,14 +14,14 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::fresh_mark;
 
-use super::known;
-use super::project::{Attach, TRANSFERS};
+use super::client_files;
+use super::project::{Attachment, TRANSFERS};
 use crosstalk_work::peer::Until;
 use crosstalk_work::program;
 use crosstalk_work::program::Program;
 
 /// Between two looks at something that is to come.
-const GLANCE: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(200);
 
 /// How long a client may take until it answers.
 const START: Duration = Duration::from_secs(30);
@@ -56,7 +56,7 @@ pub fn need() -> Need {
 
 /// What a client is to be.
 #[derive(Debug, Clone, Copy)]
-pub struct Setup<'a> {
+pub struct ClientSetup<'a> {
     /// The directory of its data.
     pub folder: &'a Path,
     /// Processors that it takes itself to have.
@@ -64,44 +64,45 @@ pub struct Setup<'a> {
     /// What it uses of them, whatever else this machine does.
     pub share: &'a Preferences,
     /// The project that it is attached to from the beginning; none where nobody says.
-    pub project: Option<&'a Attach>,
+    pub project: Option<&'a Attachment>,
 }
 
 /// A client that runs. Dropping it ends it and its tasks.
-pub struct Host {
+pub struct ClientProcess {
     program: Program,
     client: Client,
 }
 
-impl Host {
+impl ClientProcess {
     /// Starts one.
     ///
     /// # Errors
     /// When there is none, or it does not come up.
-    pub fn start(setup: &Setup<'_>, until: &Until) -> Result<Self, Fault> {
+    pub fn start(setup: &ClientSetup<'_>, until: &Until) -> Result<Self, Fault> {
         Self::start_by(|client| Command::new(client), setup, until)
     }
 
     /// The same for one whose program another command starts.
     ///
     /// # Errors
-    /// See [`Host::start`].
+    /// See [`ClientProcess::start`].
     pub fn start_by(
         launch: impl FnOnce(&Path) -> Command,
-        setup: &Setup<'_>,
+        setup: &ClientSetup<'_>,
         until: &Until,
     ) -> Result<Self, Fault> {
-        let Setup { folder, cores, share, project } = *setup;
+        let ClientSetup { folder, cores, share, project } = *setup;
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
         let known = project.map(|project| Ok((project, version(&binary, until)?))).transpose()?;
-        let furnished = furnish(folder, cores, share, &password)
-            .and_then(|()| known.map_or(Ok(()), |(project, version)| know(folder, project, version)));
+        let furnished = write_settings(folder, cores, share, &password).and_then(|()| {
+            known.map_or(Ok(()), |(project, version)| write_attachment(folder, project, version))
+        });
         furnished.map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
-        let port = free()?;
+        let port = free_port()?;
         let mut command = launch(&binary);
         command.arg("--dir").arg(folder).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
         command.args(["--allow_multiple_clients", "--no_gpus", "--no_info_fetch", "--skip_cpu_benchmarks"]);
@@ -124,9 +125,9 @@ impl Host {
             if !program.is_running() {
                 return Err(died(&program, Fault::attempt("the BOINC client ended at its start")));
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL);
         }
-        Ok(Host { program, client })
+        Ok(ClientProcess { program, client })
     }
 
     /// Its own interface.
@@ -150,7 +151,7 @@ impl Host {
     ///
     /// # Errors
     /// When it has ended, or its tasks come and go too quickly to be counted.
-    pub fn donated(&self) -> Result<f64, Fault> {
+    pub fn background_cpu_time(&self) -> Result<f64, Fault> {
         let Some(time) = self.program.children_cpu() else {
             self.check()?;
             return Err(Fault::attempt("the BOINC client's tasks come and go too quickly to be counted"));
@@ -179,12 +180,12 @@ impl Host {
             if running >= tasks {
                 return Ok(());
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL);
         }
     }
 }
 
-impl Drop for Host {
+impl Drop for ClientProcess {
     fn drop(&mut self) {
         // In good order it takes seven seconds, and nobody reads what it would write.
         self.program.kill();
@@ -200,7 +201,7 @@ fn died(program: &Program, fault: Fault) -> Fault {
 }
 
 /// Writes the client's settings.
-fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io::Result<()> {
+fn write_settings(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let options = [
         ("ncpus", cores),
@@ -221,7 +222,7 @@ fn furnish(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io
         format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
     )?;
     fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
-    private(&folder.join(PASSWORD), password)
+    write_private(&folder.join(PASSWORD), password)
 }
 
 /// What a client says its version is; zeros where it says none.
@@ -231,24 +232,24 @@ fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
     let mut asked = Program::start(command, fresh_mark()?)?;
     asked.watch(&[], &until.within(START))?;
     asked.end()?;
-    Ok(known::version(&String::from_utf8_lossy(&asked.written())))
+    Ok(client_files::version(&String::from_utf8_lossy(&asked.written())))
 }
 
 /// Writes what a client is to know of a project.
-fn know(folder: &Path, project: &Attach, version: [u32; 3]) -> io::Result<()> {
-    let (account, text) = known::account(project);
-    private(&folder.join(account), &text)?;
-    fs::write(folder.join("client_state.xml"), known::state(project, version))
+fn write_attachment(folder: &Path, project: &Attachment, version: [u32; 3]) -> io::Result<()> {
+    let (account, text) = client_files::account_file(project);
+    write_private(&folder.join(account), &text)?;
+    fs::write(folder.join("client_state.xml"), client_files::state_file(project, version))
 }
 
 /// Writes what is for nobody else.
-fn private(path: &Path, text: &str) -> io::Result<()> {
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }
 
 /// A port that was free a moment ago.
-fn free() -> Result<u16, Fault> {
+fn free_port() -> Result<u16, Fault> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     bound.map(|at: SocketAddr| at.port()).map_err(|e| Fault::environment(format!("cannot listen: {e}")))
 }
@@ -263,13 +264,13 @@ mod tests {
     #[test]
     fn the_password_and_the_accounts_key_are_for_nobody_else() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        furnish(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
+        write_settings(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
         let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
         assert!(config.contains("<ncpus>50</ncpus>"));
-        let project = Attach { url: "http://127.0.0.1:8470/project/".into(), key: "secret".into() };
-        know(folder.path(), &project, [7, 20, 5]).expect("writes");
+        let project = Attachment { url: "http://127.0.0.1:8470/project/".into(), key: "secret".into() };
+        write_attachment(folder.path(), &project, [7, 20, 5]).expect("writes");
         let account = fs::metadata(folder.path().join("account_127.0.0.1_8470_project.xml"));
         assert_eq!(account.expect("is there").permissions().mode() & 0o777, 0o600);
     }
@@ -284,8 +285,8 @@ mod tests {
         let never = AtomicBool::new(false);
         let until = Until::new(Seconds(60.0), &never);
         let share = Preferences::default();
-        let setup = Setup { folder: folder.path(), cores: 3, share: &share, project: None };
-        let mut host = Host::start(&setup, &until).expect("starts");
+        let setup = ClientSetup { folder: folder.path(), cores: 3, share: &share, project: None };
+        let mut host = ClientProcess::start(&setup, &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
         assert!(host.client().tasks().expect("tells").is_empty());
         host.client().set_mode(crate::client::Mode::Never, Some(Duration::from_secs(60))).expect("is set");

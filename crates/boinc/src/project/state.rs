@@ -8,16 +8,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::line::{Given, Line, Outcome, Version};
+use super::line::{Line, Outcome, ResultId, Version};
 use super::settings::Settings;
 
 /// So many work units that want another result are looked through for one that a host may have,
 /// while there are some that nobody had.
 const LOOKS: usize = 256;
 
-/// How a result stands.
+/// How a result stage.
 #[derive(Debug, Clone, PartialEq)]
-enum Stands {
+enum Stage {
     /// With its host.
     Out,
     /// Not reported in time.
@@ -31,7 +31,7 @@ enum Stands {
 struct Instance {
     host: u64,
     deadline: f64,
-    stands: Stands,
+    stage: Stage,
     /// What its output came to, once it has arrived.
     output: Option<Outcome>,
     cpu: f64,
@@ -47,16 +47,16 @@ struct Unit {
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Book {
+pub struct State {
     settings: Settings,
     units: BTreeMap<u64, Unit>,
     /// Work units that want another result, of those that were given out.
-    wanting: BTreeSet<u64>,
+    open_units: BTreeSet<u64>,
     /// The first that was never given out.
-    fresh: u64,
+    next_unit: u64,
     hosts: HashMap<String, u64>,
     /// What is with each host.
-    out: BTreeMap<u64, BTreeSet<Given>>,
+    out: BTreeMap<u64, BTreeSet<ResultId>>,
     versions: Vec<Version>,
     counts: Counts,
 }
@@ -84,14 +84,14 @@ pub struct Counts {
     pub cpu: f64,
 }
 
-impl Book {
+impl State {
     /// An empty one.
     pub fn new(settings: Settings) -> Self {
-        Book {
+        State {
             settings,
             units: BTreeMap::new(),
-            wanting: BTreeSet::new(),
-            fresh: 0,
+            open_units: BTreeSet::new(),
+            next_unit: 0,
             hosts: HashMap::new(),
             out: BTreeMap::new(),
             versions: Vec::new(),
@@ -130,57 +130,57 @@ impl Book {
     }
 
     /// Whether there is a host of that number.
-    pub fn knows(&self, host: u64) -> bool {
+    pub fn has_host(&self, host: u64) -> bool {
         (1..=self.counts.hosts).contains(&host)
     }
 
     /// What is with a host.
-    pub fn with(&self, host: u64) -> impl Iterator<Item = Given> + '_ {
+    pub fn held_by(&self, host: u64) -> impl Iterator<Item = ResultId> + '_ {
         self.out.get(&host).into_iter().flatten().copied()
     }
 
     /// When a result is to be reported, at the latest.
-    pub fn deadline(&self, given: Given) -> Option<f64> {
-        self.instance(given).map(|instance| instance.deadline)
+    pub fn deadline(&self, result: ResultId) -> Option<f64> {
+        self.instance(result).map(|instance| instance.deadline)
     }
 
     /// Whether a result's output may still come, and has not.
-    pub fn awaits(&self, given: Given) -> bool {
-        self.instance(given).is_some_and(|i| i.output.is_none() && !matches!(i.stands, Stands::Ended(_)))
+    pub fn awaits_output(&self, result: ResultId) -> bool {
+        self.instance(result).is_some_and(|i| i.output.is_none() && !matches!(i.stage, Stage::Ended(_)))
     }
 
     /// Whether it was ever given out.
-    pub fn gave(&self, given: Given) -> bool {
-        self.instance(given).is_some()
+    pub fn was_given_out(&self, result: ResultId) -> bool {
+        self.instance(result).is_some()
     }
 
     /// Whether it was given to that host.
-    pub fn gave_to(&self, given: Given, host: u64) -> bool {
-        self.instance(given).is_some_and(|instance| instance.host == host)
+    pub fn was_given_to(&self, result: ResultId, host: u64) -> bool {
+        self.instance(result).is_some_and(|instance| instance.host == host)
     }
 
     /// Whether a result is of no use any more.
-    pub fn is_spare(&self, given: Given) -> bool {
-        self.units.get(&given.unit).is_none_or(|unit| unit.answer.is_some() || unit.given_up)
+    pub fn is_unneeded(&self, result: ResultId) -> bool {
+        self.units.get(&result.unit).is_none_or(|unit| unit.answer.is_some() || unit.given_up)
     }
 
     /// The work units' answers: which result, and its digest.
-    pub fn answers(&self) -> impl Iterator<Item = (Given, &str)> {
+    pub fn answers(&self) -> impl Iterator<Item = (ResultId, &str)> {
         self.units.iter().filter_map(|(number, unit)| {
             let instance = unit.answer?;
-            Some((Given { unit: *number, instance }, valid(unit.instances.get(instance as usize)?)?))
+            Some((ResultId { unit: *number, instance }, valid(unit.instances.get(instance as usize)?)?))
         })
     }
 
-    fn instance(&self, given: Given) -> Option<&Instance> {
-        self.units.get(&given.unit)?.instances.get(given.instance as usize)
+    fn instance(&self, result: ResultId) -> Option<&Instance> {
+        self.units.get(&result.unit)?.instances.get(result.instance as usize)
     }
 
     /// The lines for results whose time is over.
-    pub fn late(&self, now: f64) -> Vec<Line> {
+    pub fn overdue(&self, now: f64) -> Vec<Line> {
         let out = self.out.values().flatten();
-        let late = out.filter(|given| self.deadline(**given).is_some_and(|deadline| deadline < now));
-        late.map(|given| Line::Lost { given: *given, at: now }).collect()
+        let late = out.filter(|result| self.deadline(**result).is_some_and(|deadline| deadline < now));
+        late.map(|result| Line::Lost { result: *result, at: now }).collect()
     }
 
     /// The line for a result that `host` reports; none where that changes nothing: it is
@@ -188,38 +188,38 @@ impl Book {
     pub fn report(
         &self,
         host: u64,
-        given: Given,
+        result: ResultId,
         failure: Option<String>,
         cpu: f64,
         now: f64,
     ) -> Option<Line> {
         let counts =
-            |instance: &&Instance| instance.host == host && !matches!(instance.stands, Stands::Ended(_));
-        let instance = self.instance(given).filter(counts)?;
+            |instance: &&Instance| instance.host == host && !matches!(instance.stage, Stage::Ended(_));
+        let instance = self.instance(result).filter(counts)?;
         let outcome = match (failure, &instance.output) {
             (Some(why), _) => Outcome::Failed { why },
             (None, Some(outcome)) => outcome.clone(),
             (None, None) => Outcome::Failed { why: "it was reported without its output".into() },
         };
         let cpu = if cpu.is_finite() { cpu.clamp(0.0, 1e12) } else { 0.0 };
-        Some(Line::Reported { given, outcome, cpu, at: now })
+        Some(Line::Reported { result, outcome, cpu, at: now })
     }
 
     /// The line for the next result that `host` may have; none where there is none.
-    pub fn next(&self, host: u64, now: f64) -> Option<Line> {
-        let fresh = self.settings.span(self.fresh).map(|_| self.fresh);
+    pub fn next_result(&self, host: u64, now: f64) -> Option<Line> {
+        let unused = self.settings.span(self.next_unit).map(|_| self.next_unit);
         // Where one host has a result of each of them, a look at all for each result would take for ever.
-        let looks = if fresh.is_some() { LOOKS } else { usize::MAX };
-        let open = self.wanting.iter().copied().take(looks).find(|unit| self.may_have(*unit, host));
-        let unit = open.or(fresh)?;
+        let looks = if unused.is_some() { LOOKS } else { usize::MAX };
+        let open = self.open_units.iter().copied().take(looks).find(|unit| self.may_be_given(*unit, host));
+        let unit = open.or(unused)?;
         let instance = self.units.get(&unit).map_or(0, |unit| unit.instances.len() as u32);
-        let given = Given { unit, instance };
-        Some(Line::Sent { given, host, at: now, deadline: now + self.settings.deadline })
+        let result = ResultId { unit, instance };
+        Some(Line::Sent { result, host, at: now, deadline: now + self.settings.deadline })
     }
 
     /// Whether a result of that host could agree with those that are there.
-    fn may_have(&self, unit: u64, host: u64) -> bool {
-        let another = |i: &Instance| i.host != host || matches!(i.stands, Stands::Lost) || failed(i);
+    fn may_be_given(&self, unit: u64, host: u64) -> bool {
+        let another = |i: &Instance| i.host != host || matches!(i.stage, Stage::Lost) || failed(i);
         self.settings.one_host || self.units.get(&unit).is_none_or(|unit| unit.instances.iter().all(another))
     }
 
@@ -238,79 +238,79 @@ impl Book {
                 }
                 self.counts.hosts = *host;
             }
-            Line::Sent { given, host, deadline, .. } => self.sent(*given, *host, *deadline)?,
-            Line::Uploaded { given, outcome } => {
-                let instance = self.instance_mut(*given)?;
+            Line::Sent { result, host, deadline, .. } => self.sent(*result, *host, *deadline)?,
+            Line::Uploaded { result, outcome } => {
+                let instance = self.instance_mut(*result)?;
                 if instance.output.replace(outcome.clone()).is_some() {
-                    return Err(format!("{given} has its output twice"));
+                    return Err(format!("{result} has its output twice"));
                 }
             }
-            Line::Reported { given, outcome, cpu, .. } => self.reported(*given, outcome, *cpu)?,
-            Line::Lost { given, .. } => {
-                let instance = self.instance_mut(*given)?;
-                if instance.stands != Stands::Out {
-                    return Err(format!("{given} is lost, but not out"));
+            Line::Reported { result, outcome, cpu, .. } => self.reported(*result, outcome, *cpu)?,
+            Line::Lost { result, .. } => {
+                let instance = self.instance_mut(*result)?;
+                if instance.stage != Stage::Out {
+                    return Err(format!("{result} is lost, but not out"));
                 }
-                instance.stands = Stands::Lost;
+                instance.stage = Stage::Lost;
                 self.counts.lost += 1;
-                self.take_back(*given);
+                self.remove_from_host(*result);
             }
         }
         Ok(())
     }
 
-    fn instance_mut(&mut self, given: Given) -> Result<&mut Instance, String> {
-        let unit = self.units.get_mut(&given.unit);
-        let instance = unit.and_then(|unit| unit.instances.get_mut(given.instance as usize));
-        instance.ok_or_else(|| format!("{given} was never given out"))
+    fn instance_mut(&mut self, result: ResultId) -> Result<&mut Instance, String> {
+        let unit = self.units.get_mut(&result.unit);
+        let instance = unit.and_then(|unit| unit.instances.get_mut(result.instance as usize));
+        instance.ok_or_else(|| format!("{result} was never given out"))
     }
 
-    fn sent(&mut self, given: Given, host: u64, deadline: f64) -> Result<(), String> {
-        if !self.knows(host) || self.settings.span(given.unit).is_none() || given.unit > self.fresh {
-            return Err(format!("{given} cannot be given to host {host}"));
+    fn sent(&mut self, result: ResultId, host: u64, deadline: f64) -> Result<(), String> {
+        if !self.has_host(host) || self.settings.span(result.unit).is_none() || result.unit > self.next_unit {
+            return Err(format!("{result} cannot be given to host {host}"));
         }
-        let unit = self.units.entry(given.unit).or_default();
-        if unit.instances.len() != given.instance as usize {
-            return Err(format!("{given} is given out of order"));
+        let unit = self.units.entry(result.unit).or_default();
+        if unit.instances.len() != result.instance as usize {
+            return Err(format!("{result} is given out of order"));
         }
-        unit.instances.push(Instance { host, deadline, stands: Stands::Out, output: None, cpu: 0.0 });
-        self.fresh = self.fresh.max(given.unit + 1);
-        self.out.entry(host).or_default().insert(given);
+        unit.instances.push(Instance { host, deadline, stage: Stage::Out, output: None, cpu: 0.0 });
+        self.next_unit = self.next_unit.max(result.unit + 1);
+        self.out.entry(host).or_default().insert(result);
         self.counts.out += 1;
         self.counts.sent += 1;
-        self.settle(given.unit);
+        self.update_unit(result.unit);
         Ok(())
     }
 
-    fn reported(&mut self, given: Given, outcome: &Outcome, cpu: f64) -> Result<(), String> {
-        let instance = self.instance_mut(given)?;
-        let before = std::mem::replace(&mut instance.stands, Stands::Ended(outcome.clone()));
+    fn reported(&mut self, result: ResultId, outcome: &Outcome, cpu: f64) -> Result<(), String> {
+        let instance = self.instance_mut(result)?;
+        let before = std::mem::replace(&mut instance.stage, Stage::Ended(outcome.clone()));
         instance.cpu = cpu;
         match before {
-            Stands::Ended(_) => return Err(format!("{given} is reported twice")),
-            Stands::Out => self.take_back(given),
-            Stands::Lost => {}
+            Stage::Ended(_) => return Err(format!("{result} is reported twice")),
+            Stage::Out => self.remove_from_host(result),
+            Stage::Lost => {}
         }
         match outcome {
             Outcome::Valid { .. } => self.counts.valid += 1,
             Outcome::Failed { .. } => self.counts.failed += 1,
         }
         self.counts.cpu += cpu;
-        self.settle(given.unit);
+        self.update_unit(result.unit);
         Ok(())
     }
 
     /// A result is not with its host any more.
-    fn take_back(&mut self, given: Given) {
-        let host = self.instance(given).map_or(0, |instance| instance.host);
-        if self.out.get_mut(&host).is_some_and(|out| out.remove(&given)) {
+    fn remove_from_host(&mut self, result: ResultId) {
+        let host = self.instance(result).map_or(0, |instance| instance.host);
+        if self.out.get_mut(&host).is_some_and(|out| out.remove(&result)) {
             self.counts.out -= 1;
         }
-        self.settle(given.unit);
+        self.update_unit(result.unit);
     }
 
     /// Whether a work unit has its answer now, is given up, or wants another result.
-    fn settle(&mut self, number: u64) {
+    fn update_unit(&mut self, number: u64) {
         let settings = self.settings;
         let Some(unit) = self.units.get_mut(&number) else { return };
         let (agreeing, first) = unit.agreeing(settings.one_host);
@@ -323,11 +323,11 @@ impl Book {
                 self.counts.given_up += 1;
             }
         }
-        let out = unit.instances.iter().filter(|i| i.stands == Stands::Out).count() as u32;
+        let out = unit.instances.iter().filter(|i| i.stage == Stage::Out).count() as u32;
         if unit.answer.is_none() && !unit.given_up && agreeing + out < settings.quorum {
-            self.wanting.insert(number);
+            self.open_units.insert(number);
         } else {
-            self.wanting.remove(&number);
+            self.open_units.remove(&number);
         }
     }
 }
@@ -351,14 +351,14 @@ impl Unit {
 
 /// The digest of a result that ended with an answer.
 fn valid(instance: &Instance) -> Option<&str> {
-    match &instance.stands {
-        Stands::Ended(Outcome::Valid { answer }) => Some(answer),
+    match &instance.stage {
+        Stage::Ended(Outcome::Valid { answer }) => Some(answer),
         _ => None,
     }
 }
 
 fn failed(instance: &Instance) -> bool {
-    matches!(&instance.stands, Stands::Ended(Outcome::Failed { .. }))
+    matches!(&instance.stage, Stage::Ended(Outcome::Failed { .. }))
 }
 
 #[cfg(test)]

@@ -13,18 +13,18 @@ use crosstalk_core::Fault;
 use crosstalk_host::process::fresh_mark;
 use md5::{Digest, Md5};
 
-use super::book::{Book, Counts};
 use super::journal::Journal;
-use super::keys::Pair;
-use super::line::{Given, Line, SCHEMA, Version};
+use super::keys::KeyPair;
+use super::line::{Line, ResultId, SCHEMA, Version};
 use super::settings::Settings;
+use super::state::{Counts, State};
 
 /// The file that says how to attach to the project.
 const ATTACH: &str = "attach.json";
 
 /// How to attach to a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attach {
+pub struct Attachment {
     /// Its address, with a slash at the end.
     pub url: String,
     /// The account's key.
@@ -33,32 +33,32 @@ pub struct Attach {
 
 /// The directory.
 #[derive(Debug)]
-pub struct Home {
+pub struct Directory {
     folder: PathBuf,
     /// Signs programs.
-    pub code: Pair,
+    pub code: KeyPair,
     /// Signs certificates.
-    pub upload: Pair,
+    pub upload: KeyPair,
 }
 
 /// A project that was opened.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenProject {
     /// Its directory.
-    pub home: Home,
-    /// Its book.
-    pub(super) book: Book,
+    pub directory: Directory,
+    /// Its state.
+    pub(super) state: State,
     /// Its journal.
     pub(super) journal: Journal,
     /// The account's key.
     pub key: String,
     /// Where it listened last.
-    pub listened: Option<SocketAddr>,
+    pub last_address: Option<SocketAddr>,
     /// Whether it was made just now.
-    pub fresh: bool,
+    pub is_new: bool,
 }
 
-impl Attach {
+impl Attachment {
     /// As a project's directory says; `None` where it does not yet.
     pub fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(ATTACH)).ok()?).ok()
@@ -69,31 +69,31 @@ impl Attach {
 ///
 /// # Errors
 /// When there is none, or its journal makes no sense.
-pub fn look(folder: &Path) -> Result<Counts, Fault> {
-    let mut begun: Option<(Book, String)> = None;
-    Journal::look(folder, |line| {
-        let Some((book, _)) = &mut begun else {
-            begun = Some(begin(line)?);
+pub fn read_counts(folder: &Path) -> Result<Counts, Fault> {
+    let mut begun: Option<(State, String)> = None;
+    Journal::replay(folder, |line| {
+        let Some((state, _)) = &mut begun else {
+            begun = Some(first_line(line)?);
             return Ok(());
         };
-        book.apply(&line)
+        state.apply(&line)
     })?;
-    Ok(begun.map_or_else(Counts::default, |(book, _)| book.counts()))
+    Ok(begun.map_or_else(Counts::default, |(state, _)| state.counts()))
 }
 
-/// What the first line says: an empty book, and the account's key.
-fn begin(line: Line) -> Result<(Book, String), String> {
+/// What the first line says: an empty state, and the account's key.
+fn first_line(line: Line) -> Result<(State, String), String> {
     match line {
         Line::Project { schema, settings, key } if schema == SCHEMA => {
             settings.check().map_err(|fault| fault.sentence())?;
-            Ok((Book::new(settings), key))
+            Ok((State::new(settings), key))
         }
         _ => Err(format!("expected the beginning of one of schema {SCHEMA}")),
     }
 }
 
 /// What stands in a folder that is none of a project's.
-fn something_else(folder: &Path) -> Option<String> {
+fn foreign_file(folder: &Path) -> Option<String> {
     let ours = ["download", "upload", "code_key.pem", "upload_key.pem", ATTACH];
     let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
     names.map(|name| name.to_string_lossy().into_owned()).find(|name| {
@@ -102,24 +102,27 @@ fn something_else(folder: &Path) -> Option<String> {
     })
 }
 
-impl Open {
+impl OpenProject {
     /// What the project is to do.
     pub fn settings(&self) -> &Settings {
-        self.book.settings()
+        self.state.settings()
     }
 }
 
-impl Home {
+impl Directory {
     /// Opens the project in `folder`; where there is none, makes one that does what
     /// `settings` says.
     ///
     /// # Errors
     /// When the directory cannot be used, is used, or holds something else.
-    pub fn open(folder: &Path, mut settings: impl FnMut() -> Result<Settings, Fault>) -> Result<Open, Fault> {
+    pub fn open(
+        folder: &Path,
+        mut settings: impl FnMut() -> Result<Settings, Fault>,
+    ) -> Result<OpenProject, Fault> {
         let mut chosen = || settings().and_then(|settings| settings.check().map(|()| settings));
         // What makes no sense makes nothing.
         let prepared = if Journal::is_there(folder) { None } else { Some(chosen()?) };
-        if let Some(other) = prepared.as_ref().and_then(|_| something_else(folder)) {
+        if let Some(other) = prepared.as_ref().and_then(|_| foreign_file(folder)) {
             return Err(Fault::usage(format!("there is something else in this directory: {other}"))
                 .at(folder.display().to_string())
                 .remedy("take one that is empty or not there yet"));
@@ -128,17 +131,17 @@ impl Home {
             let path = folder.join(part);
             fs::create_dir_all(&path).map_err(|e| fault(&path, "cannot make it", &e))?;
         }
-        let mut begun: Option<(Book, String)> = None;
-        let mut listened = None;
+        let mut begun: Option<(State, String)> = None;
+        let mut last_address = None;
         let mut journal = Journal::open(folder, |line| {
-            let Some((book, _)) = &mut begun else {
-                begun = Some(begin(line)?);
+            let Some((state, _)) = &mut begun else {
+                begun = Some(first_line(line)?);
                 return Ok(());
             };
             if let Line::Address { listen, .. } = line {
-                listened = Some(listen);
+                last_address = Some(listen);
             }
-            book.apply(&line)
+            state.apply(&line)
         })?;
         if begun.is_none() && folder.join(ATTACH).exists() {
             return Err(Fault::environment("a project was made here, and its journal is empty or gone")
@@ -146,26 +149,26 @@ impl Home {
                 .remedy("put the journal's latest copy back, or take another directory"));
         }
         // Only now: nobody else makes keys meanwhile.
-        let home = Home {
+        let directory = Directory {
             folder: folder.into(),
-            code: Pair::open(&folder.join("code_key.pem"))?,
-            upload: Pair::open(&folder.join("upload_key.pem"))?,
+            code: KeyPair::open(&folder.join("code_key.pem"))?,
+            upload: KeyPair::open(&folder.join("upload_key.pem"))?,
         };
-        home.tidy();
-        let fresh = begun.is_none();
-        let (book, key) = match begun {
+        directory.remove_partial_files();
+        let is_new = begun.is_none();
+        let (state, key) = match begun {
             Some(begun) => begun,
             None => {
                 let (settings, key) = (prepared.map_or_else(chosen, Ok)?, fresh_mark()?);
                 journal.add(&[Line::Project { schema: SCHEMA.into(), settings, key: key.clone() }])?;
-                (Book::new(settings), key)
+                (State::new(settings), key)
             }
         };
-        Ok(Open { home, book, journal, key, listened, fresh })
+        Ok(OpenProject { directory, state, journal, key, last_address, is_new })
     }
 
     /// Takes away what was being written when the project was killed.
-    fn tidy(&self) {
+    fn remove_partial_files(&self) {
         for entry in fs::read_dir(self.folder.join("upload")).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|end| end == "new") {
                 // What stays is in nobody's way.
@@ -178,7 +181,7 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be read, or there is no room for it.
-    pub fn take_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
+    pub fn add_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
         let kept = |file: &str| self.folder.join("download").join(file);
         let named = |md5: &str| kept(&format!("crosstalk_{md5}"));
         let (mut md5, mut bytes) =
@@ -216,8 +219,8 @@ impl Home {
     ///
     /// # Errors
     /// When there is no room for it.
-    pub fn keep(&self, given: Given, data: &[u8]) -> Result<(), Fault> {
-        let path = self.folder.join("upload").join(given.output());
+    pub fn store_upload(&self, result: ResultId, data: &[u8]) -> Result<(), Fault> {
+        let path = self.folder.join("upload").join(result.output());
         replace(&path, data, 0o644).map_err(|e| fault(&path, "cannot keep an upload", &e))
     }
 
@@ -225,7 +228,7 @@ impl Home {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn tell(&self, attach: &Attach) -> Result<(), Fault> {
+    pub fn write_attachment(&self, attach: &Attachment) -> Result<(), Fault> {
         let path = self.folder.join(ATTACH);
         let text = serde_json::to_string(attach).unwrap_or_default() + "\n";
         replace(&path, text.as_bytes(), 0o600).map_err(|e| fault(&path, "cannot write it", &e))
@@ -284,26 +287,31 @@ mod tests {
     #[test]
     fn a_project_is_made_once_and_then_found() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let made =
-            Home::open(folder.path(), || Ok(Settings { quorum: 3, ..Settings::default() })).expect("is made");
-        assert!(made.fresh);
-        let (key, public) = (made.key.clone(), made.home.code.public());
-        let fault = Home::open(folder.path(), || Ok(Settings::default())).expect_err("is used");
+        let made = Directory::open(folder.path(), || Ok(Settings { quorum: 3, ..Settings::default() }))
+            .expect("is made");
+        assert!(made.is_new);
+        let (key, public) = (made.key.clone(), made.directory.code.public());
+        let fault = Directory::open(folder.path(), || Ok(Settings::default())).expect_err("is used");
         assert!(fault.message.contains("another process"), "{fault}");
         drop(made);
-        let found = Home::open(folder.path(), || panic!("is there")).expect("is found");
-        assert_eq!((found.key, found.home.code.public(), found.book.settings().quorum), (key, public, 3));
-        assert!(!found.fresh);
+        let found = Directory::open(folder.path(), || panic!("is there")).expect("is found");
+        assert_eq!(
+            (found.key, found.directory.code.public(), found.state.settings().quorum),
+            (key, public, 3)
+        );
+        assert!(!found.is_new);
     }
 
     #[test]
     fn no_project_is_made_among_other_things() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("upload_key.pem.new"), "").expect("writes");
-        assert!(Home::open(folder.path(), || Ok(Settings::default())).expect("nothing else is there").fresh);
+        assert!(
+            Directory::open(folder.path(), || Ok(Settings::default())).expect("nothing else is there").is_new
+        );
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("letter.txt"), "").expect("writes");
-        let fault = Home::open(folder.path(), || Ok(Settings::default())).expect_err("refused");
+        let fault = Directory::open(folder.path(), || Ok(Settings::default())).expect_err("refused");
         assert!(fault.message.contains("letter.txt") && fault.remedy.is_some(), "{fault}");
         assert!(!folder.path().join("download").exists());
     }
@@ -311,12 +319,12 @@ mod tests {
     #[test]
     fn a_project_that_has_lost_its_journal_is_not_begun_anew() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let made = Home::open(folder.path(), || Ok(Settings::default())).expect("is made");
-        let attach = Attach { url: "http://127.0.0.1:1/project/".into(), key: made.key.clone() };
-        made.home.tell(&attach).expect("writes");
+        let made = Directory::open(folder.path(), || Ok(Settings::default())).expect("is made");
+        let attach = Attachment { url: "http://127.0.0.1:1/project/".into(), key: made.key.clone() };
+        made.directory.write_attachment(&attach).expect("writes");
         drop(made);
         fs::write(folder.path().join("journal.ndjson"), "").expect("writes");
-        let fault = Home::open(folder.path(), || panic!("is no new one")).expect_err("refused");
+        let fault = Directory::open(folder.path(), || panic!("is no new one")).expect_err("refused");
         assert!(fault.message.contains("empty or gone") && fault.remedy.is_some(), "{fault}");
     }
 
@@ -327,7 +335,7 @@ mod tests {
         let line = Line::Project { schema: SCHEMA.into(), settings, key: "k".into() };
         let text = serde_json::to_string(&line).expect("writes") + "\n";
         fs::write(folder.path().join("journal.ndjson"), text).expect("writes");
-        let fault = Home::open(folder.path(), || panic!("is there")).expect_err("refused");
+        let fault = Directory::open(folder.path(), || panic!("is there")).expect_err("refused");
         assert!(fault.place.is_some_and(|place| place.ends_with("journal.ndjson:1")));
         assert!(fault.message.contains("numbers"), "{}", fault.message);
     }
@@ -336,48 +344,53 @@ mod tests {
     fn settings_that_make_no_sense_make_no_project() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let bad = || Ok(Settings { quorum: 0, ..Settings::default() });
-        assert_eq!(Home::open(folder.path(), bad).expect_err("refused").place.as_deref(), Some("--quorum"));
-        assert!(Home::open(folder.path(), || Ok(Settings::default())).expect("is made").fresh);
+        assert_eq!(
+            Directory::open(folder.path(), bad).expect_err("refused").place.as_deref(),
+            Some("--quorum")
+        );
+        assert!(Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").is_new);
     }
 
     #[test]
     fn a_program_is_a_new_version_when_it_is_another() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let home = Home::open(folder.path(), || Ok(Settings::default())).expect("is made").home;
+        let directory =
+            Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
         let program = folder.path().join("program");
         fs::write(&program, "abc").expect("writes");
-        let first = home.take_program(&program, None).expect("is taken").expect("is new");
+        let first = directory.add_program(&program, None).expect("is taken").expect("is new");
         assert_eq!(
             (first.number, first.bytes, first.md5.as_str()),
             (1, 3, "900150983cd24fb0d6963f7d28e17f72")
         );
-        assert!(home.program(&first).is_file());
-        assert_eq!(home.take_program(&program, Some(&first)).expect("is taken"), None);
+        assert!(directory.program(&first).is_file());
+        assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
         fs::write(&program, "abcd").expect("writes");
-        let second = home.take_program(&program, Some(&first)).expect("is taken").expect("is new");
+        let second = directory.add_program(&program, Some(&first)).expect("is taken").expect("is new");
         assert_eq!(second.number, 2);
-        assert!(home.program(&first).is_file() && home.program(&second).is_file());
+        assert!(directory.program(&first).is_file() && directory.program(&second).is_file());
     }
 
     #[test]
     fn a_program_that_is_there_takes_no_room_again() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let home = Home::open(folder.path(), || Ok(Settings::default())).expect("is made").home;
+        let directory =
+            Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
         let program = folder.path().join("program");
         fs::write(&program, "abc").expect("writes");
-        let first = home.take_program(&program, None).expect("is taken").expect("is new");
-        fs::write(home.program(&first), "ab").expect("writes");
-        assert_eq!(home.take_program(&program, Some(&first)).expect("is taken"), None);
+        let first = directory.add_program(&program, None).expect("is taken").expect("is new");
+        fs::write(directory.program(&first), "ab").expect("writes");
+        assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
         assert_eq!(
-            fs::read(home.program(&first)).expect("reads"),
+            fs::read(directory.program(&first)).expect("reads"),
             b"abc",
             "a copy that is damaged is made anew"
         );
         // Nobody can write here any more.
         fs::create_dir(folder.path().join("download/new")).expect("makes");
-        assert_eq!(home.take_program(&program, Some(&first)).expect("is there"), None);
+        assert_eq!(directory.add_program(&program, Some(&first)).expect("is there"), None);
         fs::write(&program, "abcd").expect("writes");
-        let fault = home.take_program(&program, Some(&first)).expect_err("is another");
+        let fault = directory.add_program(&program, Some(&first)).expect_err("is another");
         assert!(fault.remedy.is_some(), "{fault}");
     }
 }

@@ -4,7 +4,7 @@
 //! that is not escaped, in no particular encoding, and put binary data after it
 //! (`lib/parse.cpp`, `client/file_xfer.cpp`). A parser that holds to XML's rules would
 //! refuse a host for the name of its processor. So it is read here as its own programs
-//! do: elements one after the other, what is unknown passed over, what is not closed
+//! do: elements one after the other, what is unknown passed expires, what is not closed
 //! the end of it. Attributes carry nothing that is needed.
 
 use std::str::FromStr;
@@ -66,7 +66,7 @@ impl<'a> Iterator for Elements<'a> {
         loop {
             let at = self.rest.find('<')?;
             self.rest = &self.rest[at..];
-            if let Some(after) = passed_over(self.rest) {
+            if let Some(after) = skip_non_element(self.rest) {
                 self.rest = after;
                 continue;
             }
@@ -116,7 +116,7 @@ impl<'a> Tag<'a> {
 
 /// What follows something that is no element, where `text` begins with such a thing:
 /// raw text, a comment, a declaration, a closing tag.
-fn passed_over(text: &str) -> Option<&str> {
+fn skip_non_element(text: &str) -> Option<&str> {
     let behind = |end: &str| text.find(end).map_or("", |at| &text[at + end.len()..]);
     if text.starts_with("<![CDATA[") {
         return Some(behind("]]>"));

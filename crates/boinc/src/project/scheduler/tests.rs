@@ -2,35 +2,35 @@
 
 use super::super::line::Line;
 use super::*;
-use crate::client::dialect::{Element, first};
+use crate::client::markup::{Element, first};
 use crate::collatz::{Block, Span, answer};
 use std::fs;
 use std::path::Path;
 
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
-fn open(folder: &Path, units: u64) -> Desk {
+fn open(folder: &Path, units: u64) -> Scheduler {
     let settings = Settings { units: Some(units), size: 256, task: 1.0, ..Settings::default() };
-    let open = Home::open(folder, || Ok(settings)).expect("opens");
-    let fresh = open.fresh;
-    let desk = Desk::new(open, "http://127.0.0.1:1/project/".into());
-    if fresh {
+    let open = Directory::open(folder, || Ok(settings)).expect("opens");
+    let is_new = open.is_new;
+    let scheduler = Scheduler::new(open, "http://127.0.0.1:1/project/".into());
+    if is_new {
         let program = folder.join("program");
         fs::write(&program, "program").expect("writes");
-        let version = desk.home.take_program(&program, None).expect("is taken").expect("is new");
-        desk.note(Line::Version(version)).expect("writes");
+        let version = scheduler.directory.add_program(&program, None).expect("is taken").expect("is new");
+        scheduler.note(Line::Version(version)).expect("writes");
     }
-    desk
+    scheduler
 }
 
-fn asked(desk: &Desk, idle: f64) -> Asked {
-    Asked {
-        key: desk.key.clone(),
+fn asked(scheduler: &Scheduler, idle: f64) -> SchedulerRequest {
+    SchedulerRequest {
+        key: scheduler.key.clone(),
         name: "a host".into(),
         platforms: vec![PLATFORM.replace("x86_64", std::env::consts::ARCH)],
         cores: 2,
         idle,
-        ..Asked::default()
+        ..SchedulerRequest::default()
     }
 }
 
@@ -45,15 +45,15 @@ fn number(reply: &str, tag: &str) -> Option<f64> {
 }
 
 /// What a host sends for a result whose certificate is in `reply`.
-fn output(desk: &Desk, reply: &str, name: &str, spoil: bool) -> Vec<u8> {
+fn output(scheduler: &Scheduler, reply: &str, name: &str, spoil: bool) -> Vec<u8> {
     let whole = first(reply, "scheduler_reply").expect("is one");
     let file = format!("{name}_out");
     let named =
         |e: &Element<'_>| e.name == "file_info" && first(e.body, "name").is_some_and(|n| n.text() == file);
     let info = whole.elements().find(named).expect("is there");
     let signature = first(info.body, "xml_signature").expect("is there").text();
-    let unit = name.parse::<Given>().expect("is one").unit;
-    let span = Span::parse(&desk.input(&format!("c_{unit}.in")).expect("is one")).expect("is one");
+    let unit = name.parse::<ResultId>().expect("is one").unit;
+    let span = Span::parse(&scheduler.input(&format!("c_{unit}.in")).expect("is one")).expect("is one");
     let blocks: Vec<Block> = (0..BLOCKS).map(|index| Block::of(span.block(index))).collect();
     let mut data = answer(span, &blocks);
     if spoil {
@@ -77,100 +77,106 @@ fn report(name: &str) -> super::super::request::Report {
 #[test]
 fn a_work_unit_goes_out_and_comes_back_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 1);
-    let reply = desk.schedule(&asked(&desk, 2.0), 10.0).expect("answers");
+    let scheduler = open(folder.path(), 1);
+    let reply = scheduler.schedule(&asked(&scheduler, 2.0), 10.0).expect("answers");
     assert_eq!(number(&reply, "hostid"), Some(1.0));
     assert!(reply.contains("<code_sign_key>") && reply.contains("<main_program/>"));
     assert_eq!(names(&reply, "result"), ["c_0_0"]);
-    let upload = output(&desk, &reply, "c_0_0", false);
-    assert_eq!(desk.upload(&upload), Ok(None));
-    assert_eq!(desk.upload(&upload), Ok(None), "again changes nothing");
-    let report = Asked { host: 1, reports: vec![report("c_0_0")], ..asked(&desk, 2.0) };
+    let upload = output(&scheduler, &reply, "c_0_0", false);
+    assert_eq!(scheduler.upload(&upload), Ok(None));
+    assert_eq!(scheduler.upload(&upload), Ok(None), "again changes nothing");
+    let report = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 2.0) };
     for _ in 0..2 {
-        let reply = desk.schedule(&report, 20.0).expect("answers");
+        let reply = scheduler.schedule(&report, 20.0).expect("answers");
         assert_eq!(names(&reply, "result_ack"), ["c_0_0"]);
         assert!(number(&reply, "hostid").is_none() && names(&reply, "result").is_empty());
     }
-    let (counts, done) = desk.counts();
+    let (counts, done) = scheduler.counts();
     assert!(done && counts.answered == 1 && counts.valid == 1 && counts.cpu == 1.5, "{counts:?}");
-    assert_eq!(super::super::home::look(folder.path()), Ok(counts));
+    assert_eq!(super::super::directory::read_counts(folder.path()), Ok(counts));
 }
 
 #[test]
 fn what_another_host_has_is_neither_failed_nor_answered_for_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 1);
-    let reply = desk.schedule(&asked(&desk, 1.0), 10.0).expect("answers");
-    assert_eq!(desk.upload(&output(&desk, &reply, "c_0_0", false)), Ok(None));
-    let other = Asked { name: "another host".into(), ..asked(&desk, 0.0) };
+    let scheduler = open(folder.path(), 1);
+    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", false)), Ok(None));
+    let other = SchedulerRequest { name: "another host".into(), ..asked(&scheduler, 0.0) };
     let failed = super::super::request::Report { failure: Some("it failed".into()), ..report("c_0_0") };
     for said in [failed, report("c_0_0")] {
-        let reply = desk.schedule(&Asked { reports: vec![said], ..other.clone() }, 20.0).expect("answers");
+        let reply = scheduler
+            .schedule(&SchedulerRequest { reports: vec![said], ..other.clone() }, 20.0)
+            .expect("answers");
         assert_eq!(names(&reply, "result_ack"), ["c_0_0"], "else it would come again for ever");
     }
-    let held = [Given { unit: 0, instance: 0 }].into();
-    let reply = desk.schedule(&Asked { held, ..other }, 20.0).expect("answers");
+    let held = [ResultId { unit: 0, instance: 0 }].into();
+    let reply = scheduler.schedule(&SchedulerRequest { held, ..other }, 20.0).expect("answers");
     assert_eq!(names(&reply, "result_abort"), ["c_0_0"]);
-    let counts = desk.counts().0;
+    let counts = scheduler.counts().0;
     assert_eq!((counts.failed, counts.valid, counts.out), (0, 0, 1));
-    let own = Asked { host: 1, reports: vec![report("c_0_0")], ..asked(&desk, 0.0) };
-    desk.schedule(&own, 30.0).expect("answers");
-    assert_eq!(desk.counts().0.valid, 1);
+    let own = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 0.0) };
+    scheduler.schedule(&own, 30.0).expect("answers");
+    assert_eq!(scheduler.counts().0.valid, 1);
 }
 
 #[test]
 fn what_got_lost_on_its_way_is_given_again_under_the_same_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 5);
-    let first_reply = desk.schedule(&asked(&desk, 2.0), 10.0).expect("answers");
-    let given = names(&first_reply, "result");
-    assert_eq!(given.len(), 2);
-    drop(desk);
+    let scheduler = open(folder.path(), 5);
+    let first_reply = scheduler.schedule(&asked(&scheduler, 2.0), 10.0).expect("answers");
+    let result = names(&first_reply, "result");
+    assert_eq!(result.len(), 2);
+    drop(scheduler);
     // The project was killed; the host never heard of it, and has no number.
-    let desk = open(folder.path(), 5);
-    let reply = desk.schedule(&asked(&desk, 0.0), 11.0).expect("answers");
-    assert_eq!((names(&reply, "result"), number(&reply, "hostid")), (given.clone(), Some(1.0)));
+    let scheduler = open(folder.path(), 5);
+    let reply = scheduler.schedule(&asked(&scheduler, 0.0), 11.0).expect("answers");
+    assert_eq!((names(&reply, "result"), number(&reply, "hostid")), (result.clone(), Some(1.0)));
     // Now it knows one of the two.
-    let held = [given[0].parse().expect("is one")].into();
-    let reply = desk.schedule(&Asked { host: 1, held, ..asked(&desk, 0.0) }, 12.0).expect("answers");
-    assert_eq!(names(&reply, "result"), given[1..]);
-    assert_eq!(desk.counts().0.sent, 2);
+    let held = [result[0].parse().expect("is one")].into();
+    let reply = scheduler
+        .schedule(&SchedulerRequest { host: 1, held, ..asked(&scheduler, 0.0) }, 12.0)
+        .expect("answers");
+    assert_eq!(names(&reply, "result"), result[1..]);
+    assert_eq!(scheduler.counts().0.sent, 2);
 }
 
 #[test]
 fn nobody_gets_more_than_may_be_ahead() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 100);
-    let reply = desk.schedule(&Asked { seconds: 1e9, ..asked(&desk, 2.0) }, 10.0).expect("answers");
+    let scheduler = open(folder.path(), 100);
+    let reply = scheduler
+        .schedule(&SchedulerRequest { seconds: 1e9, ..asked(&scheduler, 2.0) }, 10.0)
+        .expect("answers");
     assert_eq!(names(&reply, "result").len(), 8, "four for each of two processors");
 }
 
 #[test]
 fn a_wrong_answer_is_no_answer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 1);
-    let reply = desk.schedule(&asked(&desk, 1.0), 10.0).expect("answers");
-    assert_eq!(desk.upload(&output(&desk, &reply, "c_0_0", true)), Ok(None));
-    let reported = Asked { host: 1, reports: vec![report("c_0_0")], ..asked(&desk, 1.0) };
-    let reply = desk.schedule(&reported, 20.0).expect("answers");
+    let scheduler = open(folder.path(), 1);
+    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", true)), Ok(None));
+    let reported = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 1.0) };
+    let reply = scheduler.schedule(&reported, 20.0).expect("answers");
     assert_eq!(
         (names(&reply, "result_ack"), names(&reply, "result")),
         (vec!["c_0_0".into()], vec!["c_0_1".into()])
     );
-    assert_eq!((desk.counts().0.failed, desk.counts().0.answered), (1, 0));
+    assert_eq!((scheduler.counts().0.failed, scheduler.counts().0.answered), (1, 0));
 }
 
 #[test]
 fn strangers_and_other_machines_get_nothing_and_leave_no_trace() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 1);
+    let scheduler = open(folder.path(), 1);
     let before = fs::read(folder.path().join("journal.ndjson")).expect("reads");
     let strangers = [
-        Asked { key: "guess".into(), reports: vec![report("c_0_0")], ..asked(&desk, 1.0) },
-        Asked { platforms: vec!["windows_x86_64".into()], ..asked(&desk, 1.0) },
+        SchedulerRequest { key: "guess".into(), reports: vec![report("c_0_0")], ..asked(&scheduler, 1.0) },
+        SchedulerRequest { platforms: vec!["windows_x86_64".into()], ..asked(&scheduler, 1.0) },
     ];
     for asked in strangers {
-        let reply = desk.schedule(&asked, 10.0).expect("answers");
+        let reply = scheduler.schedule(&asked, 10.0).expect("answers");
         assert!(names(&reply, "result").is_empty() && names(&reply, "result_ack").is_empty(), "{reply}");
         assert!(reply.contains("priority=\"notice\""));
     }
@@ -180,35 +186,35 @@ fn strangers_and_other_machines_get_nothing_and_leave_no_trace() {
 #[test]
 fn results_that_are_of_no_use_are_called_off() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 1);
-    let held = [Given { unit: 7, instance: 0 }].into();
-    let asked = Asked { held, strange: vec!["old_wu".into()], ..asked(&desk, 0.0) };
-    let reply = desk.schedule(&asked, 10.0).expect("answers");
+    let scheduler = open(folder.path(), 1);
+    let held = [ResultId { unit: 7, instance: 0 }].into();
+    let asked = SchedulerRequest { held, unknown: vec!["old_wu".into()], ..asked(&scheduler, 0.0) };
+    let reply = scheduler.schedule(&asked, 10.0).expect("answers");
     assert_eq!(names(&reply, "result_abort"), ["c_7_0", "old_wu"]);
 }
 
 #[test]
 fn an_upload_for_a_result_that_was_never_given_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 2);
-    let reply = desk.schedule(&asked(&desk, 1.0), 10.0).expect("answers");
-    let upload = String::from_utf8(output(&desk, &reply, "c_0_0", false)).expect("is text");
+    let scheduler = open(folder.path(), 2);
+    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    let upload = String::from_utf8(output(&scheduler, &reply, "c_0_0", false)).expect("is text");
     let forged = upload.replace("c_0_0_out", "c_1_0_out");
-    assert!(matches!(desk.upload(forged.as_bytes()), Err(Refused::Ever(_))));
+    assert!(matches!(scheduler.upload(forged.as_bytes()), Err(UploadRefusal::Permanent(_))));
     assert_eq!(fs::read_dir(folder.path().join("upload")).expect("is there").count(), 0);
     let size = "<data_server_request>\n<get_file_size>c_0_0_out</get_file_size>\n</data_server_request>\n";
-    assert_eq!(desk.upload(size.as_bytes()), Ok(Some(0)));
-    assert_eq!(desk.upload(upload.as_bytes()), Ok(None));
-    assert_eq!(desk.upload(size.as_bytes()), Ok(Some(LONGEST_FILE)));
+    assert_eq!(scheduler.upload(size.as_bytes()), Ok(Some(0)));
+    assert_eq!(scheduler.upload(upload.as_bytes()), Ok(None));
+    assert_eq!(scheduler.upload(size.as_bytes()), Ok(Some(LONGEST_FILE)));
 }
 
 #[test]
 fn only_inputs_that_there_are_can_be_had() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let desk = open(folder.path(), 2);
-    assert!(desk.input("c_1.in").is_some());
+    let scheduler = open(folder.path(), 2);
+    assert!(scheduler.input("c_1.in").is_some());
     for name in ["c_2.in", "c_01.in", "c_1", "../journal.ndjson", "c_1_0.in", ".in", ""] {
-        assert_eq!(desk.input(name), None, "{name}");
+        assert_eq!(scheduler.input(name), None, "{name}");
     }
-    assert_eq!(desk.version("../code_key.pem"), None);
+    assert_eq!(scheduler.version("../code_key.pem"), None);
 }

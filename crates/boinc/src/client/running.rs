@@ -10,18 +10,16 @@ use std::path::PathBuf;
 
 use crosstalk_core::Fault;
 
-use super::PORT;
+use super::password::FOLDERS;
+use super::rpc::PORT;
 use crosstalk_cgroup::process::{Process, all, one};
 
 /// What its program and its process are called.
 pub const NAMES: [&str; 2] = ["boinc", "boinc_client"];
 
-/// Where packages have it keep its data.
-pub(super) const FOLDERS: [&str; 2] = ["/var/lib/boinc-client", "/var/lib/boinc"];
-
 /// Which client is meant, and how it is spoken to: what is not said is found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct ClientSelector {
     /// Where it listens.
     pub address: Option<SocketAddr>,
     /// The file that holds its password.
@@ -30,7 +28,7 @@ pub struct Way {
 
 /// A client that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RunningClient {
     /// Its process.
     pub pid: u32,
     /// Whose that is, by number.
@@ -41,18 +39,18 @@ pub struct Found {
     pub folder: Option<PathBuf>,
 }
 
-impl Way {
+impl ClientSelector {
     /// The client: of several the one that listens there, or else the package's before root's and others': anybody
     /// may call a program so. Of several of a kind it is that of the least number.
     ///
     /// # Errors
     /// A usage fault where none runs, or the address is another machine's: it is led beside its
     /// processes, which are here.
-    pub fn find(&self) -> Result<Found, Fault> {
-        let mut clients = all().into_iter().filter(is_client).map(|process| Found::of(&process));
+    pub fn find(&self) -> Result<RunningClient, Fault> {
+        let mut clients = all().into_iter().filter(is_client).map(|process| RunningClient::of(&process));
         let Some(address) = self.address else {
             let packages = FOLDERS.map(|folder| fs::metadata(folder).ok().map(|folder| folder.uid()));
-            return clients.min_by_key(|client| (trust(client.user, &packages), client.pid)).ok_or_else(
+            return clients.min_by_key(|client| (preference(client.user, &packages), client.pid)).ok_or_else(
                 || {
                     Fault::usage("BOINC's client does not run")
                         .remedy("start it: systemctl start boinc-client, or boinc --dir DIR")
@@ -65,7 +63,7 @@ impl Way {
                 .remedy(format!("run this on that machine; here, take 127.0.0.1:{}", address.port())));
         }
         let there = clients.find(|client| client.address.port() == address.port());
-        there.map(|client| Found { address, ..client }).ok_or_else(|| {
+        there.map(|client| RunningClient { address, ..client }).ok_or_else(|| {
             Fault::usage("no BOINC client of this machine listens there")
                 .at(address.to_string())
                 .remedy("its port is that of its option --gui_rpc_port, or 31416")
@@ -75,7 +73,7 @@ impl Way {
 
 /// How likely the client of this user is meant, the likeliest first; `packages` are the owners of the folders
 /// in which packages have it keep its data.
-fn trust(user: u32, packages: &[Option<u32>]) -> u8 {
+fn preference(user: u32, packages: &[Option<u32>]) -> u8 {
     match user {
         user if packages.contains(&Some(user)) => 0,
         0 => 1,
@@ -83,7 +81,7 @@ fn trust(user: u32, packages: &[Option<u32>]) -> u8 {
     }
 }
 
-impl Found {
+impl RunningClient {
     fn of(process: &Process) -> Self {
         let pid = process.pid;
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -95,7 +93,7 @@ impl Found {
         let theirs = |folder: &PathBuf| fs::metadata(folder).is_ok_and(|told| told.uid() == process.user);
         let usual = || FOLDERS.map(PathBuf::from).into_iter().find(theirs);
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok().or_else(told).or_else(usual);
-        Found { pid, user: process.user, address: (Ipv4Addr::LOCALHOST, port).into(), folder }
+        RunningClient { pid, user: process.user, address: (Ipv4Addr::LOCALHOST, port).into(), folder }
     }
 }
 
@@ -136,7 +134,7 @@ mod tests {
     #[test]
     fn a_client_that_says_nothing_listens_where_all_do() {
         // This process's own line has no such option.
-        let found = Found::of(&one(std::process::id()).expect("is there"));
+        let found = RunningClient::of(&one(std::process::id()).expect("is there"));
         assert_eq!(found.address, SocketAddr::from(([127, 0, 0, 1], PORT)));
         assert_eq!(found.folder, std::env::current_dir().ok());
     }
@@ -144,7 +142,7 @@ mod tests {
     #[test]
     fn an_address_of_another_machine_is_refused_with_what_to_do() {
         // A block that is for documents only (RFC 5737).
-        let way = Way { address: Some(([192, 0, 2, 1], PORT).into()), password: None };
+        let way = ClientSelector { address: Some(([192, 0, 2, 1], PORT).into()), password: None };
         let fault = way.find().expect_err("is another machine's");
         assert!(fault.message.contains("another machine"), "{fault}");
         assert_eq!(fault.place.as_deref(), Some("192.0.2.1:31416"));
@@ -156,15 +154,15 @@ mod tests {
     fn the_package_s_client_goes_before_whoever_is_called_so() {
         let packages = [Some(105), None];
         let mut users = [65_534, 0, 105];
-        users.sort_by_key(|user| trust(*user, &packages));
+        users.sort_by_key(|user| preference(*user, &packages));
         assert_eq!(users, [105, 0, 65_534]);
-        assert_eq!(trust(0, &[Some(0)]), 0);
+        assert_eq!(preference(0, &[Some(0)]), 0);
     }
 
     #[test]
     fn nobody_at_an_address_is_a_fault_that_names_it() {
         // The port of nobody.
-        let way = Way { address: Some((Ipv4Addr::LOCALHOST, 1).into()), password: None };
+        let way = ClientSelector { address: Some((Ipv4Addr::LOCALHOST, 1).into()), password: None };
         let fault = way.find().expect_err("nobody listens");
         assert_eq!(fault.place.as_deref(), Some("127.0.0.1:1"));
     }

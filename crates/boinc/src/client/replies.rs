@@ -3,7 +3,7 @@
 //! Sources of the codes: `lib/common_defs.h`, `client/app.cpp` (`ACTIVE_TASK::write_gui`),
 //! `client/result.cpp` (`RESULT::write_gui`), `client/gui_rpc_server_ops.cpp`.
 
-use super::dialect::{Element, elements};
+use super::markup::{Element, elements};
 
 /// How far the client is with a task (`RESULT_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,13 +6,13 @@
 //! seconds later still (`SCHEDULER_RPC_POLL_PERIOD`, `client/client_state.h`, 7.20). One that knows both asks
 //! for all at once.
 
-use crate::client::dialect::escape;
+use crate::client::markup::escape;
 
-use super::project::{Attach, NAME, SCHEDULER};
+use super::project::{Attachment, NAME, SCHEDULER};
 
 /// The account: the file's name, and what it says.
-pub fn account(project: &Attach) -> (String, String) {
-    let Attach { url, key } = project;
+pub fn account_file(project: &Attachment) -> (String, String) {
+    let Attachment { url, key } = project;
     let text = format!(
         "<account>\n<master_url>{}</master_url>\n<authenticator>{}</authenticator>\n</account>\n",
         escape(url),
@@ -23,7 +23,7 @@ pub fn account(project: &Attach) -> (String, String) {
 
 /// What `client_state.xml` says of it. A client of another version than `version` looks for the project's
 /// page all the same (`CLIENT_STATE::init`, `client/client_state.cpp`).
-pub fn state(project: &Attach, version: [u32; 3]) -> String {
+pub fn state_file(project: &Attachment, version: [u32; 3]) -> String {
     let ([major, minor, release], url) = (version, escape(&project.url));
     format!(
         "<client_state>\n<core_client_major_version>{major}</core_client_major_version>\n\
@@ -52,15 +52,15 @@ fn readable(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::dialect::first;
+    use crate::client::markup::first;
 
-    fn project() -> Attach {
-        Attach { url: "http://127.0.0.1:8470/project/".into(), key: "k<y".into() }
+    fn project() -> Attachment {
+        Attachment { url: "http://127.0.0.1:8470/project/".into(), key: "k<y".into() }
     }
 
     #[test]
     fn an_account_is_named_by_its_project() {
-        let (name, text) = account(&project());
+        let (name, text) = account_file(&project());
         assert_eq!(name, "account_127.0.0.1_8470_project.xml");
         let account = first(&text, "account").expect("is one");
         let part = |name| first(account.body, name).expect("is there").text();
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_state_says_where_the_scheduler_is() {
-        let text = state(&project(), [7, 20, 5]);
+        let text = state_file(&project(), [7, 20, 5]);
         let state = first(&text, "client_state").expect("is one");
         let of = first(state.body, "project").expect("is there");
         assert_eq!(

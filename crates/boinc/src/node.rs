@@ -12,9 +12,9 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_host::Launcher;
 use crosstalk_host::process::fresh_mark;
 
-use super::host::{INSTALL, Setup};
-use super::project::{Attach, look};
-use super::{Host, Spec};
+use crate::client_process::{ClientProcess, ClientSetup, INSTALL, find};
+use crate::project::{Attachment, read_counts};
+use crate::spec::Spec;
 use crosstalk_work::alone;
 use crosstalk_work::peer::Until;
 use crosstalk_work::program::Program;
@@ -23,14 +23,14 @@ use crosstalk_work::program::Program;
 const START: Duration = Duration::from_secs(30);
 
 /// Between two looks at the client.
-const GLANCE: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 
 /// Between two looks whether it is told to stop.
-const BLINK: Duration = Duration::from_millis(5);
+const STOP_POLL: Duration = Duration::from_millis(5);
 
 /// Gets the node ready.
 pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-    if spec.ncpus > 0 && super::find().is_none() {
+    if spec.ncpus > 0 && find().is_none() {
         return Err(Fault::environment("there is no BOINC client here").remedy(INSTALL));
     }
     let (scratch, deadline) = (part.scratch.clone(), part.deadline);
@@ -38,47 +38,47 @@ pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         let until = Until::new(deadline, cancelled);
         let measured = if spec.ncpus == 0 {
             out.steady()?;
-            while !told_to_stop(&until) {}
-            Measured::default()
+            while !is_stopped(&until) {}
+            Measurements::default()
         } else {
-            donate(&spec, &scratch, out, &until)?
+            run(&spec, &scratch, out, &until)?
         };
-        measured.tell(out)
+        measured.report(out)
     }))
 }
 
-fn donate(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {
+fn run(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result<Measurements, Fault> {
     let folder = Folder::new(scratch.join(format!("boinc-{}", fresh_mark()?)))?;
     let project = Project::start(&folder.0.join("project"), spec, until)?;
     let begun = Instant::now();
     let (client, attach) = (folder.0.join("client"), Some(&project.attach));
-    let setup = Setup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
-    let mut host = Host::start(&setup, until)?;
+    let setup = ClientSetup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
+    let mut host = ClientProcess::start(&setup, until)?;
     host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
         .map_err(|fault| fault.at("parameter `steady`"))?;
     let start = begun.elapsed().as_secs_f64();
-    Ok(Measured { start: Some(start), ..measure(&mut host, &project, out, until)? })
+    Ok(Measurements { start: Some(start), ..measure(&mut host, &project, out, until)? })
 }
 
 /// What came of letting the tasks run.
 #[derive(Default)]
-struct Measured {
+struct Measurements {
     donated: f64,
     running: f64,
     finished: u64,
     failed: u64,
-    looks: u64,
+    samples: u64,
     /// Seconds until all computed, where any were to.
     start: Option<f64>,
 }
 
-impl Measured {
-    fn tell(&self, out: &mut dyn Sink) -> Result<(), Fault> {
+impl Measurements {
+    fn report(&self, out: &mut dyn Sink) -> Result<(), Fault> {
         let mut take = |name: &str, value: f64, n: u64| {
             out.take(Reading::value(name, value, Origin::Measured), n.max(1))
         };
-        take("donated", self.donated, self.looks)?;
-        take("tasks_running", self.running, self.looks)?;
+        take("donated", self.donated, self.samples)?;
+        take("tasks_running", self.running, self.samples)?;
         take("tasks_finished", self.finished as f64, 1)?;
         take("tasks_failed", self.failed as f64, 1)?;
         self.start.map_or(Ok(()), |start| take("start_time", start, 1))
@@ -86,37 +86,42 @@ impl Measured {
 }
 
 /// Waits for the next look, or until it is told to stop: whether it was.
-fn told_to_stop(until: &Until) -> bool {
-    let next = Instant::now() + GLANCE;
+fn is_stopped(until: &Until) -> bool {
+    let next = Instant::now() + POLL;
     while !until.cancelled() && Instant::now() < next {
-        thread::sleep(BLINK);
+        thread::sleep(STOP_POLL);
     }
     until.cancelled()
 }
 
 /// From when it is steady until it is told to stop.
-fn measure(host: &mut Host, project: &Project, out: &mut dyn Sink, until: &Until) -> Result<Measured, Fault> {
-    let before = look(&project.folder)?;
-    let (begun, at_first) = (Instant::now(), host.donated()?);
+fn measure(
+    host: &mut ClientProcess,
+    project: &Project,
+    out: &mut dyn Sink,
+    until: &Until,
+) -> Result<Measurements, Fault> {
+    let before = read_counts(&project.folder)?;
+    let (begun, at_first) = (Instant::now(), host.background_cpu_time()?);
     out.steady()?;
-    let (mut running, mut looks, mut over) = (0, 0_u32, false);
+    let (mut running, mut samples, mut over) = (0, 0_u32, false);
     while !over {
-        over = told_to_stop(until);
+        over = is_stopped(until);
         host.check()?;
         project.check()?;
         // A guard may have had both ends stand still while the answer was due.
         let tasks = host.client().tasks().or_else(|_| host.client().tasks())?;
         running += tasks.iter().filter(|task| task.runs()).count();
-        looks += 1;
+        samples += 1;
     }
-    let donated = (host.donated()? - at_first) / begun.elapsed().as_secs_f64();
-    let after = look(&project.folder)?;
-    Ok(Measured {
+    let donated = (host.background_cpu_time()? - at_first) / begun.elapsed().as_secs_f64();
+    let after = read_counts(&project.folder)?;
+    Ok(Measurements {
         donated,
-        running: running as f64 / f64::from(looks),
+        running: running as f64 / f64::from(samples),
         finished: after.valid - before.valid,
         failed: after.failed - before.failed,
-        looks: u64::from(looks),
+        samples: u64::from(samples),
         start: None,
     })
 }
@@ -125,7 +130,7 @@ fn measure(host: &mut Host, project: &Project, out: &mut dyn Sink, until: &Until
 struct Project {
     program: Program,
     folder: PathBuf,
-    attach: Attach,
+    attach: Attachment,
 }
 
 impl Project {
@@ -135,7 +140,7 @@ impl Project {
         let program = Program::start(command, fresh_mark()?)?;
         let until = until.within(START);
         let attach = loop {
-            if let Some(attach) = Attach::read(folder) {
+            if let Some(attach) = Attachment::read(folder) {
                 break attach;
             }
             until.check("the BOINC project to begin")?;

@@ -1,6 +1,6 @@
 //! One request and its reply. A request is `<boinc_gui_rpc_request>`, an operation,
 //! the closing tag and a byte 0x03; the reply comes likewise, one at a time. A reply
-//! that is too long, too late, or no reply ends the conversation: what would follow
+//! that is too long, too late, or no reply ends the connection: what would follow
 //! could be its rest.
 
 use std::io::{ErrorKind, Read, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 
-use super::dialect::{Element, first};
+use super::markup::{Element, first};
 
 /// What ends a request and a reply.
 const END: u8 = 3;
@@ -24,15 +24,15 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A connection on which nothing is under way.
 #[derive(Debug)]
-pub struct Conversation {
+pub struct Connection {
     stream: TcpStream,
     address: SocketAddr,
     deadline: Duration,
-    over: Option<Instant>,
+    expires: Option<Instant>,
     longest: usize,
 }
 
-impl Conversation {
+impl Connection {
     /// Connects, within the deadline.
     pub fn open(address: SocketAddr, deadline: Duration, longest: usize) -> Result<Self, Fault> {
         let stream = TcpStream::connect_timeout(&address, deadline).map_err(|e| {
@@ -40,25 +40,25 @@ impl Conversation {
                 .remedy("start it (`boinc`, or `systemctl start boinc-client`), and check its port")
         })?;
         stream.set_nodelay(true).map_err(|e| fault(address, e.to_string()))?;
-        Ok(Conversation { stream, address, deadline, over: None, longest })
+        Ok(Connection { stream, address, deadline, expires: None, longest })
     }
 
     /// Has it be over at this moment, whatever the deadline allows each reply.
-    pub fn until(self, over: Option<Instant>) -> Self {
-        Conversation { over, ..self }
+    pub fn until(self, expires: Option<Instant>) -> Self {
+        Connection { expires, ..self }
     }
 
-    /// Asks; what is in `<boinc_gui_rpc_reply>`. After a fault this conversation is over.
-    pub fn ask(&mut self, operation: &str) -> Result<String, Fault> {
+    /// Asks; what is in `<boinc_gui_rpc_reply>`. After a fault this connection is over.
+    pub fn request(&mut self, operation: &str) -> Result<String, Fault> {
         let until = Instant::now() + self.deadline;
-        let until = self.over.map_or(until, |over| over.min(until));
+        let until = self.expires.map_or(until, |over| over.min(until));
         let request = format!("<boinc_gui_rpc_request>\n{operation}\n</boinc_gui_rpc_request>\n\u{3}");
-        let left = self.left(until)?;
+        let left = self.remaining(until)?;
         let mut stream = &self.stream;
         stream
             .set_write_timeout(Some(left))
             .and_then(|()| stream.write_all(request.as_bytes()))
-            .map_err(|e| self.lost(&e))?;
+            .map_err(|e| self.io_fault(&e))?;
         let reply = self.reply(until)?;
         let reply = String::from_utf8_lossy(&reply);
         let Some(Element { body, .. }) = first(&reply, "boinc_gui_rpc_reply") else {
@@ -74,13 +74,13 @@ impl Conversation {
         let mut reply = Vec::new();
         let mut chunk = [0; 16 << 10];
         loop {
-            let left = self.left(until)?;
-            self.stream.set_read_timeout(Some(left)).map_err(|e| self.lost(&e))?;
+            let left = self.remaining(until)?;
+            self.stream.set_read_timeout(Some(left)).map_err(|e| self.io_fault(&e))?;
             let read = match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(self.fault("the BOINC client closed the connection".into())),
                 Ok(read) => &chunk[..read],
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) => return Err(self.lost(&e)),
+                Err(e) => return Err(self.io_fault(&e)),
             };
             if let Some(end) = read.iter().position(|byte| *byte == END) {
                 reply.extend_from_slice(&read[..end]);
@@ -93,19 +93,19 @@ impl Conversation {
         }
     }
 
-    fn left(&self, until: Instant) -> Result<Duration, Fault> {
+    fn remaining(&self, until: Instant) -> Result<Duration, Fault> {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(self.late()) } else { Ok(left) }
+        if left.is_zero() { Err(self.timed_out()) } else { Ok(left) }
     }
 
-    fn lost(&self, e: &std::io::Error) -> Fault {
+    fn io_fault(&self, e: &std::io::Error) -> Fault {
         match e.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.late(),
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => self.timed_out(),
             _ => self.fault(format!("the BOINC client cannot be talked to: {e}")),
         }
     }
 
-    fn late(&self) -> Fault {
+    fn timed_out(&self) -> Fault {
         self.fault(format!("the BOINC client did not answer within {} s", self.deadline.as_secs_f64()))
             .remedy("see what it waits for; a full disk or a stopped process are usual")
     }
@@ -125,8 +125,8 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    /// What a conversation makes of a peer that answers so; `chunks` come with a pause each.
-    fn against(chunks: Vec<Vec<u8>>, pause: Duration, endless: bool) -> Result<String, Fault> {
+    /// What a connection makes of a peer that answers so; `chunks` come with a pause each.
+    fn reply_of(chunks: Vec<Vec<u8>>, pause: Duration, endless: bool) -> Result<String, Fault> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         let peer = thread::spawn(move || {
@@ -148,9 +148,9 @@ mod tests {
                 }
             }
         });
-        let mut conversation = Conversation::open(address, Duration::from_millis(500), 10_000)?;
-        let reply = conversation.ask("<get_state/>");
-        drop(conversation);
+        let mut connection = Connection::open(address, Duration::from_millis(500), 10_000)?;
+        let reply = connection.request("<get_state/>");
+        drop(connection);
         let asked = peer.join().expect("ends");
         assert_eq!(asked, b"<boinc_gui_rpc_request>\n<get_state/>\n</boinc_gui_rpc_request>\n\x03");
         reply
@@ -162,14 +162,14 @@ mod tests {
     fn a_reply_in_pieces_is_one_reply() {
         let pieces = ["<boinc_gui_rpc_", "reply>\n<a>1</a>", "\n</boinc_gui_rpc_reply>\n", "\u{3}"];
         let pieces = pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
-        assert_eq!(against(pieces, Duration::from_millis(5), false).as_deref(), Ok("\n<a>1</a>\n"));
+        assert_eq!(reply_of(pieces, Duration::from_millis(5), false).as_deref(), Ok("\n<a>1</a>\n"));
     }
 
     #[test]
     fn hostile_replies_are_faults_in_time() {
         let began = Instant::now();
         let refused = |chunk: &[u8], pause, endless| {
-            against(vec![chunk.to_vec()], pause, endless).expect_err("refused").message
+            reply_of(vec![chunk.to_vec()], pause, endless).expect_err("refused").message
         };
         assert!(refused(&[b'x'; 5000], NOW, true).contains("longer than 10000 bytes"));
         // Never-ending, but each byte in time.
@@ -186,9 +186,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         let began = Instant::now();
-        let conversation = Conversation::open(address, DEADLINE, LONGEST).expect("listens");
-        let mut conversation = conversation.until(Some(began + Duration::from_millis(100)));
-        let fault = conversation.ask("<get_state/>").expect_err("nobody answers");
+        let connection = Connection::open(address, DEADLINE, LONGEST).expect("listens");
+        let mut connection = connection.until(Some(began + Duration::from_millis(100)));
+        let fault = connection.request("<get_state/>").expect_err("nobody answers");
         assert!(fault.message.contains("did not answer"), "{fault}");
         assert!(began.elapsed() < DEADLINE);
     }
@@ -198,7 +198,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         drop(listener);
-        let fault = Conversation::open(address, DEADLINE, LONGEST).expect_err("nobody listens");
+        let fault = Connection::open(address, DEADLINE, LONGEST).expect_err("nobody listens");
         assert_eq!(fault.place, Some(address.to_string()));
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("boinc-client")), "no remedy");
     }

@@ -5,38 +5,38 @@ use std::ops::Range;
 
 /// What happens to a message.
 #[derive(Debug, Clone)]
-enum Injury {
-    LeftOut(Range<usize>),
+enum Damage {
+    Removed(Range<usize>),
     Repeated(Range<usize>, usize),
     Inserted(usize, Vec<u8>),
 }
 
 /// The message with bytes left out, repeated and inserted, at one to four places.
-pub fn spoilt(message: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+pub fn damaged(message: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let most = message.len();
     let range = move || (0..=most, 0..40_usize).prop_map(move |(from, length)| from..most.min(from + length));
-    let injury = prop_oneof![
-        range().prop_map(Injury::LeftOut),
-        (range(), 1..9_usize).prop_map(|(range, times)| Injury::Repeated(range, times)),
+    let damage = prop_oneof![
+        range().prop_map(Damage::Removed),
+        (range(), 1..9_usize).prop_map(|(range, times)| Damage::Repeated(range, times)),
         (0..=most, proptest::collection::vec(any::<u8>(), 1..12))
-            .prop_map(|(at, with)| Injury::Inserted(at, with)),
+            .prop_map(|(at, with)| Damage::Inserted(at, with)),
     ];
-    proptest::collection::vec(injury, 1..5)
-        .prop_map(move |injuries| injuries.into_iter().fold(message.clone(), suffer))
+    proptest::collection::vec(damage, 1..5)
+        .prop_map(move |damages| damages.into_iter().fold(message.clone(), apply))
 }
 
-fn suffer(mut message: Vec<u8>, injury: Injury) -> Vec<u8> {
-    // An injury before may have left less.
+fn apply(mut message: Vec<u8>, damage: Damage) -> Vec<u8> {
+    // An damage before may have left less.
     let whole = message.len();
     let within = |range: Range<usize>| range.start.min(whole)..range.end.min(whole);
-    match injury {
-        Injury::LeftOut(range) => drop(message.drain(within(range))),
-        Injury::Repeated(range, times) => {
+    match damage {
+        Damage::Removed(range) => drop(message.drain(within(range))),
+        Damage::Repeated(range, times) => {
             let range = within(range);
             let again = message[range.clone()].repeat(times);
             message.splice(range.end..range.end, again);
         }
-        Injury::Inserted(at, with) => drop(message.splice(at.min(whole)..at.min(whole), with)),
+        Damage::Inserted(at, with) => drop(message.splice(at.min(whole)..at.min(whole), with)),
     }
     message
 }

@@ -1,4 +1,4 @@
-//! The client as a [`Donor`]: asked to use fewer processors, and to stand still.
+//! The client as a [`Throttle`]: asked to use fewer processors, and to stand still.
 //!
 //! It stands still by a mode that ends by itself. How many processors it takes itself to have
 //! (`ncpus` in its `cc_config.xml`) lasts: that is in the undo ledger, by a verb of this program that
@@ -16,63 +16,63 @@ use crosstalk_host::Ledger;
 use crosstalk_host::ledger::Entry;
 
 use super::config::with_cores;
-use super::dialect::first;
-use super::rpc::{PASSWORD, password};
-use super::{Client, Found, LONGEST, Mode, Way};
-use crate::client::Donor;
+use super::markup::first;
+use super::password::{PASSWORD, password};
+use super::{Client, ClientSelector, LONGEST, Mode, RunningClient};
+use crate::client::Throttle;
 
 /// What it is called, for people.
 pub const NAME: &str = "BOINC";
 
-/// The hidden verb that [`give_back`] stands behind.
+/// The hidden verb that [`restore_cores`] stands behind.
 const VERB: &str = "boinc-cores";
-/// Stands for as many processors as there are, where a number could.
+/// Stage for as many processors as there are, where a number could.
 const ALL: &str = "all";
 
-/// Stands for the user whose the password's file must be, where the file was named.
-const NAMED: &str = "named";
+/// Stage for the user whose the password's file must be, where the file was named.
+const ANY_OWNER: &str = "named";
 
 /// How long an answer may take: own work is not looked at meanwhile.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Of the time in which it is to be given back, what is kept for beginning and for another look.
-const SPARE: Duration = Duration::from_millis(500);
+const RESERVE: Duration = Duration::from_millis(500);
 /// How long it may then take to see whether anybody listens.
-const GLANCE: Duration = Duration::from_millis(200);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The mode in which it does not compute.
 const NEVER: i32 = 3;
 
-/// A client that is led. Dropping it gives it back the processors that were taken from it.
-pub struct Led {
+/// A client that is client. Dropping it gives it back the processors that were taken from it.
+pub struct ThrottledClient {
     client: Client,
     /// What the verb is told besides the number: address, password's file, data directory, and whose
     /// that file must be.
     words: [String; 4],
     ledger: Ledger,
-    held: Option<Held>,
+    setting: Option<OwnerSetting>,
     /// Whether we have set the mode.
     suspended: bool,
 }
 
 /// It has fewer processors than its owner gave it.
-struct Held {
+struct OwnerSetting {
     was: Option<u32>,
     entry: Entry,
 }
 
-impl fmt::Debug for Led {
+impl fmt::Debug for ThrottledClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Led").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("ThrottledClient").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
-impl Led {
+impl ThrottledClient {
     /// Takes the lead of a client, with the password that `way` names or that is in its data
     /// directory.
     ///
     /// # Errors
     /// Where the password cannot be read or is a wrong one, or the client does not answer.
-    pub fn new(found: &Found, way: &Way, ledger: &Ledger) -> Result<Self, Fault> {
+    pub fn new(found: &RunningClient, way: &ClientSelector, ledger: &Ledger) -> Result<Self, Fault> {
         let there = || found.folder.as_ref().map(|folder| folder.join(PASSWORD));
         let file = way.password.clone().or_else(there).ok_or_else(|| {
             Fault::environment("where BOINC's client keeps its data is not told, and so not its password")
@@ -82,46 +82,46 @@ impl Led {
         // Whoever undoes may stand elsewhere.
         let file = std::path::absolute(&file).unwrap_or(file);
         let user = way.password.is_none().then_some(found.user);
-        let mut client = Client::new(found.address, Some(password(&file, user)?)).within(PATIENCE);
+        let mut client = Client::new(found.address, Some(password(&file, user)?)).within(REPLY_TIMEOUT);
         client.status()?;
         let words = [
             found.address.to_string(),
             file.display().to_string(),
             found.folder.as_ref().map_or_else(String::new, |folder| folder.display().to_string()),
-            user.map_or_else(|| NAMED.into(), |user| user.to_string()),
+            user.map_or_else(|| ANY_OWNER.into(), |user| user.to_string()),
         ];
         let ledger = ledger.clone();
-        Ok(Led { client, words, ledger, held: None, suspended: false })
+        Ok(ThrottledClient { client, words, ledger, setting: None, suspended: false })
     }
 
     /// What was its owner's setting, which is written down before it is changed.
-    fn hold(&mut self) -> Result<Option<u32>, Fault> {
-        if let Some(held) = &self.held {
-            return Ok(held.was);
+    fn save_setting(&mut self) -> Result<Option<u32>, Fault> {
+        if let Some(setting) = &self.setting {
+            return Ok(setting.was);
         }
         let was = self.client.cores()?;
         let number = was.map_or_else(|| ALL.into(), |cores| cores.to_string());
         let words = [&self.words[..], &[number]].concat();
         let entry = self.ledger.program(VERB, &words, "processors of the BOINC client")?;
-        self.held = Some(Held { was, entry });
+        self.setting = Some(OwnerSetting { was, entry });
         Ok(was)
     }
 }
 
-impl Donor for Led {
+impl Throttle for ThrottledClient {
     fn name(&self) -> &str {
         NAME
     }
 
     fn set_cores(&mut self, cores: Option<usize>) -> Result<(), Fault> {
         let Some(cores) = cores else {
-            let Some(was) = self.held.as_ref().map(|held| held.was) else { return Ok(()) };
+            let Some(was) = self.setting.as_ref().map(|setting| setting.was) else { return Ok(()) };
             self.client.set_cores(was)?;
-            return self.held.take().map_or(Ok(()), |held| held.entry.done());
+            return self.setting.take().map_or(Ok(()), |setting| setting.entry.done());
         };
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
         // Its owner may let it have fewer still.
-        let most = self.hold()?.map_or(cores, |was| was.min(cores));
+        let most = self.save_setting()?.map_or(cores, |was| was.min(cores));
         self.client.set_cores(Some(most))
     }
 
@@ -151,18 +151,20 @@ impl Donor for Led {
 ///
 /// # Errors
 /// Where it runs and cannot be asked, or its file cannot be written.
-pub fn give_back(words: &[String], within: Duration) -> Result<(), Fault> {
-    let within = within.saturating_sub(SPARE).max(within / 2);
+pub fn restore_cores(words: &[String], within: Duration) -> Result<(), Fault> {
+    let within = within.saturating_sub(RESERVE).max(within / 2);
     let wrong = || Fault::usage("expected ADDRESS:PORT PASSWORD-FILE FOLDER USER NUMBER");
     let [address, file, folder, user, number] = words else { return Err(wrong()) };
     let address: SocketAddr = address.parse().map_err(|_| wrong())?;
     let cores = if number == ALL { None } else { Some(number.parse().map_err(|_| wrong())?) };
-    let user = if user == NAMED { None } else { Some(user.parse().map_err(|_| wrong())?) };
+    let user = if user == ANY_OWNER { None } else { Some(user.parse().map_err(|_| wrong())?) };
     let asked = password(Path::new(file), user)
         .and_then(|password| Client::new(address, Some(password)).within_all(within).set_cores(cores));
     match asked {
         // One that has ended reads its file when it begins again.
-        Err(_) if TcpStream::connect_timeout(&address, GLANCE).is_err() => rewrite(Path::new(folder), cores),
+        Err(_) if TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_err() => {
+            rewrite(Path::new(folder), cores)
+        }
         asked => asked,
     }
 }
@@ -193,7 +195,7 @@ fn rewrite(folder: &Path, cores: Option<u32>) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::mock::Mock;
+    use crate::client::mock::MockClient;
     use crosstalk_cgroup::process::one;
     use crosstalk_host::Launcher;
     use std::fs;
@@ -219,48 +221,50 @@ mod tests {
     }
 
     /// A mock as it is found, as a process of this user's.
-    fn found(mock: &Mock, folder: &Path) -> Found {
+    fn found(mock: &MockClient, folder: &Path) -> RunningClient {
         let user = one(std::process::id()).expect("is there").user;
-        Found { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
+        RunningClient { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
     }
 
     /// A client that is led, its mock, and the folder in which `undone` is.
-    fn led(answers: &'static [(&'static str, &'static str)]) -> (Led, Mock, tempfile::TempDir) {
+    fn client(
+        answers: &'static [(&'static str, &'static str)],
+    ) -> (ThrottledClient, MockClient, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join(PASSWORD), "secret").expect("writes");
-        let mock = Mock::start("secret", answers, usize::MAX);
+        let mock = MockClient::start("secret", answers, usize::MAX);
         let found = found(&mock, folder.path());
         let ledger = ledger(&folder.path().join("undone"));
-        (Led::new(&found, &Way::default(), &ledger).expect("answers"), mock, folder)
+        (ThrottledClient::new(&found, &ClientSelector::default(), &ledger).expect("answers"), mock, folder)
     }
 
-    fn numbers(mock: &Mock) -> Vec<String> {
+    fn numbers(mock: &MockClient) -> Vec<String> {
         let set = |asked: &String| Some(asked.split_once("<ncpus>")?.1.split_once('<')?.0.to_string());
-        mock.asked().iter().filter_map(set).collect()
+        mock.requests().iter().filter_map(set).collect()
     }
 
     #[test]
     fn it_has_fewer_processors_for_a_time_and_never_more_than_its_owner_said() {
-        let (mut led, mock, folder) = led(ANSWERS);
-        led.set_cores(Some(1)).expect("is done");
-        led.set_cores(Some(8)).expect("is done");
-        led.set_cores(None).expect("is done");
-        led.set_cores(None).expect("there is nothing to do");
+        let (mut client, mock, folder) = client(ANSWERS);
+        client.set_cores(Some(1)).expect("is done");
+        client.set_cores(Some(8)).expect("is done");
+        client.set_cores(None).expect("is done");
+        client.set_cores(None).expect("there is nothing to do");
         assert_eq!(numbers(&mock), ["1", "3", "3"]);
-        drop(led);
+        drop(client);
         assert!(!folder.path().join("undone").exists(), "it was put back already");
     }
 
     #[test]
     fn what_is_not_put_back_is_in_the_ledger() {
-        let (mut led, mock, folder) = led(ANSWERS);
-        led.set_cores(Some(2)).expect("is done");
-        drop(led);
+        let (mut client, mock, folder) = client(ANSWERS);
+        client.set_cores(Some(2)).expect("is done");
+        drop(client);
         let told = fs::read_to_string(folder.path().join("undone")).expect("is undone");
         let words: Vec<&str> = told.split_whitespace().collect();
         assert_eq!((words[0], words[1], words[5]), (VERB, mock.address.to_string().as_str(), "3"));
         let words: Vec<String> = words[1..].iter().map(ToString::to_string).collect();
-        give_back(&words, PATIENCE).expect("is done");
+        restore_cores(&words, REPLY_TIMEOUT).expect("is done");
         assert_eq!(numbers(&mock), ["2", "3"]);
     }
 
@@ -270,70 +274,71 @@ mod tests {
         let file = folder.path().join(PASSWORD);
         fs::write(&file, "secret").expect("writes");
         // As one that is busy, ten times as fast.
-        let mock = Mock::slow("secret", ANSWERS, Duration::from_millis(100));
+        let mock = MockClient::slow("secret", ANSWERS, Duration::from_millis(100));
         let told = |path: &Path| path.display().to_string();
         let words =
-            [mock.address.to_string(), told(&file), told(folder.path()), NAMED.into(), "3".to_string()];
+            [mock.address.to_string(), told(&file), told(folder.path()), ANY_OWNER.into(), "3".to_string()];
         let began = Instant::now();
-        let fault = give_back(&words, Duration::from_millis(200)).expect_err("that is too little");
+        let fault = restore_cores(&words, Duration::from_millis(200)).expect_err("that is too little");
         assert!(fault.message.contains("did not answer"), "{fault}");
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < REPLY_TIMEOUT);
         assert_eq!(numbers(&mock), [] as [String; 0]);
-        give_back(&words, PATIENCE).expect("is done");
+        restore_cores(&words, REPLY_TIMEOUT).expect("is done");
         assert_eq!(numbers(&mock), ["3"]);
     }
 
     #[test]
     fn it_stands_still_for_a_time_unless_its_owner_has_it_stand_still_for_longer() {
-        let (mut led, mock, _folder) = led(ANSWERS);
-        led.resume().expect("there is nothing to do");
-        led.suspend(Duration::from_secs(8)).expect("is done");
-        led.resume().expect("is done");
-        let modes = |mock: &Mock| -> Vec<String> {
-            mock.asked().into_iter().filter(|asked| asked.starts_with("<set_run_mode")).collect()
+        let (mut client, mock, _folder) = client(ANSWERS);
+        client.resume().expect("there is nothing to do");
+        client.suspend(Duration::from_secs(8)).expect("is done");
+        client.resume().expect("is done");
+        let modes = |mock: &MockClient| -> Vec<String> {
+            mock.requests().into_iter().filter(|asked| asked.starts_with("<set_run_mode")).collect()
         };
         let asked = modes(&mock);
         assert_eq!(asked.len(), 2, "{asked:?}");
         assert!(asked[0].contains("<never/>") && asked[0].contains("8.000"), "{asked:?}");
         assert!(asked[1].contains("<restore/>"), "{asked:?}");
 
-        let (mut led, mock, _folder) =
-            self::led(&[("<get_cc_status", "<cc_status><task_mode>3</task_mode></cc_status>")]);
-        led.suspend(Duration::from_secs(8)).expect("is so already");
-        led.resume().expect("is not ours to do");
+        let (mut client, mock, _folder) =
+            self::client(&[("<get_cc_status", "<cc_status><task_mode>3</task_mode></cc_status>")]);
+        client.suspend(Duration::from_secs(8)).expect("is so already");
+        client.resume().expect("is not ours to do");
         assert_eq!(modes(&mock), [] as [String; 0]);
     }
 
     #[test]
     fn a_wrong_password_is_said_before_anything_is_done() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mock = Mock::start("secret", ANSWERS, usize::MAX);
+        let mock = MockClient::start("secret", ANSWERS, usize::MAX);
         let found = found(&mock, folder.path());
         let ledger = ledger(&folder.path().join("undone"));
         let file = folder.path().join("mine");
         fs::write(&file, "guess").expect("writes");
-        let way = Way { address: None, password: Some(file) };
-        let fault = Led::new(&found, &way, &ledger).expect_err("refused");
+        let way = ClientSelector { address: None, password: Some(file) };
+        let fault = ThrottledClient::new(&found, &way, &ledger).expect_err("refused");
         assert!(fault.message.contains("password"), "{fault}");
-        let fault = Led::new(&found, &Way::default(), &ledger).expect_err("has none");
+        let fault = ThrottledClient::new(&found, &ClientSelector::default(), &ledger).expect_err("has none");
         assert!(fault.place.is_some_and(|place| place.ends_with(PASSWORD)));
-        assert_eq!(mock.asked(), [] as [String; 0]);
+        assert_eq!(mock.requests(), [] as [String; 0]);
     }
 
     #[test]
     fn a_password_of_another_user_is_read_only_where_it_is_named() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mock = Mock::start("secret", ANSWERS, usize::MAX);
+        let mock = MockClient::start("secret", ANSWERS, usize::MAX);
         let ledger = ledger(&folder.path().join("undone"));
         let file = folder.path().join(PASSWORD);
         fs::write(&file, "secret").expect("writes");
         let own = found(&mock, folder.path());
-        let stranger = Found { user: own.user + 1, ..own };
-        let fault = Led::new(&stranger, &Way::default(), &ledger).expect_err("is refused");
+        let stranger = RunningClient { user: own.user + 1, ..own };
+        let fault =
+            ThrottledClient::new(&stranger, &ClientSelector::default(), &ledger).expect_err("is refused");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("--boinc-password-file")));
-        assert_eq!(mock.asked(), [] as [String; 0]);
-        let way = Way { address: None, password: Some(file) };
-        Led::new(&stranger, &way, &ledger).expect("answers");
+        assert_eq!(mock.requests(), [] as [String; 0]);
+        let way = ClientSelector { address: None, password: Some(file) };
+        ThrottledClient::new(&stranger, &way, &ledger).expect("answers");
     }
 
     #[test]
@@ -348,23 +353,30 @@ mod tests {
         };
         let words = |number: &str| {
             let told = |path: &Path| path.display().to_string();
-            [address.clone(), told(&path(PASSWORD)), told(folder.path()), NAMED.into(), number.to_string()]
+            [
+                address.clone(),
+                told(&path(PASSWORD)),
+                told(folder.path()),
+                ANY_OWNER.into(),
+                number.to_string(),
+            ]
         };
-        let give_back = |words: &[String]| give_back(words, PATIENCE);
-        give_back(&words("4")).expect("there is no file");
+        let restore_cores = |words: &[String]| restore_cores(words, REPLY_TIMEOUT);
+        restore_cores(&words("4")).expect("there is no file");
         let [at, file, _, user, number] = words("4");
-        let fault = give_back(&[at, file, String::new(), user, number]).expect_err("which file is not known");
+        let fault =
+            restore_cores(&[at, file, String::new(), user, number]).expect_err("which file is not known");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("crosstalk clean")));
         fs::write(path("cc_config.xml"), "root:x:0").expect("writes");
-        give_back(&words("4")).expect("it is another's");
+        restore_cores(&words("4")).expect("it is another's");
         let read = || fs::read_to_string(path("cc_config.xml")).expect("reads");
         assert_eq!(read(), "root:x:0");
         fs::write(path("cc_config.xml"), "<cc_config><options><ncpus>1</ncpus></options></cc_config>")
             .expect("writes");
-        give_back(&words("4")).expect("is done");
+        restore_cores(&words("4")).expect("is done");
         assert_eq!(read(), "<cc_config><options><ncpus>4</ncpus></options></cc_config>");
-        give_back(&words(ALL)).expect("is done");
+        restore_cores(&words(ALL)).expect("is done");
         assert_eq!(read(), "<cc_config><options></options></cc_config>");
-        assert!(give_back(&words("x")).is_err() && give_back(&[]).is_err());
+        assert!(restore_cores(&words("x")).is_err() && restore_cores(&[]).is_err());
     }
 }

@@ -8,7 +8,7 @@ use super::settings::Settings;
 
 /// Settings of which some are left to what is usual, or to what the project was made with.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Wanted {
+pub struct RequestedSettings {
     /// See [`Settings::units`].
     pub units: Option<u64>,
     /// See [`Settings::task`].
@@ -25,7 +25,7 @@ pub struct Wanted {
     pub checks: Option<u32>,
 }
 
-impl Wanted {
+impl RequestedSettings {
     /// Those of a new project.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_not_asked_for_is_usual_in_a_new_project_and_left_in_an_old_one() {
-        let nothing = Wanted::default();
+        let nothing = RequestedSettings::default();
         assert_eq!(nothing.settings(), Ok(Settings::default()));
         let made = Settings { units: Some(7), quorum: 3, one_host: true, ..Settings::default() };
         assert_eq!(nothing.agrees(&made, Path::new("p")), Ok(()));
@@ -85,20 +85,25 @@ mod tests {
     #[test]
     fn an_old_project_becomes_no_other() {
         let made = Settings { units: Some(7), ..Settings::default() };
-        let same = Wanted { units: Some(7), task: Some(made.task), quorum: Some(1), ..Wanted::default() };
+        let same = RequestedSettings {
+            units: Some(7),
+            task: Some(made.task),
+            quorum: Some(1),
+            ..RequestedSettings::default()
+        };
         assert_eq!(same.agrees(&made, Path::new("p")), Ok(()));
-        for (wanted, place) in [
-            (Wanted { units: Some(8), ..same }, "--units"),
-            (Wanted { task: Some(1.0), ..same }, "--task"),
-            (Wanted { quorum: Some(2), ..same }, "--quorum"),
-            (Wanted { one_host: true, ..same }, "--one-host"),
-            (Wanted { deadline: Some(1.0), ..same }, "--deadline"),
-            (Wanted { ahead: Some(1), ..same }, "--ahead"),
-            (Wanted { checks: Some(0), ..same }, "--checks"),
+        for (requested, place) in [
+            (RequestedSettings { units: Some(8), ..same }, "--units"),
+            (RequestedSettings { task: Some(1.0), ..same }, "--task"),
+            (RequestedSettings { quorum: Some(2), ..same }, "--quorum"),
+            (RequestedSettings { one_host: true, ..same }, "--one-host"),
+            (RequestedSettings { deadline: Some(1.0), ..same }, "--deadline"),
+            (RequestedSettings { ahead: Some(1), ..same }, "--ahead"),
+            (RequestedSettings { checks: Some(0), ..same }, "--checks"),
         ] {
-            let fault = wanted.agrees(&made, Path::new("p")).expect_err("differs");
+            let fault = requested.agrees(&made, Path::new("p")).expect_err("differs");
             assert_eq!(fault.place.as_deref(), Some(place));
-            assert!(wanted.settings().is_ok(), "a new one may");
+            assert!(requested.settings().is_ok(), "a new one may");
         }
     }
 }

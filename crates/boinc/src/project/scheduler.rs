@@ -1,0 +1,341 @@
+//! A request's way through the book and into the journal, and its answer. One at a time;
+//! what takes long (checking a result, signing) is done outside.
+
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::client::md5_hex;
+use crosstalk_core::Fault;
+use crosstalk_stats::rng::Rng;
+
+use super::directory::{Directory, OpenProject};
+use super::journal::Journal;
+use super::line::{Line, Outcome, ResultId, Version};
+use super::reply::Reply;
+use super::request::SchedulerRequest;
+use super::settings::Settings;
+use super::state::{Counts, State};
+use super::upload::{self, UploadRefusal, UploadRequest};
+use crate::collatz::{BLOCKS, LONGEST_FILE, block_is_right, read_answer};
+
+/// Seconds that a host waits before it asks again.
+const WAIT: f64 = 1.0;
+/// Seconds after which it asks again, whatever it has, while there is work.
+const AGAIN: f64 = 30.0;
+/// Results in one reply, at most.
+const MOST: usize = 500;
+
+/// See the module.
+pub struct Scheduler {
+    pub directory: Directory,
+    pub key: String,
+    /// The project's address, with a slash at the end.
+    pub url: String,
+    settings: Settings,
+    store: Mutex<Store>,
+    /// The results that are being checked.
+    checking: Mutex<BTreeSet<ResultId>>,
+}
+
+/// A result that is being checked, by nobody else meanwhile.
+struct Checking<'a>(&'a Mutex<BTreeSet<ResultId>>, ResultId);
+
+impl<'a> Checking<'a> {
+    /// `None` where somebody else is at it.
+    fn begin(all: &'a Mutex<BTreeSet<ResultId>>, result: ResultId) -> Option<Self> {
+        let new = all.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
+        new.then(|| Checking(all, result))
+    }
+}
+
+impl Drop for Checking<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+    }
+}
+
+struct Store {
+    state: State,
+    journal: Journal,
+    /// Why nothing more can be written: then the book is ahead of the journal, and
+    /// nothing of it may be told any more.
+    failure: Option<Fault>,
+}
+
+impl Store {
+    fn take(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
+        self.state.apply(&line).map_err(|why| self.fail(Fault::environment(why)))?;
+        lines.push(line);
+        Ok(())
+    }
+
+    fn write(&mut self, lines: &[Line]) -> Result<(), Fault> {
+        self.journal.add(lines).map_err(|fault| self.fail(fault))
+    }
+
+    fn fail(&mut self, fault: Fault) -> Fault {
+        self.failure.get_or_insert(fault).clone()
+    }
+}
+
+impl Scheduler {
+    /// The scheduler of a project that was opened, and is found at `url`.
+    pub fn new(open: OpenProject, url: String) -> Self {
+        let OpenProject { directory, state, journal, key, .. } = open;
+        let settings = *state.settings();
+        let store = Mutex::new(Store { state, journal, failure: None });
+        Scheduler { directory, key, url, settings, store, checking: Mutex::default() }
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(|poisoned| {
+            let mut store = poisoned.into_inner();
+            // Whoever broke off may have left the state ahead of the journal.
+            store.failure.get_or_insert_with(|| {
+                Fault::environment("a request broke off in its midst")
+                    .remedy("start the project again: nothing that was acknowledged is lost")
+            });
+            store
+        })
+    }
+
+    fn usable(&self) -> Result<MutexGuard<'_, Store>, Fault> {
+        let store = self.store();
+        store.failure.clone().map_or(Ok(store), Err)
+    }
+
+    /// Why the project cannot go on, where that is so.
+    pub fn failure(&self) -> Option<Fault> {
+        self.store().failure.clone()
+    }
+
+    /// How far the project is, and whether it is done.
+    pub fn counts(&self) -> (Counts, bool) {
+        let store = self.store();
+        (store.state.counts(), store.state.is_done())
+    }
+
+    /// The work units' answers: a line each, with the result that has it and its MD5.
+    pub fn answers(&self) -> String {
+        self.store()
+            .state
+            .answers()
+            .map(|(result, answer)| format!("{} {result} {answer}\n", result.unit))
+            .collect()
+    }
+
+    /// What the project is to do.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The program that hosts get now.
+    pub fn latest(&self) -> Option<Version> {
+        self.store().state.version().cloned()
+    }
+
+    /// The program of that name, where hosts may have it.
+    pub fn version(&self, file: &str) -> Option<Version> {
+        self.store().state.versions().iter().find(|version| version.file == file).cloned()
+    }
+
+    /// The input of that name.
+    pub fn input(&self, file: &str) -> Option<String> {
+        let unit = format!("{}_0", file.strip_suffix(".in")?).parse::<ResultId>().ok()?.unit;
+        Some(self.settings.span(unit)?.to_file())
+    }
+
+    /// Writes something that is not about results.
+    pub fn note(&self, line: Line) -> Result<(), Fault> {
+        let mut store = self.usable()?;
+        let mut lines = Vec::new();
+        store.take(line, &mut lines)?;
+        store.write(&lines)
+    }
+
+    /// Answers a request to the scheduler at the moment `now`. What it acknowledges and
+    /// gives is in the journal when this returns.
+    pub fn schedule(&self, asked: &SchedulerRequest, now: f64) -> Result<String, Fault> {
+        let done = self.counts().1;
+        let mut reply = Reply::new(&self.url, &self.settings, WAIT, (!done).then_some(AGAIN));
+        if asked.key != self.key {
+            reply.message(
+                true,
+                "The account key is wrong. Remove this project, and add it with the right one.",
+            );
+            return Ok(reply.end());
+        }
+        let Some(platform) = asked.platforms.iter().find(|platform| runs_here(platform)) else {
+            reply.message(true, "This project has programs only for machines like its own.");
+            return Ok(reply.end());
+        };
+        let mut lines = Vec::new();
+        let mut store = self.usable()?;
+        for line in store.state.overdue(now) {
+            store.take(line, &mut lines)?;
+        }
+        let host = register_host(&mut store, asked, &mut lines, &mut reply)?;
+        for report in &asked.reports {
+            let line =
+                report.name.parse().ok().and_then(|result| {
+                    store.state.report(host, result, report.failure.clone(), report.cpu, now)
+                });
+            line.map_or(Ok(()), |line| store.take(line, &mut lines))?;
+            // Known, known before, another's or unknown: it needs not come again.
+            reply.acknowledge(&report.name);
+        }
+        let give = choose_results(&mut store, asked, host, now, &mut lines)?;
+        for result in &asked.held {
+            // What it did with another's would not be taken.
+            if !store.state.was_given_to(*result, host) {
+                reply.abort(&result.to_string());
+            } else if store.state.is_unneeded(*result) {
+                reply.abort_if_not_started(*result);
+            }
+        }
+        asked.unknown.iter().for_each(|name| reply.abort(name));
+        let version = store.state.version().cloned();
+        store.write(&lines)?;
+        drop(store);
+        if asked.code_key.trim() != self.directory.code.public().trim() {
+            reply.code_key(&self.directory.code);
+        }
+        if let Some(version) = version.filter(|_| !give.is_empty()) {
+            reply.application(&version, platform);
+            for (result, deadline) in give {
+                reply.result(result, deadline, &version, platform, &self.directory.upload)?;
+            }
+        } else if done {
+            reply.message(false, "All work units have their answers.");
+        }
+        Ok(reply.end())
+    }
+
+    /// Takes an upload in, and checks what came.
+    ///
+    /// # Errors
+    /// When it is refused, or cannot be kept.
+    pub fn upload(&self, body: &[u8]) -> Result<Option<u64>, UploadRefusal> {
+        let now = |fault: Fault| UploadRefusal::Temporary(fault.message);
+        match upload::read(body, &self.directory.upload)? {
+            UploadRequest::Size(result) => {
+                let store = self.usable().map_err(now)?;
+                // All or nothing: what came only in part comes again.
+                let whole = store.state.was_given_out(result) && !store.state.awaits_output(result);
+                Ok(Some(if whole { LONGEST_FILE } else { 0 }))
+            }
+            UploadRequest::Put(result, data) => {
+                // A host that has waited too long for the reply may bring it again meanwhile.
+                let Some(_checking) = Checking::begin(&self.checking, result) else {
+                    return Err(UploadRefusal::Temporary("that result is being checked".into()));
+                };
+                {
+                    let store = self.usable().map_err(now)?;
+                    if !store.state.was_given_out(result) {
+                        return Err(UploadRefusal::Permanent("that result was never given out".into()));
+                    }
+                    if !store.state.awaits_output(result) {
+                        return Ok(None);
+                    }
+                }
+                let outcome = self.check(result, &data);
+                let mut store = self.usable().map_err(now)?;
+                // It may have been reported meanwhile.
+                if store.state.awaits_output(result) {
+                    self.directory.store_upload(result, &data).map_err(now)?;
+                    let mut lines = Vec::new();
+                    store.take(Line::Uploaded { result, outcome }, &mut lines).map_err(now)?;
+                    store.write(&lines).map_err(now)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// What an output comes to: some of its blocks, which nobody can guess, are done again.
+    fn check(&self, result: ResultId, data: &[u8]) -> Outcome {
+        let failed = |why: String| Outcome::Failed { why };
+        let Some(span) = self.settings.span(result.unit) else {
+            return failed("there is no such work unit".into());
+        };
+        let text = String::from_utf8_lossy(data);
+        let blocks = match read_answer(span, &text) {
+            Ok(blocks) => blocks,
+            Err(why) => return failed(why),
+        };
+        let mut order: Vec<u32> = (0..BLOCKS).collect();
+        Rng::seeded(RandomState::new().build_hasher().finish()).shuffle(&mut order);
+        match order
+            .iter()
+            .take(self.settings.checks as usize)
+            .find(|index| !block_is_right(span, &blocks, **index))
+        {
+            Some(index) => failed(format!("block {index} is wrong")),
+            None => Outcome::Valid { answer: md5_hex(data) },
+        }
+    }
+}
+
+/// The host's number: the one it has, the one it had, or a new one.
+fn register_host(
+    store: &mut Store,
+    asked: &SchedulerRequest,
+    lines: &mut Vec<Line>,
+    reply: &mut Reply<'_>,
+) -> Result<u64, Fault> {
+    if store.state.has_host(asked.host) {
+        return Ok(asked.host);
+    }
+    let next = store.state.counts().hosts + 1;
+    // One whose first answer got lost has a name by itself already.
+    let name = if asked.name.is_empty() { format!("host {next}") } else { asked.name.clone() };
+    let known = store.state.host(&name);
+    if known.is_none() {
+        store.take(Line::Host { host: next, name }, lines)?;
+    }
+    let host = known.unwrap_or(next);
+    reply.host_id(host);
+    Ok(host)
+}
+
+/// What a host is given: what it should have and does not know of, because an answer got
+/// lost or its disk did, and then as much anew as it asks for and may have.
+fn choose_results(
+    store: &mut Store,
+    asked: &SchedulerRequest,
+    host: u64,
+    now: f64,
+    lines: &mut Vec<Line>,
+) -> Result<Vec<(ResultId, f64)>, Fault> {
+    let unknown: Vec<ResultId> =
+        store.state.held_by(host).filter(|result| !asked.held.contains(result)).collect();
+    let mut give = Vec::new();
+    for result in unknown {
+        if store.state.is_unneeded(result) {
+            store.take(Line::Lost { result, at: now }, lines)?;
+        } else if give.len() < MOST {
+            give.push((result, store.state.deadline(result).unwrap_or(now)));
+        }
+    }
+    let settings = *store.state.settings();
+    let room =
+        (asked.cores as usize * settings.ahead as usize).saturating_sub(store.state.held_by(host).count());
+    let wanted = (asked.seconds / settings.task).ceil().max(asked.idle.ceil()).min(1e6) as usize;
+    for _ in 0..room.min(wanted).min(MOST.saturating_sub(give.len())) {
+        let Some(line) = store.state.next_result(host, now) else { break };
+        if let Line::Sent { result, deadline, .. } = line {
+            give.push((result, deadline));
+        }
+        store.take(line, lines)?;
+    }
+    Ok(give)
+}
+
+/// Whether this machine's program runs on such a machine: `x86_64-pc-linux-gnu`.
+fn runs_here(platform: &str) -> bool {
+    platform.starts_with(std::env::consts::ARCH) && platform.contains(std::env::consts::OS)
+}
+
+#[cfg(test)]
+mod tests;
