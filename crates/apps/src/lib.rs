@@ -10,6 +10,7 @@
 //! | `input` | files that people name |
 //! | `mapreduce` | counting by key, within a memory limit |
 //! | `dataset` | real data for them, from where their authors publish it |
+//! | `random` | random numbers that any node can count |
 //! | `spill` | what a node's memory does not hold, on its disk |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -26,6 +27,7 @@ pub mod fuzzing;
 mod input;
 pub mod mapreduce;
 pub mod pagerank;
+mod random;
 pub mod spill;
 mod words;
 

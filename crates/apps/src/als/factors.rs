@@ -1,6 +1,6 @@
 //! Factor vectors of one side's rows: single precision, as MLlib stores them.
 
-use crate::pagerank::rmat::counted;
+use crate::random::counted;
 
 /// Numbers that the kernel takes at once: vectors are filled up with zeros to a
 /// multiple of them.

@@ -17,7 +17,7 @@ use std::io::Write;
 use super::alias::Alias;
 use super::csv::HEADING;
 use super::factors::{normal, uniform};
-use crate::pagerank::rmat::{counted, mix};
+use crate::random::{counted, mix};
 
 /// Users, items and ratings at scale 1.
 const SHAPE: [f64; 3] = [671.0, 9066.0, 100_004.0];

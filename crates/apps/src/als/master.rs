@@ -19,8 +19,7 @@ use super::squares::Squares;
 use super::train;
 use super::verify;
 use super::wire::{Whole, deal};
-use crate::Answer;
-use crate::account::{cores, origin};
+use crate::account::{Answer, cores, origin};
 use crate::exchange::pairs;
 use crate::words::{MASTER, hear, hear_exactly, look_on, tell};
 

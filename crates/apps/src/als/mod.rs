@@ -11,7 +11,7 @@
 //! | `wire` | what master and slaves send each other |
 //! | `rows`, `route`, `shard`, `node` | the ratings in parts, and the ways of factors between them |
 //! | `factors`, `normal`, `cholesky`, `half_step` | the kernel |
-//! | `train`, `squares`, `recommend` | models, their errors, and what they are for |
+//! | `train`, `model`, `squares`, `recommend` | models, their errors, and what they are for |
 //! | `slave`, `master` | the two roles |
 //! | `verify` | the check of every answer |
 //! | `spark` | the same on Spark |
@@ -21,7 +21,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 
-use super::Role;
+use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
 use crosstalk_work::Declared;
@@ -34,6 +34,7 @@ pub mod factors;
 mod generate;
 mod half_step;
 mod master;
+pub mod model;
 pub mod node;
 mod normal;
 pub mod rating;
@@ -68,7 +69,7 @@ fn deploy(config: &Config) -> Deployment {
     }
     let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
     own.extend(answer());
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
 /// What is told of the models.
@@ -105,14 +106,14 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (input, part) = (config.source.open(config.personal.as_deref())?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, &input, &part, rank)))
         }
         Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
 #[cfg(test)]

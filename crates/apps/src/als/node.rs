@@ -4,8 +4,6 @@
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use super::factors::Factors;
-use super::route::Route;
 use crate::exchange::Exchange;
 use crate::words::Slaves;
 
@@ -21,14 +19,6 @@ pub trait Node {
     fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R;
     /// Turns data into messages or back.
     fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R;
-
-    /// Brings other slaves' factor vectors here along a route, and hands out
-    /// those of this slave that others need.
-    fn bring(&mut self, route: &Route, own: &Factors) -> Result<Factors, Fault> {
-        let outgoing = self.serialise(|| route.pack(own));
-        let arrived = self.exchange(outgoing)?;
-        self.serialise(|| route.unpack(arrived, own.rank()))
-    }
 }
 
 /// A node whose time is kept.

@@ -107,6 +107,14 @@ impl Route {
         Ok((Route { supplies, wanted }, slots))
     }
 
+    /// Brings the vectors of other slaves here along this route, and sends them those of this slave that
+    /// they need.
+    pub fn bring(&self, own: &Factors, node: &mut impl Node) -> Result<Factors, Fault> {
+        let outgoing = node.serialise(|| self.pack(own));
+        let arrived = node.exchange(outgoing)?;
+        node.serialise(|| self.unpack(arrived, own.rank()))
+    }
+
     /// What each slave needs of this one's vectors.
     pub fn pack(&self, own: &Factors) -> Vec<Vec<u8>> {
         let bytes = own.rank() * 4;
@@ -190,7 +198,7 @@ mod tests {
                 let mut factors = Factors::zeros(2, 3);
                 own.ids.iter().enumerate().for_each(|(row, id)| factors.set(row, &[(*id % 10) as f32; 3]));
                 let sent: usize = route.pack(&factors).iter().map(Vec::len).sum();
-                let arrived = node.bring(&route, &factors).expect("brought");
+                let arrived = route.bring(&factors, &mut node).expect("brought");
                 let first = |id| slots.of(id).map(|slot| arrived.row(slot as usize)[0]);
                 (sent, arrived.rows(), [1, 2, 5 + far, 6 + far].map(first))
             });

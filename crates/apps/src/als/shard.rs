@@ -4,12 +4,12 @@
 use crosstalk_core::Fault;
 
 use super::factors::predict;
+use super::model::Model;
 use super::node::Node;
 use super::rating::{Rating, Split};
 use super::route::{self, Route, owner};
 use super::rows::Rows;
 use super::squares::Squares;
-use super::train::Model;
 
 /// Exchanges that [`Shard::build`] makes: one of ratings, and four routes.
 pub const EXCHANGES: usize = 1 + 4 * route::EXCHANGES;
@@ -92,7 +92,7 @@ impl Pairs {
 
     /// A model's squared errors on these pairs.
     pub fn squares(&self, model: &Model, node: &mut impl Node) -> Result<Squares, Fault> {
-        let items = node.bring(&self.route, &model.items)?;
+        let items = self.route.bring(&model.items, node)?;
         node.compute(|| {
             let mut squares = Squares::default();
             for (row, slot, stars) in &self.predictable {

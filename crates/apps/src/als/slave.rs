@@ -8,11 +8,12 @@ use std::path::Path;
 
 use super::config::Config;
 use super::factors::Factors;
+use super::model::Model;
 use super::node::{Node, Timed};
 use super::rating::NEW_USER;
 use super::route::owner;
 use super::shard::Shard;
-use super::train::{Model, train};
+use super::train::train;
 use super::wire::{Whole, dealt, pack_predictions};
 use crate::words::{MASTER, report, tell};
 

@@ -6,20 +6,9 @@ use crosstalk_core::Fault;
 use super::config::Setting;
 use super::factors::Factors;
 use super::half_step::half_step;
+use super::model::Model;
 use super::node::Node;
 use super::shard::Shard;
-
-/// One slave's part of a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    /// Of its users.
-    pub users: Factors,
-    /// Of its items.
-    pub items: Factors,
-    /// Of its users, before the last half of the last iteration: what `items`
-    /// was computed from.
-    pub earlier: Factors,
-}
 
 /// Exchanges that a model's training makes.
 pub fn exchanges(setting: &Setting) -> usize {
@@ -32,9 +21,9 @@ pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) 
     let none = Factors::zeros(0, setting.rank);
     let mut model = Model { users, items: none.clone(), earlier: none };
     for _ in 0..setting.iterations {
-        let users = node.bring(&shard.items.route, &model.users)?;
+        let users = shard.items.route.bring(&model.users, node)?;
         model.items = node.compute(move || half_step(&shard.items.rows, users, setting.lambda))?;
-        let items = node.bring(&shard.users.route, &model.items)?;
+        let items = shard.users.route.bring(&model.items, node)?;
         let users = node.compute(move || half_step(&shard.users.rows, items, setting.lambda))?;
         model.earlier = std::mem::replace(&mut model.users, users);
     }

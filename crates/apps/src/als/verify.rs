@@ -9,7 +9,7 @@ use super::rating::{NEW_USER, Rating, Split};
 use super::recommend::best;
 use super::squares::Squares;
 use super::wire::{ById, Whole};
-use crate::pagerank::rmat::counted;
+use crate::random::counted;
 
 /// The largest relative error of an equation that storing its solution in single
 /// precision (2^-24) can explain.

@@ -4,10 +4,10 @@ use crosstalk_core::Fault;
 use std::collections::BTreeMap;
 
 use super::factors::Factors;
+use super::model::Model;
 use super::rating::{Rating, Split};
 use super::route::owner;
 use super::shard::Shard;
-use super::train::Model;
 use crate::exchange::{numbers, put_pair};
 
 /// The sizes of the three parts of the split stand before a slave's ratings.

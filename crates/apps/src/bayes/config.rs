@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::category::NAMES;
 use super::corpus::Corpus;
-use super::source::Source;
+use super::source::{MOST_PAGES, Source};
 use super::split::Split;
 use crate::engine::{Engine, settings as engine};
 use crate::mapreduce::budget;
@@ -51,9 +51,6 @@ const OWN: &[Parameter] = &[
 /// Those that shape generated corpora.
 const GENERATED: &[&str] =
     &["documents", "document_words", "vocabulary", "categories", "topical", "mislabelled", "seed"];
-
-/// The most pages: weights of so many add up without overflow.
-pub const MOST_PAGES: u64 = 1 << 24;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq)]

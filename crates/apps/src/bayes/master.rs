@@ -13,8 +13,7 @@ use super::label::Counts;
 use super::node::STAGES;
 use super::source::Source;
 use super::verify::{self, Testimony};
-use crate::Answer;
-use crate::account::{cores, origin};
+use crate::account::{Answer, cores, origin};
 use crate::mapreduce::cluster::look_on;
 use crate::words::{hear, hear_exactly, tell};
 

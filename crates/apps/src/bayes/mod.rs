@@ -24,9 +24,9 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 use crosstalk_core::units::Bytes;
 
-use super::Role;
-use super::input::{self, Packing};
+use crate::application::{self, Role};
 use crate::engine;
+use crate::input::{self, Packing};
 use config::Config;
 use crosstalk_work::Declared;
 use source::Source;
@@ -83,7 +83,7 @@ fn deploy(config: &Config) -> Deployment {
         Metric::new("seeks", "", Better::Neither),
         Metric::new("bytes_held", "B", Better::Neither),
     ]);
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
 /// What is told of the classification.
@@ -123,7 +123,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (pages, part) = (config.source.pages()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
@@ -133,7 +133,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             Role::Slave(Box::new(move |rank| slave::run(&config, memory, rank)))
         }
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
 /// What a slave may hold: `memory_limit`; else in virtual time its node's

@@ -11,7 +11,9 @@
 //! the label with the highest Σ_i x_i w_ci, of equal ones the first.
 
 use super::category::NAMES;
-use super::train::UNITS;
+
+/// The units in a weight of 1.
+pub const UNITS: f64 = (1_u64 << 40) as f64;
 
 /// What training gave.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,12 +13,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::category::{NAMES, label};
-use super::config::MOST_PAGES;
 use super::corpus::Corpus;
 use super::export::Pages;
 use super::page::{Article, article};
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Unmetered};
+
+/// The most pages: weights of so many add up without overflow.
+pub const MOST_PAGES: u64 = 1 << 24;
 
 /// A corpus.
 #[derive(Debug, Clone, PartialEq)]

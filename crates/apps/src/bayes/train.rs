@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 
 use super::category::NAMES;
 use super::label::Counts;
-use super::model::Model;
+use super::model::{Model, UNITS};
 use super::node::{Node, Stage, same};
 use super::record::Head;
 use crate::exchange::pairs;
@@ -16,9 +16,6 @@ use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::list::Numeric;
 use crate::mapreduce::record::{Key, Value, number, place, put};
 use crate::mapreduce::spool::Spool;
-
-/// The units in a weight of 1.
-pub const UNITS: f64 = (1_u64 << 40) as f64;
 
 /// A feature of one label's documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

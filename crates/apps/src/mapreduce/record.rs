@@ -129,8 +129,8 @@ pub fn number(from: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::word::Word;
     use super::*;
+    use crate::mapreduce::word::Word;
     use proptest::prelude::*;
 
     proptest! {

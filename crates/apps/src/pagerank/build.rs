@@ -7,8 +7,9 @@
 
 use crosstalk_core::Fault;
 
-use super::Edge;
-use super::names::{self, Names};
+use super::agree::{self, agree};
+use super::edge::Edge;
+use super::names::Names;
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
 use super::sample::{Sample, Sampled};
@@ -29,7 +30,7 @@ pub fn build(
     seed: u64,
     exchange: &mut dyn Exchange,
 ) -> Result<(Shard, Sampled), Fault> {
-    let names = Names::agree(source, extent, exchange)?;
+    let names = agree(source, extent, exchange)?;
     let graph = Graph { source, chunks: extent.chunks, names: &names };
     let degrees = count(graph, exchange)?;
     let (rows, out_degree, offsets) = degrees.compact()?;
@@ -58,7 +59,7 @@ struct Graph<'a> {
 pub fn exchanges(extent: Extent, parts: usize) -> u64 {
     // Both passes' rounds; one to agree on the sample, one on the keys, and one
     // to order shares; and those that give labels.
-    let names = if extent.labels.is_some() { 0 } else { names::EXCHANGES };
+    let names = if extent.labels.is_some() { 0 } else { agree::EXCHANGES };
     2 * rounds(extent.chunks, parts) + 3 + names
 }
 

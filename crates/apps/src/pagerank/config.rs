@@ -5,7 +5,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
-use super::names::LARGEST_LABEL;
+use super::name::LARGEST_LABEL;
 use super::rmat::Rmat;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};

@@ -7,7 +7,7 @@
 use crosstalk_core::Fault;
 use std::path::{Path, PathBuf};
 
-use super::names::{LARGEST_LABEL, Name};
+use super::name::{LARGEST_LABEL, Name};
 use super::ranked_bits::Bits;
 use crate::input::Text;
 use format::{Format, Learner};

@@ -12,8 +12,7 @@ use super::ranks::{Balance, top};
 use super::slave::TOP;
 use super::source::Extent;
 use super::verify;
-use crate::Answer;
-use crate::account::{cores, origin};
+use crate::account::{Answer, cores, origin};
 use crate::words::{hear, hear_exactly, look_on, tell};
 
 /// Plays the master's part. Time counts from the first iteration's begin until

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `config` | the parameters |
 //! | `rmat`, `edge_list`, `source` | where edges come from |
-//! | `names` | what vertices are called, and their labels |
+//! | `edge`, `name` | an edge, and what a file calls a vertex |
+//! | `names`, `table`, `column`, `agree` | the labels of the vertices, on which all slaves agree |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `overflow` | the edges that memory does not hold |
@@ -21,16 +22,20 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 
-use super::Role;
+use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
 use crosstalk_work::Declared;
 
+pub mod agree;
 pub mod build;
+mod column;
 pub mod config;
+pub mod edge;
 pub mod edge_list;
 mod mass;
 mod master;
+pub mod name;
 pub mod names;
 mod overflow;
 mod partition;
@@ -45,16 +50,8 @@ mod slave;
 mod slots;
 pub mod source;
 mod spark;
+mod table;
 mod verify;
-
-/// A directed edge between two vertices' labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
-    /// Where it leaves.
-    pub source: u32,
-    /// Where it points.
-    pub target: u32,
-}
 
 /// The workload.
 pub const PAGERANK: Declared<Config> = Declared {
@@ -76,7 +73,7 @@ fn deploy(config: &Config) -> Deployment {
         Metric::new("time_spill", "s", Better::Neither),
         Metric::new("bytes_spilled", "B", Better::Neither),
     ];
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
 /// On two cores of the yardstick: edges are made or read twice, travel once
@@ -99,7 +96,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (extent, part) = (config.source.extent()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
@@ -111,7 +108,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))
         }
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
 #[cfg(test)]

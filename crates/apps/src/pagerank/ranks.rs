@@ -7,10 +7,10 @@ use crosstalk_core::Fault;
 use std::ops::Range;
 
 use super::mass::Mass;
-use super::names::Name;
-use super::rmat::mix;
+use super::name::Name;
 use super::shard::Shard;
 use crate::exchange::floats;
+use crate::random::mix;
 
 /// Bytes of a share in a message.
 const SHARE: usize = size_of::<f64>();
@@ -197,9 +197,10 @@ mod tests {
     use super::*;
     use crate::exchange::{Exchange, mock::on_threads};
     use crate::pagerank::build::build;
+    use crate::pagerank::edge::Edge;
     use crate::pagerank::partition::Partition;
+    use crate::pagerank::reference;
     use crate::pagerank::source::{Extent, Source};
-    use crate::pagerank::{Edge, reference};
     use proptest::prelude::*;
     use std::io::Write;
     use tempfile::NamedTempFile;

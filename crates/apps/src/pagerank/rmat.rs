@@ -11,7 +11,8 @@
 //! The generator counts instead of keeping a state, so that edge `i` is the
 //! same whoever makes it, and any node can make any part of the list.
 
-use super::Edge;
+use super::edge::Edge;
+use crate::random::{counted, mix};
 
 /// Probabilities of the quadrants: (source bit, target bit) = 00, 01, 10, 11.
 pub const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
@@ -130,19 +131,6 @@ impl AliasTable {
         let keep = u32::from((random as u32) < threshold).wrapping_neg();
         alias ^ (alias ^ outcome) & keep
     }
-}
-
-/// The `index`-th number of the stream named by `seed` (SplitMix64's finaliser
-/// over a Weyl sequence: G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-pub(crate) fn counted(seed: u64, index: u64) -> u64 {
-    mix(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
-}
-
-/// A bijection of 64 bits in which every input bit sways every output bit.
-pub(crate) fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ x >> 31
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 
 use crosstalk_core::Fault;
 
-use super::Edge;
+use super::edge::Edge;
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
-use super::rmat::counted;
 use crate::exchange::{Exchange, numbers};
+use crate::random::counted;
 
 /// Vertices that each part picks.
 const PICKS: u64 = 8;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, Variant};
-use super::names::Name;
+use super::name::Name;
 use super::overflow::Overflow;
 use super::partition::Partition;
 use super::ranks::{Ranks, checksum, top};

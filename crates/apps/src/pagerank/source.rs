@@ -6,9 +6,10 @@
 use crosstalk_core::Fault;
 use std::path::PathBuf;
 
-use super::Edge;
+use super::edge::Edge;
 use super::edge_list::{self, EdgeList};
-use super::names::{Name, Names};
+use super::name::Name;
+use super::names::Names;
 use super::rmat::Rmat;
 
 /// Generated edges in a chunk.

@@ -7,9 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::Edge;
+use super::agree::agree;
 use super::config::{Config, Variant};
-use super::names::{Name, Names};
+use super::edge::Edge;
+use super::name::Name;
+use super::names::Names;
 use super::reference;
 use super::slave::write as write_ranks;
 use super::source::Source;
@@ -61,7 +63,7 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn of(source: &'a Source) -> Result<Self, Fault> {
-        let names = Names::agree(source, source.extent()?, &mut Alone)?;
+        let names = agree(source, source.extent()?, &mut Alone)?;
         // The last label's is the largest number.
         let last = names.labels().checked_sub(1).map(|label| names.name(label));
         let renamed = !matches!(last, Some(Name::Number(number)) if i64::try_from(number).is_ok());

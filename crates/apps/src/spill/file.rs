@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::Disk;
+use super::disk::Disk;
 use super::scratch::{Scratch, Way};
 
 /// The file.
@@ -93,8 +93,8 @@ impl SpillFile {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::mock::Told;
     use super::*;
+    use crate::spill::mock::Told;
     use crosstalk_comm::Access::{Onward, Seek};
 
     /// One to which nothing can be written: Linux says that no space is left (full(4)).

@@ -3,7 +3,9 @@
 use crosstalk_core::Fault;
 use std::os::unix::fs::FileExt;
 
-use super::{Disk, Scratch, SpillFile};
+use super::disk::Disk;
+use super::file::SpillFile;
+use super::scratch::Scratch;
 
 /// Bytes a number.
 const NUMBER: usize = size_of::<u32>();
@@ -72,9 +74,9 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::tests::full;
-    use super::super::mock::Told;
     use super::*;
+    use crate::spill::file::tests::full;
+    use crate::spill::mock::Told;
     use proptest::prelude::*;
 
     proptest! {

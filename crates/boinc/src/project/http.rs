@@ -298,8 +298,8 @@ fn reason(status: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::damage::damaged;
     use super::*;
+    use crate::project::damage::damaged;
     use proptest::prelude::*;
     use std::net::TcpListener;
     use std::thread;

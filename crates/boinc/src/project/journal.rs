@@ -133,8 +133,8 @@ fn unusable(path: &Path, e: &io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::damage::damaged;
     use super::*;
+    use crate::project::damage::damaged;
     use crate::project::line::ResultId;
     use crate::project::settings::Settings;
     use proptest::prelude::*;

@@ -131,8 +131,8 @@ pub fn upload_elements(text: &str) -> impl Iterator<Item = Element<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::damage::damaged;
     use super::*;
+    use crate::project::damage::damaged;
     use proptest::prelude::*;
     use std::time::{Duration, Instant};
 

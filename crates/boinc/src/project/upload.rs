@@ -105,8 +105,8 @@ pub fn reply(outcome: &Result<Option<u64>, UploadRefusal>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::damage::damaged;
     use super::*;
+    use crate::project::damage::damaged;
     use proptest::prelude::*;
     use std::sync::OnceLock;
     use std::time::{Duration, Instant};

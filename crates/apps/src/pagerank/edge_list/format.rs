@@ -7,8 +7,8 @@
 
 use crosstalk_core::{Fault, quoted};
 
-use super::super::names::Name;
 use super::separator::{Separator, between_numbers, is_number, separates_alike, split};
+use crate::pagerank::name::Name;
 
 /// The largest number that is a vertex id.
 pub const LARGEST_ID: u64 = 1 << 63;

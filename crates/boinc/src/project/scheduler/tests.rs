@@ -1,9 +1,9 @@
 //! Hosts that are this test, and a project that is killed between any two requests.
 
-use super::super::line::Line;
 use super::*;
 use crate::client::markup::{Element, first};
 use crate::collatz::{Block, Span, answer};
+use crate::project::line::Line;
 use std::fs;
 use std::path::Path;
 

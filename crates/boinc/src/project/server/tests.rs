@@ -1,8 +1,8 @@
 //! The server as a host meets it, over sockets.
 
-use super::super::directory::Directory;
-use super::super::settings::Settings;
 use super::*;
+use crate::project::directory::Directory;
+use crate::project::settings::Settings;
 use std::io::Write;
 
 /// A server that runs while `with` does.
