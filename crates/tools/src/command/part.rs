@@ -17,7 +17,7 @@ use crosstalk_core::{Fault, FaultKind};
 use super::argv::{argv, env};
 use super::link_counters::LinkCounters;
 use super::own::Own;
-use crosstalk_work::peer::gathering::{gather, join};
+use crosstalk_work::peer::barrier::{gather, join};
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until, listen};
 use crosstalk_work::program::find_first;
@@ -114,7 +114,7 @@ impl Ready {
         self.make_ready(until)?;
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
-        if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
+        if let Event::Message(index) = self.watch(&mut program, &lines, until)? {
             let node = format!("node {}", index + 1);
             return Err(match lines[index].hear(until)? {
                 Some(Word::Failed { reason }) => Fault::attempt(reason).at(node),

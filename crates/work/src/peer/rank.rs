@@ -1,5 +1,5 @@
 //! A node whose part is one rank over `comm`: it listens, is connected to the
-//! other ranks, and plays.
+//! other ranks, and runs.
 
 use crosstalk_comm::{Listener, Rank};
 use crosstalk_core::Fault;
@@ -12,7 +12,10 @@ use std::sync::atomic::AtomicBool;
 /// What the rank does once it is connected, [`Rank::finish`] included.
 pub type Play = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
 
-/// Gets a node ready to play its part.
+/// Gets a node ready.
+///
+/// # Errors
+/// Where it has no address, or cannot listen there.
 pub fn prepare(part: &Part, play: Play) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crosstalk_core::Fault;
 use crosstalk_core::quote::shell_word;
 
-/// What only a shell knows: its own commands and reserved words.
+/// Words of the shell itself: its commands and reserved words.
 const SHELLS: [&str; 34] = [
     "!", ".", ":", "[[", "alias", "bg", "case", "cd", "declare", "eval", "exec", "exit", "export", "fg",
     "for", "function", "if", "jobs", "let", "local", "popd", "pushd", "read", "set", "shift", "source",
@@ -28,28 +28,28 @@ pub fn find(program: &str) -> Result<PathBuf, Fault> {
     find_in(program, &std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// The program of a command line; where it is none, what the user may have meant.
+/// The program of a command line.
 ///
 /// # Errors
-/// When it cannot be run, or is something for a shell.
+/// Where it cannot be run. Where the line is one for a shell, the remedy says what to write.
 pub fn find_first(argv: &[String]) -> Result<PathBuf, Fault> {
-    find(&argv[0]).map_err(|fault| match meant(argv) {
-        Some(meant) if !Path::new(&argv[0]).exists() => {
-            Fault::environment(format!("`{}` is no program: {}", argv[0], meant.why))
+    find(&argv[0]).map_err(|fault| match suggestion(argv) {
+        Some(suggestion) if !Path::new(&argv[0]).exists() => {
+            Fault::environment(format!("`{}` is no program: {}", argv[0], suggestion.why))
                 .at("parameter `argv`")
-                .remedy(format!("write -- {}", meant.instead))
+                .remedy(format!("write -- {}", suggestion.instead))
         }
         _ => fault,
     })
 }
 
-/// What a command line that names no program was meant to be.
-struct Meant {
+/// What to write instead of a command line that names no program, and why.
+struct Suggestion {
     why: &'static str,
     instead: String,
 }
 
-fn meant(argv: &[String]) -> Option<Meant> {
+fn suggestion(argv: &[String]) -> Option<Suggestion> {
     let first = &argv[0];
     let name = first.split('=').next().unwrap_or_default();
     let variable = first.contains('=')
@@ -67,7 +67,7 @@ fn meant(argv: &[String]) -> Option<Meant> {
     } else {
         return None;
     };
-    Some(Meant { why, instead })
+    Some(Suggestion { why, instead })
 }
 
 fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
@@ -112,7 +112,7 @@ fn executable(file: &Path, path: &OsStr) -> Result<PathBuf, Fault> {
 /// What follows `#!` in a script's first line.
 fn first_line(file: &Path) -> Option<String> {
     let mut start = Vec::new();
-    // One that may be executed but not read is the kernel's to judge.
+    // A file that may be executed but not read: the kernel decides.
     File::open(file).ok()?.take(FIRST_LINE as u64).read_to_end(&mut start).ok()?;
     let text = String::from_utf8_lossy(start.strip_prefix(b"#!")?).into_owned();
     text.split('\n').next().map(str::to_string)
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_a_shell_is_told_with_what_to_write() {
+    fn a_line_for_a_shell_is_refused_with_what_to_write() {
         for (line, instead) in [
             (&["a | b"] as &[&str], "sh -c 'a | b'"),
             (&["a && b"], "sh -c 'a && b'"),

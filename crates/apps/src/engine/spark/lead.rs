@@ -21,7 +21,7 @@ use super::session::{self, Key, Led};
 use super::words::{Wanted, Word};
 use super::worker;
 use crate::engine::settings::Spark;
-use crosstalk_work::peer::gathering::gather;
+use crosstalk_work::peer::barrier::gather;
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until, listen};
 use crosstalk_work::program::fresh;

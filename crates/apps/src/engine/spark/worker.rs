@@ -11,7 +11,7 @@ use super::driver::died;
 use super::found::Found;
 use super::session::{keep_only, keep_worker, take_worker};
 use super::words::{Wanted, Word};
-use crosstalk_work::peer::gathering::join;
+use crosstalk_work::peer::barrier::join;
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until};
 use crosstalk_work::program::Program;

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use crosstalk_core::Fault;
 
-/// A fault unless the program ended well. `said` tells what it wrote last.
+/// A fault unless the program ended with exit code 0. `said` returns what it wrote last.
 pub fn judge(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -> Result<(), Fault> {
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => return Ok(()),
