@@ -1,16 +1,16 @@
-//! A project that a client knows when it starts, as one that has been there before: its account, and
-//! the part of the client's state that says where the project's scheduler is.
+//! The files that attach a client to a project before it starts: the account, and the part of the client's
+//! state that names the project's scheduler.
 //!
-//! A client that is told of a project only once it runs looks for the project's page up to five seconds
-//! later, asks the scheduler who it is and for one task five seconds after that, and for the rest five
-//! seconds later still (`SCHEDULER_RPC_POLL_PERIOD`, `client/client_state.h`, 7.20). One that knows both asks
+//! A client that is attached while it runs loads the project's page up to five seconds later, makes its first
+//! request five seconds after that, for one task, and asks for the rest another five seconds later
+//! (`SCHEDULER_RPC_POLL_PERIOD`, `client/client_state.h`, 7.20). A client that starts with both files asks
 //! for all at once.
 
 use crate::client::markup::escape;
 
 use super::project::{Attachment, NAME, SCHEDULER};
 
-/// The account: the file's name, and what it says.
+/// The account file: its name and its text.
 pub fn account_file(project: &Attachment) -> (String, String) {
     let Attachment { url, key } = project;
     let text = format!(
@@ -18,11 +18,11 @@ pub fn account_file(project: &Attachment) -> (String, String) {
         escape(url),
         escape(key)
     );
-    (format!("account_{}.xml", readable(url)), text)
+    (format!("account_{}.xml", file_name(url)), text)
 }
 
-/// What `client_state.xml` says of it. A client of another version than `version` looks for the project's
-/// page all the same (`CLIENT_STATE::init`, `client/client_state.cpp`).
+/// The text of `client_state.xml`. A client of another version than `version` loads the project's page all
+/// the same (`CLIENT_STATE::init`, `client/client_state.cpp`).
 pub fn state_file(project: &Attachment, version: [u32; 3]) -> String {
     let ([major, minor, release], url) = (version, escape(&project.url));
     format!(
@@ -34,15 +34,14 @@ pub fn state_file(project: &Attachment, version: [u32; 3]) -> String {
     )
 }
 
-/// The version that a client says it has: `7.20.5 x86_64-pc-linux-gnu`; zeros where it says nothing of
-/// the kind.
-pub fn version(said: &str) -> [u32; 3] {
-    let mut numbers = said.split_whitespace().next().unwrap_or_default().split('.').map(str::parse);
+/// Parses a client's version, as in `7.20.5 x86_64-pc-linux-gnu`; zeros stand for numbers that are not there.
+pub fn version(text: &str) -> [u32; 3] {
+    let mut numbers = text.split_whitespace().next().unwrap_or_default().split('.').map(str::parse);
     [(); 3].map(|()| numbers.next().and_then(Result::ok).unwrap_or(0))
 }
 
 /// A project's address as part of a file's name (`escape_project_url`, `lib/url.cpp`).
-fn readable(url: &str) -> String {
+fn file_name(url: &str) -> String {
     let place = url.split_once("://").map_or(url, |(_, place)| place);
     let kept = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
     let name: String = place.chars().map(kept).collect();

@@ -1,4 +1,4 @@
-//! A real client in a directory of its own, which ends with its owner.
+//! A real client in a directory of its own, which ends when this process does.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ use crosstalk_work::peer::Until;
 use crosstalk_work::program;
 use crosstalk_work::program::Program;
 
-/// Between two looks at something that is to come.
+/// How often a wait checks for what it waits for.
 const POLL: Duration = Duration::from_millis(200);
 
-/// How long a client may take until it answers.
+/// How long a client may take to answer its first request.
 const START: Duration = Duration::from_secs(30);
 
-/// What would have it go through others.
+/// Variables that would send its connections through a proxy.
 const PROXIES: [&str; 8] = [
     "http_proxy",
     "HTTP_PROXY",
@@ -38,7 +38,7 @@ const PROXIES: [&str; 8] = [
     "SOCKS5_SERVER",
 ];
 
-/// What brings one.
+/// The command that installs a client.
 pub const INSTALL: &str = "apt-get install --no-install-recommends boinc-client";
 
 /// The client's program: Debian's `boinc`.
@@ -50,20 +50,20 @@ pub fn find() -> Option<PathBuf> {
 pub fn need() -> Need {
     match find() {
         Some(path) => Need::found("a BOINC client", path.display().to_string()),
-        None => Need::missing("a BOINC client", "no external work can be done through BOINC", INSTALL),
+        None => Need::missing("a BOINC client", "no background work can run through BOINC", INSTALL),
     }
 }
 
-/// What a client is to be.
+/// The settings of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientSetup<'a> {
-    /// The directory of its data.
+    /// Its data directory.
     pub folder: &'a Path,
-    /// Processors that it takes itself to have.
+    /// Processors that it is set to have.
     pub cores: u32,
-    /// What it uses of them, whatever else this machine does.
+    /// Its share of the machine.
     pub share: &'a Preferences,
-    /// The project that it is attached to from the beginning; none where nobody says.
+    /// The project that it is attached to from its start; `None`: no project.
     pub project: Option<&'a Attachment>,
 }
 
@@ -74,15 +74,16 @@ pub struct ClientProcess {
 }
 
 impl ClientProcess {
-    /// Starts one.
+    /// Starts a client.
     ///
     /// # Errors
-    /// When there is none, or it does not come up.
+    /// An environment fault where no client is installed or it cannot be set up; an attempt fault where it
+    /// does not answer.
     pub fn start(setup: &ClientSetup<'_>, until: &Until) -> Result<Self, Fault> {
         Self::start_by(|client| Command::new(client), setup, until)
     }
 
-    /// The same for one whose program another command starts.
+    /// The same, where `launch` makes the command that starts the client's program.
     ///
     /// # Errors
     /// See [`ClientProcess::start`].
@@ -95,18 +96,18 @@ impl ClientProcess {
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
-        let known = project.map(|project| Ok((project, version(&binary, until)?))).transpose()?;
-        let furnished = write_settings(folder, cores, share, &password).and_then(|()| {
-            known.map_or(Ok(()), |(project, version)| write_attachment(folder, project, version))
+        let attachment = project.map(|project| Ok((project, version(&binary, until)?))).transpose()?;
+        let written = write_settings(folder, cores, share, &password).and_then(|()| {
+            attachment.map_or(Ok(()), |(project, version)| write_attachment(folder, project, version))
         });
-        furnished.map_err(|e| {
+        written.map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
         let port = free_port()?;
         let mut command = launch(&binary);
         command.arg("--dir").arg(folder).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
         command.args(["--allow_multiple_clients", "--no_gpus", "--no_info_fetch", "--skip_cpu_benchmarks"]);
-        // Everything is on this machine: who waits does not wait for a better network.
+        // Everything is on this machine: retries need not wait for a network.
         for delay in ["--pers_retry_delay_min", "--sched_retry_delay_min"] {
             command.args([delay, "1"]);
         }
@@ -130,15 +131,15 @@ impl ClientProcess {
         Ok(ClientProcess { program, client })
     }
 
-    /// Its own interface.
+    /// The connection to its own interface.
     pub fn client(&mut self) -> &mut Client {
         &mut self.client
     }
 
-    /// A fault where it has ended.
+    /// Checks that it still runs.
     ///
     /// # Errors
-    /// With the last that it wrote.
+    /// An attempt fault with the last that it wrote.
     pub fn check(&self) -> Result<(), Fault> {
         if self.program.is_running() {
             return Ok(());
@@ -146,11 +147,11 @@ impl ClientProcess {
         Err(self.ended())
     }
 
-    /// Processor seconds that its tasks have used so far, as the kernel counts them: it starts each as a process
-    /// of its own. It itself hears of them a second late.
+    /// CPU time that its tasks have used so far, in seconds. The kernel counts it: the client starts each
+    /// task as a process. The client itself learns of it a second late.
     ///
     /// # Errors
-    /// When it has ended, or its tasks come and go too quickly to be counted.
+    /// Where it has ended, or its tasks start and end too quickly to be counted.
     pub fn background_cpu_time(&self) -> Result<f64, Fault> {
         let Some(time) = self.program.children_cpu() else {
             self.check()?;
@@ -160,14 +161,14 @@ impl ClientProcess {
     }
 
     fn ended(&self) -> Fault {
-        died(&self.program, Fault::attempt("the BOINC client ended in mid-run"))
+        died(&self.program, Fault::attempt("the BOINC client ended during the run"))
     }
 
-    /// Waits until so many tasks compute: run, as the client says of one that it has only just started, too,
-    /// and have told it of processor time.
+    /// Waits until so many tasks compute: the client says that they run, and they have reported CPU time. The
+    /// client says the first of tasks that it has only just started, too.
     ///
     /// # Errors
-    /// When they do not in time.
+    /// An attempt fault where they do not in time.
     pub fn steady(&mut self, tasks: usize, until: &Until) -> Result<(), Fault> {
         let mut running = 0;
         loop {
@@ -187,12 +188,12 @@ impl ClientProcess {
 
 impl Drop for ClientProcess {
     fn drop(&mut self) {
-        // In good order it takes seven seconds, and nobody reads what it would write.
+        // An orderly end takes seven seconds, and nothing that it would write is needed.
         self.program.kill();
     }
 }
 
-/// Adds what the client wrote last.
+/// Adds the last that the client wrote.
 fn died(program: &Program, fault: Fault) -> Fault {
     let said = program.last_words();
     let said =
@@ -225,24 +226,24 @@ fn write_settings(folder: &Path, cores: u32, share: &Preferences, password: &str
     write_private(&folder.join(PASSWORD), password)
 }
 
-/// What a client says its version is; zeros where it says none.
+/// The version that the program reports; zeros where it reports none.
 fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
     let mut command = Command::new(client);
     command.arg("--version");
-    let mut asked = Program::start(command, fresh_mark()?)?;
-    asked.watch(&[], &until.within(START))?;
-    asked.end()?;
-    Ok(client_files::version(&String::from_utf8_lossy(&asked.written())))
+    let mut program = Program::start(command, fresh_mark()?)?;
+    program.watch(&[], &until.within(START))?;
+    program.end()?;
+    Ok(client_files::version(&String::from_utf8_lossy(&program.written())))
 }
 
-/// Writes what a client is to know of a project.
+/// Writes the files that attach a client to a project.
 fn write_attachment(folder: &Path, project: &Attachment, version: [u32; 3]) -> io::Result<()> {
     let (account, text) = client_files::account_file(project);
     write_private(&folder.join(account), &text)?;
     fs::write(folder.join("client_state.xml"), client_files::state_file(project, version))
 }
 
-/// Writes what is for nobody else.
+/// Writes a file that only its owner may read.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
@@ -262,7 +263,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     #[test]
-    fn the_password_and_the_accounts_key_are_for_nobody_else() {
+    fn only_the_owner_may_read_the_password_and_the_accounts_key() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         write_settings(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
         let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_client_comes_up_is_asked_and_goes() {
+    fn a_real_client_starts_answers_and_ends() {
         if find().is_none() {
             eprintln!("skipped: no BOINC client here");
             return;
@@ -288,15 +289,15 @@ mod tests {
         let setup = ClientSetup { folder: folder.path(), cores: 3, share: &share, project: None };
         let mut host = ClientProcess::start(&setup, &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
-        assert!(host.client().tasks().expect("tells").is_empty());
+        assert!(host.client().tasks().expect("answers").is_empty());
         host.client().set_mode(crate::client::Mode::Never, Some(Duration::from_secs(60))).expect("is set");
-        let status = host.client().status().expect("tells");
+        let status = host.client().status().expect("answers");
         assert!(status.mode == 3 && status.mode_ends_in > 0.0, "{status:?}");
         host.client().set_cores(Some(7)).expect("is set");
-        let config = host.client().config().expect("tells");
+        let config = host.client().config().expect("answers");
         assert!(config.contains("<ncpus>7</ncpus>") && config.contains("<no_gpus>1</no_gpus>"), "{config}");
-        let mut stranger = Client::new(host.client().address(), Some("guess".into()));
-        assert!(stranger.quit().expect_err("refused").message.contains("password"));
+        let mut intruder = Client::new(host.client().address(), Some("guess".into()));
+        assert!(intruder.quit().expect_err("refused").message.contains("password"));
         host.check().expect("runs");
     }
 }

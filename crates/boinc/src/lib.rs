@@ -1,31 +1,29 @@
-//! BOINC for real: external work as volunteers do it.
+//! BOINC, as volunteers use it: a client, a project, its work, and the workload that runs them.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `collatz` | the work: real, and checkable |
 //! | `app` | what a client runs to do it |
-//! | `client` | the connection with a client, by its own interface |
-//! | `project` | the server that gives it out and takes it back |
-//! | `host` | a real client in a directory of its own |
-//! | `known` | a project that it knows when it starts |
-//! | `part` | the workload |
+//! | `client` | the connection to a client, through its own interface |
+//! | `project` | the server that sends it to clients and takes the results |
+//! | `client_process` | a real client in a directory of its own |
+//! | `client_files` | a client's files that attach it to a project before it starts |
+//! | `spec`, `workload`, `node` | the workload: its parameters, its declaration, its node |
 //!
-//! The workload starts a project and a client that knows of nothing else, is steady once
-//! as many tasks compute as the client takes itself to have processors, and lets them run
-//! until it is told to stop. Without any processors nothing is started.
-//! Neither leaves this machine: the project listens on loopback, and the client is told
-//! to look nothing up. Both end with the attempt, and their directory with them.
+//! The workload starts a project and a client that is attached to it alone. It is steady once as many tasks
+//! compute as the client is set to have processors, and runs until it is stopped. With no processors nothing
+//! is started. Neither leaves this machine: the project listens on loopback, and the client is set to contact
+//! no other server. Both end with the attempt, and so does their directory.
 //!
 //! | metric | unit | what |
 //! |---|---|---|
-//! | `donated` | cores | processor seconds that tasks used, a second, from when it was steady |
+//! | `donated` | cores | background CPU time: processor seconds that tasks used per second, from when it was steady |
 //! | `tasks_running` | tasks | running at a time, on average |
-//! | `tasks_finished` | tasks | whose answer the project has taken in that time |
-//! | `tasks_failed` | tasks | reported without one in that time |
-//! | `start_time` | s | from the client's start until all its tasks computed; not told where nothing is started |
+//! | `tasks_finished` | tasks | whose answer the project accepted in that time |
+//! | `tasks_failed` | tasks | reported without an answer in that time |
+//! | `start_time` | s | from the client's start until all its tasks computed; not reported where nothing is started |
 //!
-//! `donated` is counted by the kernel: a client hears of its tasks' processor time a second
-//! late.
+//! The kernel counts `donated`: a client learns its tasks' CPU time a second late.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

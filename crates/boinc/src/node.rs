@@ -19,13 +19,13 @@ use crosstalk_work::alone;
 use crosstalk_work::peer::Until;
 use crosstalk_work::program::Program;
 
-/// How long a project may take to begin.
+/// How long a project may take to start.
 const START: Duration = Duration::from_secs(30);
 
-/// Between two looks at the client.
+/// The interval between two samples of the client.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Between two looks whether it is told to stop.
+/// How often a wait checks whether it is stopped.
 const STOP_POLL: Duration = Duration::from_millis(5);
 
 /// Gets the node ready.
@@ -60,7 +60,7 @@ fn run(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result
     Ok(Measurements { start: Some(start), ..measure(&mut host, &project, out, until)? })
 }
 
-/// What came of letting the tasks run.
+/// What was measured while the tasks ran.
 #[derive(Default)]
 struct Measurements {
     donated: f64,
@@ -68,7 +68,7 @@ struct Measurements {
     finished: u64,
     failed: u64,
     samples: u64,
-    /// Seconds until all computed, where any were to.
+    /// Seconds until all tasks computed; `None` where none were started.
     start: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ impl Measurements {
     }
 }
 
-/// Waits for the next look, or until it is told to stop: whether it was.
+/// Waits for the next sample, or until it is stopped; returns whether it was.
 fn is_stopped(until: &Until) -> bool {
     let next = Instant::now() + POLL;
     while !until.cancelled() && Instant::now() < next {
@@ -94,7 +94,7 @@ fn is_stopped(until: &Until) -> bool {
     until.cancelled()
 }
 
-/// From when it is steady until it is told to stop.
+/// Measures from now, when it is steady, until it is stopped.
 fn measure(
     host: &mut ClientProcess,
     project: &Project,
@@ -109,7 +109,7 @@ fn measure(
         over = is_stopped(until);
         host.check()?;
         project.check()?;
-        // A guard may have had both ends stand still while the answer was due.
+        // A guard may have paused client and project while the answer was due: try once more.
         let tasks = host.client().tasks().or_else(|_| host.client().tasks())?;
         running += tasks.iter().filter(|task| task.runs()).count();
         samples += 1;
@@ -126,7 +126,7 @@ fn measure(
     })
 }
 
-/// A project as a process of ours.
+/// A project that runs as a process.
 struct Project {
     program: Program,
     folder: PathBuf,
@@ -143,7 +143,7 @@ impl Project {
             if let Some(attach) = Attachment::read(folder) {
                 break attach;
             }
-            until.check("the BOINC project to begin")?;
+            until.check("the BOINC project to start")?;
             died(&program)?;
             thread::sleep(Duration::from_millis(20));
         };
@@ -160,12 +160,12 @@ fn died(program: &Program) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::attempt(format!(
-        "the BOINC project ended in mid-run; the last it wrote: {}",
+        "the BOINC project ended during the run; the last it wrote: {}",
         program.last_words()
     )))
 }
 
-/// A folder that goes when the attempt does.
+/// A folder that is removed with the attempt.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -179,7 +179,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What stays goes with the testbed's own folder.
+        // What is left is removed with the node's scratch folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -9,35 +9,31 @@ use crosstalk_work::threads;
 use crate::client::Preferences;
 use crate::project::Settings;
 
-/// Tasks at a time, at most.
+/// The most tasks at a time.
 const MOST: usize = 1000;
 
 /// The workload's parameters.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "ncpus",
-        "as many as there are",
-        "processors that the client takes itself to have: tasks at a time; 0: no external work; or: quarter, half, all, twice, four times",
+        "all",
+        "processors that the client is set to have, and so tasks at a time; 0: no background work; or: quarter, half, all, twice, four times",
     ),
-    Parameter::new(
-        "settings",
-        "none",
-        "of the client, that leave it a share of the machine: none, time N%, processors N%",
-    ),
+    Parameter::new("settings", "none", "the client's own limit: none, time N%, processors N%"),
     Parameter::new(
         "task",
         "300 s",
-        "of one core, that each task takes; the client sees one end a second at most",
+        "CPU time of each task on one core; the client notices one end a second at most",
     ),
-    Parameter::new("steady", "120 s", "within which all tasks must compute"),
+    Parameter::new("steady", "120 s", "time within which all tasks must compute"),
 ]]);
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
-    /// Processors that the client takes itself to have; 0: no client.
+    /// Processors that the client is set to have; 0: no client.
     pub ncpus: u32,
-    /// What the client may have of the machine.
+    /// The client's share of the machine.
     pub share: Preferences,
     /// CPU time of a task on one core.
     pub task: Seconds,
@@ -53,8 +49,8 @@ impl Spec {
     pub fn new(params: &Params) -> Result<Self, Fault> {
         params.only(PARAMETERS)?;
         let all = Params::default().with("ncpus", "all");
-        let told = if params.get("ncpus").is_some() { params } else { &all };
-        let ncpus = threads(told, "ncpus", 0)?;
+        let given = if params.get("ncpus").is_some() { params } else { &all };
+        let ncpus = threads(given, "ncpus", 0)?;
         if ncpus > MOST {
             return Err(parameter("ncpus", format!("expected at most {MOST}, found {ncpus}")));
         }
@@ -72,7 +68,7 @@ impl Spec {
                 return Err(parameter(name, format!("expected from 100 ms to 24 h, found {} s", value.0)));
             }
         }
-        // What the project would refuse.
+        // The project refuses the same tasks.
         let settings = Settings { task: spec.task.0, ..Settings::default() };
         settings.check().map_err(|fault| parameter("task", fault.message))?;
         Ok(spec)

@@ -11,7 +11,7 @@ use crate::spec::{PARAMETERS, Spec};
 /// The workload.
 pub const BOINC: Lasting<Spec> = Lasting(Declared {
     name: "boinc",
-    title: "External work: a BOINC client, attached to a project on this machine",
+    title: "Background work: a BOINC client, attached to a project on this machine",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |spec| {
@@ -22,7 +22,7 @@ pub const BOINC: Lasting<Spec> = Lasting(Declared {
             Metric::new("tasks_failed", "tasks", Better::Neither),
             Metric::new("start_time", "s", Better::Neither),
         ];
-        // The project's start and `start_time`, measured: with one task as with a hundred.
+        // Measured: starting the project, and `start_time`, which is the same for one task and for a hundred.
         let effort = Effort::waiting(if spec.ncpus == 0 { 0.0 } else { 7.0 });
         Deployment { nodes: 1, timing: Timing::Real, metrics, effort }
     },
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn no_external_work_needs_no_client() {
+    fn no_background_work_needs_no_client() {
         let none = Params::default().with("ncpus", 0);
         assert!(BOINC.needs(&none).is_empty());
         assert_eq!(BOINC.deploy(&none).expect("is fine").effort, Effort::default());

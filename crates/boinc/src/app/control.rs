@@ -1,4 +1,4 @@
-//! What stands between two pieces of work: the client's orders, and what it is told.
+//! The client's control of a task: it pauses, resumes and ends it, and reads its progress.
 
 use rustix::process::{Pid, getppid};
 use rustix::time::{ClockId, clock_gettime};
@@ -12,41 +12,41 @@ use crate::client::markup::{elements, first};
 
 use super::channel::{Channel, Channels};
 
-/// Between two looks at an order to pause.
+/// How often a paused task reads the client's commands.
 const PAUSE_POLL: Duration = Duration::from_millis(50);
 
-/// Between two messages to the client, which looks about once a second.
+/// The interval between two reports to the client, which reads them about once a second.
 const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The longest `init_data.xml`, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Why the work is left before its end.
+/// Why a task stops before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
-    /// It goes on another time: the client said so, or is gone.
+    /// It continues later: the client said so, or has ended.
     Quit,
-    /// It is not wanted any more.
+    /// It was cancelled.
     Abort,
 }
 
-/// See the module.
+/// A task's side of that control.
 pub struct ClientControl {
     channels: Option<Channels>,
     client: Option<Pid>,
-    /// Processor seconds of former processes of this task.
+    /// CPU time of former processes of this task, in seconds.
     before: f64,
     checkpoint: f64,
     fraction: f64,
-    /// When the client was told last.
+    /// When the client got the last report.
     reported: Option<Instant>,
 }
 
 impl ClientControl {
-    /// That of a slot directory. Without a client all may pass.
+    /// Opens that of a slot directory. Without a client nothing is ever paused.
     pub fn open(folder: &Path) -> Self {
         let mut data = String::new();
-        // Not there without a client; then nothing was before.
+        // The file is missing without a client; then there was no former process.
         let _ = File::open(folder.join("init_data.xml"))
             .and_then(|file| file.take(LONGEST).read_to_string(&mut data));
         let before = first(&data, "app_init_data")
@@ -63,7 +63,10 @@ impl ClientControl {
         }
     }
 
-    /// Waits while the task is to pause. `fraction` of it is done.
+    /// Waits while the task is paused, and reports that `fraction` of it is done.
+    ///
+    /// # Errors
+    /// The reason where the task is to stop.
     pub fn wait_while_paused(&mut self, fraction: f64) -> Result<(), StopReason> {
         self.fraction = fraction;
         let mut paused = false;
@@ -75,11 +78,11 @@ impl ClientControl {
                     Command::Stop(reason) => return Err(reason),
                 };
             }
-            // A parent that has ended is followed by another: there is no client any more.
+            // A new parent means that the client has ended.
             if self.channels.is_some() && getppid() != self.client {
                 return Err(StopReason::Quit);
             }
-            // The first time once it has computed.
+            // The first report is made once it has computed.
             if self.reported.map_or(fraction > 0.0 || paused, |told| told.elapsed() >= REPORT_INTERVAL) {
                 self.report();
             }
@@ -90,12 +93,12 @@ impl ClientControl {
         }
     }
 
-    /// What is done up to now would not be lost.
+    /// Notes that all work so far is in a checkpoint.
     pub fn record_checkpoint(&mut self) {
         self.checkpoint = self.cpu();
     }
 
-    /// All is done.
+    /// Reports that all work is done.
     pub fn done(&mut self) {
         self.fraction = 1.0;
         self.record_checkpoint();
@@ -109,7 +112,7 @@ impl ClientControl {
 
     fn command(&self) -> Option<Command> {
         let channels = self.channels.as_ref()?;
-        // Only there to be taken: who has a client sees its end by its parent.
+        // Read only to clear it: a task notices its client's end by its parent.
         let _ = channels.take(Channel::Heartbeat);
         let message = channels.take(Channel::Control).ok()??;
         elements(&message).find_map(|element| match element.name {
@@ -128,7 +131,7 @@ impl ClientControl {
              <fraction_done>{fraction:e}</fraction_done>\n"
         );
         if let Some(channels) = &self.channels {
-            // What could not be said now is said the next time.
+            // A report that cannot be sent now is made the next time.
             let _ = channels.send(Channel::Status, &message);
         }
         self.reported = Some(Instant::now());
@@ -147,7 +150,7 @@ mod tests {
     use crate::app::channel::make;
 
     #[test]
-    fn what_has_computed_is_told_at_once() {
+    fn a_task_that_has_computed_reports_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let client = make(folder.path());
         let mut control = ClientControl::open(folder.path());

@@ -1,5 +1,5 @@
-//! The client's two files of settings: `cc_config.xml`, of which one setting is
-//! changed and all else kept, and `global_prefs_override.xml`, which is written whole.
+//! The client's two settings files: `cc_config.xml`, in which one setting is changed and all else kept, and
+//! `global_prefs_override.xml`, which is written whole.
 //!
 //! Source: BOINC's pages on client configuration and preferences, `lib/cc_config.cpp`,
 //! `lib/prefs.cpp`.
@@ -11,10 +11,10 @@ use crosstalk_core::units;
 
 use super::markup::first;
 
-/// `cc_config.xml` with so many processors to use (`None`: as many as there are), and
-/// all else as it was. An empty text, or one that is no such file, becomes one.
+/// `cc_config.xml` with so many processors (`None`: all), and all else as it was. A text that is no such file
+/// becomes one.
 ///
-/// The client takes the last of several settings, so only one is left.
+/// The client uses the last of several such settings, so only one is left.
 pub fn with_cores(config: &str, cores: Option<u32>) -> String {
     let setting = cores.map(|cores| format!("<ncpus>{cores}</ncpus>"));
     let config = without(config, "ncpus");
@@ -30,14 +30,14 @@ pub fn with_cores(config: &str, cores: Option<u32>) -> String {
         .unwrap_or_else(|| format!("<cc_config><options>{setting}</options></cc_config>"))
 }
 
-/// How many processors the client is told to take itself to have; a number below 1 tells nothing.
+/// How many processors the client is set to have; `None` where it uses all, as with a number below 1.
 pub fn cores(config: &str) -> Option<u32> {
     let options = first(first(config, "cc_config")?.body, "options")?;
-    let told = options.elements().filter(|element| element.name == "ncpus").last()?;
-    told.value::<u32>().filter(|cores| *cores > 0)
+    let setting = options.elements().filter(|element| element.name == "ncpus").last()?;
+    setting.value::<u32>().filter(|cores| *cores > 0)
 }
 
-/// A text without the elements of that name.
+/// A text without its elements of that name.
 fn without(text: &str, name: &str) -> String {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut kept = String::with_capacity(text.len());
@@ -50,13 +50,12 @@ fn without(text: &str, name: &str) -> String {
     kept + rest
 }
 
-/// What a client may have of the machine by its own settings, whatever else that does. Written `none`
-/// for all of it, `time N%` or `processors N%`.
+/// A client's own limits. Written `none`, `time N%` or `processors N%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preferences {
-    /// Share of the time that it computes in; it stands still for the rest of each second or so.
+    /// Share of the time in which it computes; its tasks are paused for the rest of each second or so.
     pub time: f64,
-    /// Share of the processors that it takes itself to have.
+    /// Share of the processors that it uses.
     pub processors: f64,
 }
 
@@ -93,20 +92,21 @@ impl FromStr for Preferences {
 }
 
 impl Preferences {
-    /// How many tasks that leaves to a client with so many processors; one at least, and none without any.
+    /// How many tasks a client with so many processors runs at a time: at least one, and none without
+    /// processors.
     pub fn tasks(&self, cores: u32) -> u32 {
         ((f64::from(cores) * self.processors) as u32).max(1).min(cores)
     }
 }
 
-/// `global_prefs_override.xml` of a client that may have so much.
+/// The text of `global_prefs_override.xml` with these limits.
 pub fn preferences(share: &Preferences) -> String {
     let settings = [
         ("run_on_batteries", 1.0),
         ("run_if_user_active", 1.0),
         ("run_gpu_if_user_active", 1.0),
         ("leave_apps_in_memory", 1.0),
-        // Of other programs' use, in percent; 0: it never stands still for them.
+        // Percentage of other programs' CPU use that pauses its tasks; 0: none does.
         ("suspend_cpu_usage", 0.0),
         ("max_ncpus_pct", 100.0 * share.processors),
         ("cpu_usage_limit", 100.0 * share.time),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_may_have_is_read() {
+    fn limits_are_read() {
         let read = |written: &str| written.parse::<Preferences>();
         assert_eq!(read("none"), Ok(Preferences::default()));
         assert_eq!(read("processors 50 %"), Ok(Preferences { processors: 0.5, ..Preferences::default() }));

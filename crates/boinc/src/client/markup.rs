@@ -1,49 +1,47 @@
 //! BOINC's markup.
 //!
-//! It looks like XML and is none: its programs read it tag by tag, write text into it
-//! that is not escaped, in no particular encoding, and put binary data after it
-//! (`lib/parse.cpp`, `client/file_xfer.cpp`). A parser that holds to XML's rules would
-//! refuse a host for the name of its processor. So it is read here as its own programs
-//! do: elements one after the other, what is unknown passed expires, what is not closed
-//! the end of it. Attributes carry nothing that is needed.
+//! It looks like XML, but its programs read it tag by tag, do not escape text, use no particular encoding,
+//! and append binary data (`lib/parse.cpp`, `client/file_xfer.cpp`). A strict XML parser would refuse a host
+//! for its processor's name. So it is read here as BOINC's own programs read it: one element after the other.
+//! Unknown elements are skipped, an element that is not closed ends the text, and attributes are ignored.
 
 use std::str::FromStr;
 
-/// An element: what is between its tags, as it was written.
+/// An element: the text between its tags, as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What is in it; empty for `<name/>`.
+    /// Its contents; empty for `<name/>`.
     pub body: &'a str,
 }
 
 impl<'a> Element<'a> {
-    /// The elements in it, in order.
+    /// The elements in its contents, in order.
     pub fn elements(&self) -> Elements<'a> {
         elements(self.body)
     }
 
-    /// Its text: without blanks at the ends, entities resolved.
+    /// Its text, trimmed, with entities resolved.
     pub fn text(&self) -> String {
         let body = self.body.trim();
         let raw = body.strip_prefix("<![CDATA[").and_then(|rest| rest.strip_suffix("]]>"));
         raw.map_or_else(|| unescape(body), |raw| raw.trim().to_string())
     }
 
-    /// Its text as a number or another value; `None` where it is none.
+    /// Its text as a number or another value; `None` where it cannot be parsed.
     pub fn value<T: FromStr>(&self) -> Option<T> {
         self.body.trim().parse().ok()
     }
 
-    /// A number that is finite, and 0 where it is not one: what a count of seconds
-    /// or bytes is when it cannot be read.
+    /// Its text as a finite number; 0 where it is none, as for a count of seconds or bytes that cannot be
+    /// read.
     pub fn number(&self) -> f64 {
         self.value().filter(|number: &f64| number.is_finite()).unwrap_or(0.0)
     }
 }
 
-/// The elements of a text that stand next to each other; what is between them is passed over.
+/// The elements of a text that are next to each other; other text is skipped.
 pub fn elements(text: &str) -> Elements<'_> {
     Elements { rest: text }
 }
@@ -71,7 +69,7 @@ impl<'a> Iterator for Elements<'a> {
                 continue;
             }
             let Some(tag) = Tag::at(self.rest) else {
-                // A bracket in a text.
+                // A bracket that begins no tag.
                 self.rest = &self.rest[1..];
                 continue;
             };
@@ -79,8 +77,8 @@ impl<'a> Iterator for Elements<'a> {
                 self.rest = tag.after;
                 return Some(Element { name: tag.name, body: "" });
             }
-            // Not closed: nothing that follows can be told from what is in it. To go
-            // on behind its tag would take a look at all the rest for every such tag.
+            // Not closed: its end is unknown. To continue after its tag would search the whole rest for every
+            // such tag.
             let Some((body, after)) = closed(tag) else {
                 self.rest = "";
                 return None;
@@ -100,7 +98,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// The one that `text` begins with.
+    /// Parses the tag at the beginning of `text`.
     fn at(text: &'a str) -> Option<Self> {
         let inner = text.strip_prefix('<')?;
         let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -114,8 +112,8 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// What follows something that is no element, where `text` begins with such a thing:
-/// raw text, a comment, a declaration, a closing tag.
+/// What follows raw text, a comment, a declaration or a closing tag at the beginning of `text`; `None` for an
+/// element.
 fn skip_non_element(text: &str) -> Option<&str> {
     let behind = |end: &str| text.find(end).map_or("", |at| &text[at + end.len()..]);
     if text.starts_with("<![CDATA[") {
@@ -127,7 +125,7 @@ fn skip_non_element(text: &str) -> Option<&str> {
     (text.starts_with("<?") || text.starts_with("<!") || text.starts_with("</")).then(|| behind(">"))
 }
 
-/// What is in the element that `tag` opens, and what follows it.
+/// The contents of the element that `tag` opens, and what follows it.
 fn closed<'a>(tag: Tag<'a>) -> Option<(&'a str, &'a str)> {
     let whole = tag.after;
     let mut depth = 1;
@@ -149,12 +147,12 @@ fn closed<'a>(tag: Tag<'a>) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// What follows `</name>`, where `text` begins with it.
+/// What follows `</name>` at the beginning of `text`.
 fn closing<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.strip_prefix("</")?.strip_prefix(name)?.trim_start().strip_prefix('>')
 }
 
-/// Text as it may stand between tags.
+/// Escapes text, to be put between tags.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -162,7 +160,7 @@ pub fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // What its reader takes for the end of a request (0x03), or of a line.
+            // Readers take these for the end of a request (0x03), or of a line.
             c if c.is_control() => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -170,7 +168,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// The reverse of [`escape`], numbered characters included. What is no entity stays.
+/// The reverse of [`escape`]; also resolves numeric entities, and keeps what is none.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A client for tests: it speaks the protocol, and knows a password.
+//! A client for tests: it speaks the protocol, and checks a password.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,19 +13,19 @@ use super::rpc::md5_hex;
 /// An operation's beginning → a reply.
 type Answers = &'static [(&'static str, &'static str)];
 
-/// It listens, and notes what it is requests.
+/// It listens, and records the operations that it gets.
 pub(super) struct MockClient {
     pub(super) address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl MockClient {
-    /// One that ends a connection after so many answers.
+    /// Starts one that closes a connection after so many answers.
     pub(super) fn start(password: &'static str, answers: Answers, each: usize) -> Self {
         Self::with(password, answers, each, Duration::ZERO)
     }
 
-    /// One that takes so long for each answer.
+    /// Starts one that waits so long before each answer.
     pub(super) fn slow(password: &'static str, answers: Answers, pause: Duration) -> Self {
         Self::with(password, answers, usize::MAX, pause)
     }

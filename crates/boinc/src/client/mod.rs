@@ -1,19 +1,18 @@
-//! BOINC's own interface to a running client: what it has to do, when it may, and
-//! with how much of the machine.
+//! BOINC's own interface to a running client: its tasks, when it may compute, and on how many processors.
 //!
 //! Source: the protocol's page (`GuiRpcProtocol` of BOINC's documentation) and the
 //! client 7.20 itself (`client/gui_rpc_server.cpp`, `client/gui_rpc_server_ops.cpp`).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `dialect` | BOINC's markup, read as its own programs read it |
+//! | `markup` | BOINC's markup, read as its own programs read it |
 //! | `connection` | one request and its reply, limited in size and time |
-//! | `rpc` | what can be asked of a client |
-//! | `told` | what it answers, parsed |
-//! | `config` | its two files of settings, changed without losing what else is in them |
-//! | `found` | the client of this machine, by its process |
-//! | `donor` | a program that is asked for processors, and to pause |
-//! | `led` | the client as a donor, asked for processors and to stand still |
+//! | `rpc` | a client's operations |
+//! | `replies` | its replies, parsed |
+//! | `config` | its two settings files, changed without losing other settings |
+//! | `running`, `password` | the client of this machine, found by its process, and its password |
+//! | `throttle` | a program whose processors can be limited, and that can be paused |
+//! | `throttled` | the client as such a program |
 
 mod config;
 mod connection;
@@ -38,7 +37,7 @@ pub use throttle::Throttle;
 pub use throttled::NAME;
 pub use throttled::{ThrottledClient, restore_cores};
 
-/// Reads a client's reply in every way there is, for `fuzz/`: whatever is in it, none may panic.
+/// Parses a reply in every way, for `fuzz/`: no input may panic.
 #[doc(hidden)]
 pub fn fuzz_reply(reply: &str) {
     replies::tasks(reply);

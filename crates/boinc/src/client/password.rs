@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_file_is_read_and_its_absence_said() {
+    fn a_password_file_is_read_and_its_absence_is_reported() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join(PASSWORD);
         let fault = password(&file, None).expect_err("is not there");

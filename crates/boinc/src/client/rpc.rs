@@ -1,4 +1,4 @@
-//! What can be asked of a running client.
+//! The operations of a running client.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use super::markup::{elements, escape, first};
 use super::password::PASSWORD;
 use super::replies::{Status, Task, tasks};
 
-/// Where a client listens unless it is told otherwise.
+/// A client's default port.
 pub const PORT: u16 = 31416;
 
 /// When a client may compute.
@@ -25,7 +25,7 @@ pub enum Mode {
     Restore,
 }
 
-/// A client. It is connected to when it is first asked, and again after it went away.
+/// A client. The first request connects to it, and so does the next one after a connection failed.
 pub struct Client {
     address: SocketAddr,
     password: Option<String>,
@@ -42,25 +42,24 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// The one at `address`. Without a password it can only be looked at, and only
-    /// from its own machine.
+    /// The client at `address`. Without a password it only answers questions, and only from its own machine.
     pub fn new(address: SocketAddr, password: Option<String>) -> Self {
         Client { address, password, deadline: DEADLINE, expires: None, connection: None }
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Waits no longer than this for each answer.
+    /// Limits the wait for each answer.
     #[must_use]
     pub fn within(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Waits no longer than this for all answers together, from now on.
+    /// Limits the wait for all answers together, from now on.
     #[must_use]
     pub fn within_all(self, time: Duration) -> Self {
         Client { deadline: time, expires: Some(Instant::now() + time), ..self }
@@ -69,7 +68,8 @@ impl Client {
     /// Its version, as in 7.20.5.
     ///
     /// # Errors
-    /// As all of these: when it cannot be reached, answers late or with nonsense, or refuses.
+    /// Like all operations: where the client cannot be reached, answers too late or with something else, or
+    /// refuses.
     pub fn version(&mut self) -> Result<[u32; 3], Fault> {
         let reply = self.request("<exchange_versions>\n<name>crosstalk</name>\n</exchange_versions>")?;
         let version = first(&reply, "server_version").ok_or_else(|| self.unexpected("its version"))?;
@@ -96,8 +96,8 @@ impl Client {
         Status::of(&reply).ok_or_else(|| self.unexpected("its status"))
     }
 
-    /// Sets when it may compute: for so long, after which it is as before by itself
-    /// (a dead man's switch), or for good.
+    /// Sets when it may compute: for so long, after which the former mode returns by itself (a dead man's
+    /// switch), or for good.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -124,7 +124,7 @@ impl Client {
         ))
     }
 
-    /// Has it talk to the project at `url` now, whatever was to be waited for.
+    /// Makes it contact the project at `url` now, without its usual delays.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -135,7 +135,7 @@ impl Client {
         ))
     }
 
-    /// Has it try all transfers again that wait after a failure.
+    /// Makes it try failed transfers again now.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -143,7 +143,7 @@ impl Client {
         self.command("<network_available/>")
     }
 
-    /// How many processors it was told to take itself to have, if it was.
+    /// How many processors it is set to have; `None`: all.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -151,8 +151,7 @@ impl Client {
         Ok(cores(&self.config()?))
     }
 
-    /// How many processors it takes itself to have; `None`: as many as there are.
-    /// All its other settings stay.
+    /// Sets how many processors it has; `None`: all. Its other settings stay.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -161,7 +160,7 @@ impl Client {
         self.set_config(&with_cores(&config, cores))
     }
 
-    /// Its `cc_config.xml`, as it is; empty where there is none.
+    /// Reads its `cc_config.xml`; empty where there is none.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -169,7 +168,7 @@ impl Client {
         Ok(self.request("<get_cc_config/>")?.trim().to_string())
     }
 
-    /// Writes its `cc_config.xml`, and has it read it.
+    /// Writes its `cc_config.xml`, and makes it read the file.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -178,7 +177,7 @@ impl Client {
         self.command("<read_cc_config/>")
     }
 
-    /// Has it end, and its tasks with it.
+    /// Ends it, and its tasks with it.
     ///
     /// # Errors
     /// See [`Client::version`].
@@ -186,7 +185,7 @@ impl Client {
         self.command("<quit/>")
     }
 
-    /// Asks for something that is only done or refused.
+    /// Sends an operation whose reply is success or refusal.
     fn command(&mut self, operation: &str) -> Result<(), Fault> {
         let reply = self.request(operation)?;
         if first(&reply, "success").is_some() {
@@ -197,7 +196,7 @@ impl Client {
         Err(self.fault(format!("the BOINC client did not do `{}`{status}", name(operation))))
     }
 
-    /// Asks on the connection there is; on a new one where there is none or it broke.
+    /// Sends an operation on the open connection, or on a new one.
     fn request(&mut self, operation: &str) -> Result<String, Fault> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -205,7 +204,7 @@ impl Client {
         };
         let reply = connection.request(operation)?;
         self.check_refusal(operation, &reply)?;
-        // Only now: after a fault the next request begins anew.
+        // Only now: after a fault the next request connects again.
         self.connection = Some(connection);
         Ok(reply)
     }
@@ -216,7 +215,7 @@ impl Client {
             return Ok(connection);
         };
         let reply = connection.request("<auth1/>")?;
-        let nonce = first(&reply, "nonce").ok_or_else(|| self.unexpected("a number to sign"))?.text();
+        let nonce = first(&reply, "nonce").ok_or_else(|| self.unexpected("a nonce to sign"))?.text();
         let hash = md5_hex(format!("{nonce}{password}").as_bytes());
         let reply = connection.request(&format!("<auth2>\n<nonce_hash>{hash}</nonce_hash>\n</auth2>"))?;
         if first(&reply, "authorized").is_none() {
@@ -225,7 +224,7 @@ impl Client {
         Ok(connection)
     }
 
-    /// A fault where the reply is a refusal.
+    /// Returns a fault where the reply is a refusal.
     fn check_refusal(&self, operation: &str, reply: &str) -> Result<(), Fault> {
         for element in elements(reply) {
             match element.name {
@@ -246,7 +245,7 @@ impl Client {
     }
 
     fn unexpected(&self, what: &str) -> Fault {
-        self.fault(format!("the BOINC client did not tell {what}"))
+        self.fault(format!("the BOINC client did not report {what}"))
     }
 
     fn fault(&self, message: String) -> Fault {
@@ -254,13 +253,13 @@ impl Client {
     }
 }
 
-/// The operation's name, without what it holds: that may be a key.
+/// The operation's name, without its contents: they may include a key.
 fn name(operation: &str) -> &str {
     let rest = operation.trim_start_matches('<');
     &rest[..rest.find(['>', '/', '\n', ' ']).unwrap_or(rest.len())]
 }
 
-/// MD5, as BOINC writes it: in lower-case hexadecimal digits.
+/// The MD5 in lower-case hexadecimal digits, as BOINC writes it.
 pub fn md5_hex(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! The client of this machine, found by its process: where it listens, and where its data are.
+//! The running client of this machine, found by its process: its address, and its data directory.
 //!
 //! Source: proc_pid_cmdline(5), proc_pid_cwd(5); the options `--gui_rpc_port` and `--dir`, which has
 //! the client change into that directory, in `client/cs_cmdline.cpp`.
@@ -14,38 +14,38 @@ use super::password::FOLDERS;
 use super::rpc::PORT;
 use crosstalk_cgroup::process::{Process, all, one};
 
-/// What its program and its process are called.
+/// The names of its program and process.
 pub const NAMES: [&str; 2] = ["boinc", "boinc_client"];
 
-/// Which client is meant, and how it is spoken to: what is not said is found out.
+/// Selects a client. What is `None` is found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientSelector {
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: Option<SocketAddr>,
-    /// The file that holds its password.
+    /// The file with its password.
     pub password: Option<PathBuf>,
 }
 
-/// A client that runs.
+/// A running client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningClient {
-    /// Its process.
+    /// Its process number.
     pub pid: u32,
-    /// Whose that is, by number.
+    /// That process's user, by number.
     pub user: u32,
-    /// Where it listens.
+    /// The address at which it listens.
     pub address: SocketAddr,
-    /// Its data directory, where that is told, or a package's that belongs to its user.
+    /// Its data directory: from its process, else the packaged one of its user; `None` where neither is
+    /// known.
     pub folder: Option<PathBuf>,
 }
 
 impl ClientSelector {
-    /// The client: of several the one that listens there, or else the package's before root's and others': anybody
-    /// may call a program so. Of several of a kind it is that of the least number.
+    /// Finds the client: the one that listens at the address; else the packaged one, then root's, then
+    /// others', as anybody can call a program `boinc`. Of several alike, the lowest process number.
     ///
     /// # Errors
-    /// A usage fault where none runs, or the address is another machine's: it is led beside its
-    /// processes, which are here.
+    /// A usage fault where none runs, or the address is another machine's: its processes must be here.
     pub fn find(&self) -> Result<RunningClient, Fault> {
         let mut clients = all().into_iter().filter(is_client).map(|process| RunningClient::of(&process));
         let Some(address) = self.address else {
@@ -58,9 +58,9 @@ impl ClientSelector {
             );
         };
         if !is_here(address.ip()) {
-            return Err(Fault::usage("that address is another machine's: only a client of this one is led")
+            return Err(Fault::usage("that address is another machine's: expected a client of this one")
                 .at(address.to_string())
-                .remedy(format!("run this on that machine; here, take 127.0.0.1:{}", address.port())));
+                .remedy(format!("run this on that machine; here, use 127.0.0.1:{}", address.port())));
         }
         let there = clients.find(|client| client.address.port() == address.port());
         there.map(|client| RunningClient { address, ..client }).ok_or_else(|| {
@@ -71,8 +71,8 @@ impl ClientSelector {
     }
 }
 
-/// How likely the client of this user is meant, the likeliest first; `packages` are the owners of the folders
-/// in which packages have it keep its data.
+/// Rank of a client by its user; lower is preferred. `packages` are the owners of the packaged clients' data
+/// directories.
 fn preference(user: u32, packages: &[Option<u32>]) -> u8 {
     match user {
         user if packages.contains(&Some(user)) => 0,
@@ -88,21 +88,22 @@ impl RunningClient {
         let words: Vec<String> =
             line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         let port = option(&words, "gui_rpc_port").and_then(|port| port.parse().ok()).unwrap_or(PORT);
-        // Another user's is not told.
-        let told = || option(&words, "dir").map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let theirs = |folder: &PathBuf| fs::metadata(folder).is_ok_and(|told| told.uid() == process.user);
-        let usual = || FOLDERS.map(PathBuf::from).into_iter().find(theirs);
-        let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok().or_else(told).or_else(usual);
+        // Another user's working directory cannot be read.
+        let by_option = || option(&words, "dir").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let is_users =
+            |folder: &PathBuf| fs::metadata(folder).is_ok_and(|status| status.uid() == process.user);
+        let packaged = || FOLDERS.map(PathBuf::from).into_iter().find(is_users);
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok().or_else(by_option).or_else(packaged);
         RunningClient { pid, user: process.user, address: (Ipv4Addr::LOCALHOST, port).into(), folder }
     }
 }
 
-/// Whether an address is this machine's: nobody can listen at another's.
+/// Whether an address is this machine's: no other can be bound.
 fn is_here(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// What follows an option, which may have one dash or two.
+/// The value after an option, which may have one dash or two.
 fn option<'a>(words: &'a [String], name: &str) -> Option<&'a str> {
     let at = words.iter().position(|word| word.starts_with('-') && word.trim_start_matches('-') == name)?;
     words.get(at + 1).map(String::as_str)
@@ -113,7 +114,7 @@ pub fn is_client(process: &Process) -> bool {
     NAMES.contains(&process.name.as_str())
 }
 
-/// Whether the process of this number is there and a client.
+/// Whether this process runs and is a client.
 pub fn is_running(pid: u32) -> bool {
     one(pid).as_ref().is_some_and(is_client)
 }
@@ -132,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_says_nothing_listens_where_all_do() {
-        // This process's own line has no such option.
+    fn a_client_without_the_option_listens_at_the_default_port() {
+        // This process's own command line has no such option.
         let found = RunningClient::of(&one(std::process::id()).expect("is there"));
         assert_eq!(found.address, SocketAddr::from(([127, 0, 0, 1], PORT)));
         assert_eq!(found.folder, std::env::current_dir().ok());
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_address_of_another_machine_is_refused_with_what_to_do() {
-        // A block that is for documents only (RFC 5737).
+        // Reserved for documentation (RFC 5737).
         let way = ClientSelector { address: Some(([192, 0, 2, 1], PORT).into()), password: None };
         let fault = way.find().expect_err("is another machine's");
         assert!(fault.message.contains("another machine"), "{fault}");
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_package_s_client_goes_before_whoever_is_called_so() {
+    fn the_packaged_client_is_preferred() {
         let packages = [Some(105), None];
         let mut users = [65_534, 0, 105];
         users.sort_by_key(|user| preference(*user, &packages));
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn nobody_at_an_address_is_a_fault_that_names_it() {
-        // The port of nobody.
+        // Nobody listens at this port.
         let way = ClientSelector { address: Some((Ipv4Addr::LOCALHOST, 1).into()), password: None };
         let fault = way.find().expect_err("nobody listens");
         assert_eq!(fault.place.as_deref(), Some("127.0.0.1:1"));

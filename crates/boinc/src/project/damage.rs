@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::ops::Range;
 
-/// What happens to a message.
+/// One kind of damage.
 #[derive(Debug, Clone)]
 enum Damage {
     Removed(Range<usize>),
@@ -26,7 +26,7 @@ pub fn damaged(message: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn apply(mut message: Vec<u8>, damage: Damage) -> Vec<u8> {
-    // An damage before may have left less.
+    // Earlier damage may have left less.
     let whole = message.len();
     let within = |range: Range<usize>| range.start.min(whole)..range.end.min(whole);
     match damage {

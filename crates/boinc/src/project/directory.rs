@@ -1,5 +1,5 @@
-//! The project's directory: its journal, its keys, the program that hosts run, what they
-//! uploaded, and how to attach to it.
+//! The project's directory: its journal, its keys, the programs for hosts, the uploads, and how to attach to
+//! it.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -19,19 +19,19 @@ use super::line::{Line, ResultId, SCHEMA, Version};
 use super::settings::Settings;
 use super::state::{Counts, State};
 
-/// The file that says how to attach to the project.
+/// The file with the project's attachment.
 const ATTACH: &str = "attach.json";
 
-/// How to attach to a project.
+/// What a client needs to attach to a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Its address, with a slash at the end.
+    /// Its address, with a trailing slash.
     pub url: String,
     /// The account's key.
     pub key: String,
 }
 
-/// The directory.
+/// The directory, and its keys.
 #[derive(Debug)]
 pub struct Directory {
     folder: PathBuf,
@@ -41,7 +41,7 @@ pub struct Directory {
     pub upload: KeyPair,
 }
 
-/// A project that was opened.
+/// An open project.
 #[derive(Debug)]
 pub struct OpenProject {
     /// Its directory.
@@ -52,23 +52,23 @@ pub struct OpenProject {
     pub(super) journal: Journal,
     /// The account's key.
     pub key: String,
-    /// Where it listened last.
+    /// The address at which it last listened.
     pub last_address: Option<SocketAddr>,
     /// Whether it was made just now.
     pub is_new: bool,
 }
 
 impl Attachment {
-    /// As a project's directory says; `None` where it does not yet.
+    /// Reads the attachment in a project's directory; `None` where there is none yet.
     pub fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(ATTACH)).ok()?).ok()
     }
 }
 
-/// How far the project in `folder` is: what its journal comes to, also while it runs.
+/// Replays the journal of the project in `folder`, also while the project runs; returns the counts.
 ///
 /// # Errors
-/// When there is none, or its journal makes no sense.
+/// Where there is no journal, or it cannot be read.
 pub fn read_counts(folder: &Path) -> Result<Counts, Fault> {
     let mut begun: Option<(State, String)> = None;
     Journal::replay(folder, |line| {
@@ -81,51 +81,50 @@ pub fn read_counts(folder: &Path) -> Result<Counts, Fault> {
     Ok(begun.map_or_else(Counts::default, |(state, _)| state.counts()))
 }
 
-/// What the first line says: an empty state, and the account's key.
+/// The empty state and the account's key that the first line holds.
 fn first_line(line: Line) -> Result<(State, String), String> {
     match line {
         Line::Project { schema, settings, key } if schema == SCHEMA => {
             settings.check().map_err(|fault| fault.sentence())?;
             Ok((State::new(settings), key))
         }
-        _ => Err(format!("expected the beginning of one of schema {SCHEMA}")),
+        _ => Err(format!("expected the beginning of a journal of schema {SCHEMA}")),
     }
 }
 
-/// What stands in a folder that is none of a project's.
+/// The name of a file that is not a project's.
 fn foreign_file(folder: &Path) -> Option<String> {
     let ours = ["download", "upload", "code_key.pem", "upload_key.pem", ATTACH];
     let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
     names.map(|name| name.to_string_lossy().into_owned()).find(|name| {
-        // What was being written when the project was killed.
+        // Files that were being written when the project was killed.
         !ours.contains(&name.as_str()) && Path::new(name).extension().is_none_or(|end| end != "new")
     })
 }
 
 impl OpenProject {
-    /// What the project is to do.
+    /// The project's settings.
     pub fn settings(&self) -> &Settings {
         self.state.settings()
     }
 }
 
 impl Directory {
-    /// Opens the project in `folder`; where there is none, makes one that does what
-    /// `settings` says.
+    /// Opens the project in `folder`, or makes a new one with `settings`.
     ///
     /// # Errors
-    /// When the directory cannot be used, is used, or holds something else.
+    /// Where the directory cannot be used, another process uses it, or it holds other files.
     pub fn open(
         folder: &Path,
         mut settings: impl FnMut() -> Result<Settings, Fault>,
     ) -> Result<OpenProject, Fault> {
         let mut chosen = || settings().and_then(|settings| settings.check().map(|()| settings));
-        // What makes no sense makes nothing.
+        // Wrong settings make no project.
         let prepared = if Journal::is_there(folder) { None } else { Some(chosen()?) };
         if let Some(other) = prepared.as_ref().and_then(|_| foreign_file(folder)) {
-            return Err(Fault::usage(format!("there is something else in this directory: {other}"))
+            return Err(Fault::usage(format!("expected an empty directory or a project's, found {other}"))
                 .at(folder.display().to_string())
-                .remedy("take one that is empty or not there yet"));
+                .remedy("name another directory"));
         }
         for part in ["", "download", "upload"] {
             let path = folder.join(part);
@@ -146,9 +145,9 @@ impl Directory {
         if begun.is_none() && folder.join(ATTACH).exists() {
             return Err(Fault::environment("a project was made here, and its journal is empty or gone")
                 .at(folder.display().to_string())
-                .remedy("put the journal's latest copy back, or take another directory"));
+                .remedy("restore the journal's latest copy, or name another directory"));
         }
-        // Only now: nobody else makes keys meanwhile.
+        // Only now: with the journal locked, no other process makes keys.
         let directory = Directory {
             folder: folder.into(),
             code: KeyPair::open(&folder.join("code_key.pem"))?,
@@ -167,28 +166,28 @@ impl Directory {
         Ok(OpenProject { directory, state, journal, key, last_address, is_new })
     }
 
-    /// Takes away what was being written when the project was killed.
+    /// Removes files that were being written when the project was killed.
     fn remove_partial_files(&self) {
         for entry in fs::read_dir(self.folder.join("upload")).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|end| end == "new") {
-                // What stays is in nobody's way.
+                // A file that cannot be removed does no harm.
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 
-    /// Takes a program in that hosts are to run, where it is another than `latest`.
+    /// Adds the program that hosts are to run; `None` where it is `latest`.
     ///
     /// # Errors
-    /// When it cannot be read, or there is no room for it.
+    /// Where it cannot be read, or the disk is full.
     pub fn add_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
-        let kept = |file: &str| self.folder.join("download").join(file);
-        let named = |md5: &str| kept(&format!("crosstalk_{md5}"));
+        let path = |file: &str| self.folder.join("download").join(file);
+        let named = |md5: &str| path(&format!("crosstalk_{md5}"));
         let (mut md5, mut bytes) =
             digest(program).map_err(|e| fault(program, "cannot read this program", &e))?;
-        // What is there takes no room again: a project goes on where a disk is nearly full.
+        // A copy that exists is not written again: a project continues on a nearly full disk.
         if !digest(&named(&md5)).is_ok_and(|there| there == (md5.clone(), bytes)) {
-            let beside = kept("new");
+            let beside = path("new");
             let copied = File::create(&beside).and_then(|mut file| {
                 let copied = copy(File::open(program)?, &mut file)?;
                 file.sync_all()?;
@@ -210,24 +209,24 @@ impl Directory {
         Ok(Some(Version { number, file, bytes, md5, signature }))
     }
 
-    /// A program that hosts may have.
+    /// The path of a program.
     pub fn program(&self, version: &Version) -> PathBuf {
         self.folder.join("download").join(&version.file)
     }
 
-    /// Keeps what a host uploaded. It is on disk when this returns.
+    /// Stores an upload. It is on disk when this returns.
     ///
     /// # Errors
-    /// When there is no room for it.
+    /// Where it cannot be written.
     pub fn store_upload(&self, result: ResultId, data: &[u8]) -> Result<(), Fault> {
         let path = self.folder.join("upload").join(result.output());
         replace(&path, data, 0o644).map_err(|e| fault(&path, "cannot keep an upload", &e))
     }
 
-    /// Says how to attach to the project.
+    /// Writes the attachment.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Where it cannot be written.
     pub fn write_attachment(&self, attach: &Attachment) -> Result<(), Fault> {
         let path = self.folder.join(ATTACH);
         let text = serde_json::to_string(attach).unwrap_or_default() + "\n";
@@ -235,7 +234,7 @@ impl Directory {
     }
 }
 
-/// Now, in Unix time, in seconds.
+/// The present time, in Unix time, in seconds.
 pub fn now() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64())
 }
@@ -245,7 +244,7 @@ fn digest(path: &Path) -> io::Result<(String, u64)> {
     copy(File::open(path)?, &mut io::sink())
 }
 
-/// Copies a file; its MD5 and size.
+/// Copies a file; returns its MD5 and size.
 fn copy(mut from: File, to: &mut impl Write) -> io::Result<(String, u64)> {
     let (mut md5, mut bytes) = (Md5::new(), 0);
     let mut chunk = vec![0; 1 << 20];
@@ -261,9 +260,9 @@ fn copy(mut from: File, to: &mut impl Write) -> io::Result<(String, u64)> {
     Ok((md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), bytes))
 }
 
-/// Puts a file into its place, whole, so that it lasts.
+/// Writes a file that appears under its name only once it is whole and on disk.
 fn replace(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
-    // Nobody writes the same one meanwhile.
+    // No other thread writes the same file meanwhile.
     let beside = path.with_extension("new");
     let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(mode).open(&beside)?;
     file.write_all(data)?;
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn no_project_is_made_among_other_things() {
+    fn no_project_is_made_among_other_files() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join("upload_key.pem.new"), "").expect("writes");
         assert!(
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_has_lost_its_journal_is_not_begun_anew() {
+    fn a_project_that_has_lost_its_journal_is_not_made_again() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let made = Directory::open(folder.path(), || Ok(Settings::default())).expect("is made");
         let attach = Attachment { url: "http://127.0.0.1:1/project/".into(), key: made.key.clone() };
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_a_journal_that_make_no_sense_are_refused() {
+    fn wrong_settings_in_a_journal_are_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let settings = Settings { size: 0, ..Settings::default() };
         let line = Line::Project { schema: SCHEMA.into(), settings, key: "k".into() };
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_make_no_sense_make_no_project() {
+    fn wrong_settings_make_no_project() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let bad = || Ok(Settings { quorum: 0, ..Settings::default() });
         assert_eq!(
@@ -352,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_a_new_version_when_it_is_another() {
+    fn another_program_is_a_new_version() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let directory =
             Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
@@ -372,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_there_takes_no_room_again() {
+    fn a_program_that_exists_is_not_copied_again() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let directory =
             Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
@@ -386,7 +385,7 @@ mod tests {
             b"abc",
             "a copy that is damaged is made anew"
         );
-        // Nobody can write here any more.
+        // Writing fails here from now on.
         fs::create_dir(folder.path().join("download/new")).expect("makes");
         assert_eq!(directory.add_program(&program, Some(&first)).expect("is there"), None);
         fs::write(&program, "abcd").expect("writes");

@@ -1,6 +1,6 @@
-//! As much of HTTP as the client speaks (RFC 9112): one request on a connection, its
-//! body of a length that is told, a reply and the end. Everything is limited: the head
-//! in size, the body as its reader says, each wait, and the whole.
+//! The part of HTTP that clients use (RFC 9112): one request on a connection, with a body of stated length,
+//! one reply, and the end. Everything is limited: the head's size, the body's size, each wait, and the whole
+//! exchange.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -12,11 +12,11 @@ const LONGEST_HEAD: usize = 16 << 10;
 /// Fields in a head, at most.
 const FIELDS: usize = 64;
 
-/// How long, and for how many bytes, a host is listened to that was answered.
+/// After a reply, how long and for how many bytes the rest of a request is read.
 const LINGER: Duration = Duration::from_secs(2);
 const LONGEST_REST: usize = 1 << 20;
 
-/// A request that makes no sense: a status, and why.
+/// Why a request is refused: a status, and a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(pub u16, pub String);
 
@@ -27,21 +27,22 @@ pub struct Head {
     pub method: String,
     /// The path, as it was sent.
     pub path: String,
-    /// What follows the path's question mark; empty where nothing does.
+    /// The part after the path's question mark; may be empty.
     pub query: String,
     /// Bytes of the body.
     pub length: u64,
-    /// The byte from which on the file is wanted.
+    /// The first byte that is requested of a file.
     pub from: Option<u64>,
-    /// Whether the body comes only when it is asked for.
+    /// Whether the body is sent only after a `100 Continue`.
     pub expects_continue: bool,
 }
 
 impl Head {
-    /// The head that `bytes` begin with and its length; `None` where its end is still to come.
+    /// Parses the head at the beginning of `bytes`; returns it and its length, or `None` where it is not
+    /// complete.
     ///
     /// # Errors
-    /// When it is none.
+    /// Where it is not a request's head.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refusal> {
         let refused = |status, why: &str| Err(Refusal(status, why.into()));
         let mut fields = [httparse::EMPTY_HEADER; FIELDS];
@@ -69,7 +70,7 @@ impl Head {
             let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
             match field.name.to_ascii_lowercase().as_str() {
                 "content-length" => {
-                    // Digits only: `+1` is a number to Rust. Two different lengths are a trick.
+                    // Digits only: Rust parses `+1`, too. Two different lengths are an attack.
                     let plain = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
                     match value.parse() {
                         Ok(length) if plain && (!has_length || head.length == length) => head.length = length,
@@ -98,7 +99,7 @@ impl Head {
     }
 }
 
-/// `%41` as `A`, `+` as a blank. What is no such sequence stays.
+/// Decodes `%41` as `A` and `+` as a blank; keeps other text.
 fn decoded(text: &str) -> String {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| (*byte as char).to_digit(16));
     let bytes = text.as_bytes();
@@ -123,16 +124,16 @@ fn decoded(text: &str) -> String {
 pub struct Exchange<'a> {
     stream: &'a TcpStream,
     until: Instant,
-    /// Read already, and not yet taken.
+    /// Bytes that were received and are not read yet.
     buffered: Vec<u8>,
     left: u64,
 }
 
 impl<'a> Exchange<'a> {
-    /// Reads the head of the request on `stream`; all of it is over after `limit`.
+    /// Reads the head of the request on `stream`; the whole exchange is limited to `limit`.
     ///
     /// # Errors
-    /// `Err(Some)` where there is something to answer, `Err(None)` where nobody is there.
+    /// `Err(Some)` where there is an error to reply; `Err(None)` where the host has closed.
     pub fn begin(stream: &'a TcpStream, limit: Duration) -> Result<(Head, Self), Option<Refusal>> {
         let mut exchange = Exchange { stream, until: Instant::now() + limit, buffered: Vec::new(), left: 0 };
         loop {
@@ -145,7 +146,7 @@ impl<'a> Exchange<'a> {
             let read = match exchange.receive(&mut chunk) {
                 Ok(read) => read,
                 Err(e) if e.kind() == ErrorKind::TimedOut => {
-                    return Err(Some(Refusal(408, "the head did not come in time".into())));
+                    return Err(Some(Refusal(408, "the head did not arrive in time".into())));
                 }
                 Err(_) => return Err(None),
             };
@@ -156,37 +157,37 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Asks for the body, where the head said that it waits for that.
+    /// Sends `100 Continue`, where the head expects it.
     pub fn send_continue(&mut self, head: &Head) -> io::Result<()> {
         if head.expects_continue { self.send(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
     }
 
-    /// Reads the body whole, where it is no longer than `longest`.
+    /// Reads the whole body, of at most `longest` bytes.
     ///
     /// # Errors
-    /// When it is longer, or does not come.
+    /// Where it is longer, or does not arrive.
     pub fn body(&mut self, longest: u64) -> Result<Vec<u8>, Refusal> {
         if self.left > longest {
             return Err(Refusal(413, format!("the body is longer than {longest} bytes")));
         }
         let mut body = Vec::new();
         let length = self.left;
-        self.read_to_end(&mut body).map_err(|e| Refusal(408, format!("the body did not come: {e}")))?;
+        self.read_to_end(&mut body).map_err(|e| Refusal(408, format!("the body did not arrive: {e}")))?;
         if (body.len() as u64) < length {
             return Err(Refusal(400, "the body is cut short".into()));
         }
         Ok(body)
     }
 
-    /// Tells why there is no exchange.
+    /// Replies with an error to a connection without an exchange.
     pub fn refuse(stream: &'a TcpStream, status: u16, why: &str) {
         let mut exchange = Exchange { stream, until: Instant::now() + LINGER, buffered: Vec::new(), left: 0 };
-        // Whoever went away needs no answer.
+        // A host that has closed needs no reply.
         let _ = exchange.reply(status, "text/plain", &format!("{why}\n"));
         exchange.end();
     }
 
-    /// Allows it so long from now.
+    /// Sets a new limit, from now.
     pub fn extend(&mut self, limit: Duration) {
         self.until = Instant::now() + limit;
     }
@@ -197,7 +198,8 @@ impl<'a> Exchange<'a> {
         self.send(text.as_bytes())
     }
 
-    /// Begins a reply of so many bytes; where it is a part, from which byte of how many.
+    /// Sends the head of a reply of `length` bytes. `part` is its first byte and the length of the whole
+    /// file.
     pub fn head(&mut self, status: u16, kind: &str, length: u64, part: Option<(u64, u64)>) -> io::Result<()> {
         let reason = reason(status);
         let range = part.filter(|(from, whole)| from < whole).map_or(String::new(), |(from, whole)| {
@@ -216,7 +218,7 @@ impl<'a> Exchange<'a> {
     pub fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut stream = self.stream;
         while !bytes.is_empty() {
-            // Each time anew: who takes a byte now and then would have a new limit with each.
+            // Each time anew: a host that takes a byte now and then gets no new limit with each.
             stream.set_write_timeout(Some(self.time()?))?;
             match stream.write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -228,8 +230,8 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Ends it. What the host still sends is read a little longer: else it would lose
-    /// the reply (RFC 9112, 9.6).
+    /// Closes it. The rest of what the host sends is read a little longer, or the host would lose the reply
+    /// (RFC 9112, 9.6).
     pub fn end(mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.until = self.until.min(Instant::now() + LINGER);
@@ -262,7 +264,7 @@ impl<'a> Exchange<'a> {
 }
 
 impl Read for Exchange<'_> {
-    /// The body.
+    /// Reads the body.
     fn read(&mut self, chunk: &mut [u8]) -> io::Result<usize> {
         let most = chunk.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let read = if self.buffered.is_empty() {
@@ -278,7 +280,7 @@ impl Read for Exchange<'_> {
     }
 }
 
-/// What a status says.
+/// A status's reason phrase.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_in_two_ways_is_refused() {
+    fn an_ambiguous_request_is_refused() {
         let with = |field: &str| format!("POST / HTTP/1.1\r\n{field}\r\n\r\n");
         assert_eq!(status(&with("Content-Length: +1")), 400);
         assert_eq!(status(&with("Content-Length: 1\r\nContent-Length: 2")), 400);
@@ -340,7 +342,7 @@ mod tests {
         assert_eq!(head(&with("Range: bytes=-5")).from, None);
     }
 
-    /// What the other side gets when it sends `request`, bit by bit, and the body is read.
+    /// The reply to `request`, sent bit by bit, when the body is read.
     fn exchanged(request: &'static [u8], longest: u64) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
@@ -402,7 +404,7 @@ mod tests {
         for part in ["GET ", "GET / HTTP/1.1\r\n", "a: b\r\n", "\r\n", "GET /?", "%", " "] {
             let endless = part.repeat(LONGEST_HEAD);
             for head in [endless.clone(), format!("GET / HTTP/1.1\r\na: {endless}")] {
-                // A head of nothing but ends of lines is none yet, either.
+                // Line ends alone are no head yet.
                 let parsed = Head::parse(&head.as_bytes()[..LONGEST_HEAD]);
                 assert!(!matches!(parsed, Ok(None)), "{part:?} is waited for for ever");
             }
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_a_little_now_and_then_is_given_up_in_time() {
+    fn a_host_that_reads_slowly_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let mut slow = TcpStream::connect(listener.local_addr().expect("has one")).expect("listens");
         let stream = listener.accept().expect("comes").0;

@@ -1,11 +1,10 @@
-//! The project's two pairs of keys: one signs programs, the other the certificates by
-//! which hosts may upload.
+//! The project's two key pairs: one signs programs, the other signs the certificates that allow hosts to
+//! upload.
 //!
-//! Format (`lib/crypt.h`, `lib/crypt.cpp`; BOINC's page on code signing): RSA of 1,024
-//! bits, which is as many as the client has room for. A signature is PKCS #1 v1.5 over
-//! the 32 hexadecimal digits of an MD5, without naming the hash. A public key is written
-//! as its bits, then modulus and exponent, 128 bytes each, in hexadecimal digits, 32
-//! bytes a line, and a dot; a signature likewise, without the bits.
+//! Format (`lib/crypt.h`, `lib/crypt.cpp`; BOINC's page on code signing): RSA of 1,024 bits, the most that
+//! the client can hold. A signature is PKCS #1 v1.5 over the 32 hexadecimal digits of an MD5, without a hash
+//! identifier. A public key is written as its bits, then modulus and exponent, 128 bytes each, in hexadecimal
+//! digits, 32 bytes a line, and a dot; a signature likewise, without the bits.
 
 use std::fs;
 use std::io::Write;
@@ -25,7 +24,7 @@ const BITS: usize = 1024;
 /// Bytes of a modulus, of an exponent as it is written, and of a signature.
 const BYTES: usize = BITS / 8;
 
-/// Longer than a key's file, in bytes.
+/// The longest key file, in bytes.
 const LONGEST: u64 = 64 << 10;
 
 /// A pair of keys.
@@ -33,10 +32,10 @@ const LONGEST: u64 = 64 << 10;
 pub struct KeyPair(RsaPrivateKey);
 
 impl KeyPair {
-    /// The one in a file; a new one is made where there is none.
+    /// Reads the pair from a file, or makes one and writes it.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or holds something else.
+    /// Where the file cannot be read or written, or holds something else.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let fault = |what: String| Fault::environment(what).at(path.display().to_string());
         if path.exists() {
@@ -45,7 +44,7 @@ impl KeyPair {
                 .and_then(|text| RsaPrivateKey::from_pkcs8_pem(&text).map_err(|e| e.to_string()))
                 .map_err(|e| {
                     fault(format!("expected a private key, found something else: {e}"))
-                        .remedy("put the key's latest copy back, or take another directory")
+                        .remedy("restore the key's latest copy, or name another directory")
                 })?;
             return if pair.size() == BYTES {
                 Ok(KeyPair(pair))
@@ -56,7 +55,7 @@ impl KeyPair {
         let pair =
             RsaPrivateKey::new(&mut OsRng, BITS).map_err(|e| fault(format!("cannot make a key: {e}")))?;
         let text = pair.to_pkcs8_pem(LineEnding::LF).map_err(|e| fault(e.to_string()))?;
-        // Whole or not at all, and on disk before anything is signed by it.
+        // Whole or not at all, and on disk before anything is signed.
         let beside = path.with_extension("new");
         let write = || {
             let mut options = fs::OpenOptions::new();
@@ -69,7 +68,7 @@ impl KeyPair {
         Ok(KeyPair(pair))
     }
 
-    /// The public half, as hosts are told.
+    /// The public key, as hosts read it.
     pub fn public(&self) -> String {
         let mut bytes = padded(&self.0.n().to_bytes_be());
         bytes.extend(padded(&self.0.e().to_bytes_be()));
@@ -79,21 +78,21 @@ impl KeyPair {
     /// Signs a text.
     ///
     /// # Errors
-    /// When the key is failure.
+    /// Where signing fails.
     pub fn sign(&self, text: &[u8]) -> Result<String, Fault> {
         self.sign_md5(&md5_hex(text))
     }
 
-    /// Signs what has this MD5, in hexadecimal digits.
+    /// Signs a text by its MD5, in hexadecimal digits.
     ///
     /// # Errors
-    /// When the key is failure.
+    /// Where signing fails.
     pub fn sign_md5(&self, md5: &str) -> Result<String, Fault> {
         let signed = self.0.sign(Pkcs1v15Sign::new_unprefixed(), md5.as_bytes());
         signed.map(|bytes| digits(&bytes)).map_err(|e| Fault::environment(format!("cannot sign: {e}")))
     }
 
-    /// Whether this key has signed the text so.
+    /// Whether this is the key's signature of the text.
     pub fn has_signed(&self, text: &[u8], signature: &str) -> bool {
         let Some(signature) = bytes(signature) else { return false };
         let md5 = md5_hex(text);
@@ -101,7 +100,7 @@ impl KeyPair {
     }
 }
 
-/// With zeros in front, as many bytes as a modulus has.
+/// Pads a number with leading zeros to the bytes of a modulus.
 fn padded(number: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; BYTES.saturating_sub(number.len())];
     bytes.extend_from_slice(number);
@@ -115,7 +114,7 @@ fn digits(bytes: &[u8]) -> String {
     lines.map(|line| line + "\n").collect::<String>() + ".\n"
 }
 
-/// The reverse of [`digits`]; `None` where it is something else than a signature.
+/// The reverse of [`digits`]; `None` where it is no signature.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let text = text.trim();
     let hex: Vec<u8> =
@@ -133,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::OnceLock;
 
-    /// One for all tests: making one takes a while.
+    /// One for all tests: making a pair takes a while.
     fn pair() -> &'static KeyPair {
         static PAIR: OnceLock<KeyPair> = OnceLock::new();
         PAIR.get_or_init(|| {
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_is_the_digits_of_the_md5_alone() {
+    fn the_digits_of_the_md5_alone_are_signed() {
         // Raised to the public exponent, a signature is 00 01 FF … FF 00 and what was signed.
         let signature = bytes(&pair().sign(b"abc").expect("signs")).expect("is one");
         let number = rsa::BigUint::from_bytes_be(&signature).modpow(pair().0.e(), pair().0.n());

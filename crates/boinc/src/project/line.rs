@@ -1,5 +1,4 @@
-//! The journal's lines: all that ever happened to a project. What it is, is what they
-//! come to.
+//! The journal's lines: the events of a project. Its state follows from them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,16 +10,16 @@ use super::settings::Settings;
 /// The journal's schema.
 pub const SCHEMA: &str = "crosstalk.boinc-project/1";
 
-/// A result: a work unit as it was given to one host. Written `c_UNIT_INSTANCE`.
+/// The identity of a result: a work unit as it was sent to one host. Written `c_UNIT_INSTANCE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResultId {
     /// The work unit's number, from 0.
     pub unit: u64,
-    /// How often it had been given before.
+    /// How often the work unit was sent before.
     pub instance: u32,
 }
 
-/// What stands behind the name of a result that of its output.
+/// The suffix of an output's name.
 const OUTPUT: &str = "_out";
 
 impl ResultId {
@@ -34,7 +33,7 @@ impl ResultId {
         format!("{self}{OUTPUT}")
     }
 
-    /// The result whose output is called so.
+    /// The result with this output name.
     pub fn of_output(name: &str) -> Option<Self> {
         name.strip_suffix(OUTPUT)?.parse().ok()
     }
@@ -49,7 +48,7 @@ impl fmt::Display for ResultId {
 impl FromStr for ResultId {
     type Err = ();
 
-    /// Only what is written just so: names come from hosts.
+    /// Accepts the exact spelling only: names come from hosts.
     fn from_str(name: &str) -> Result<Self, ()> {
         let (unit, instance) = name.strip_prefix("c_").and_then(|rest| rest.split_once('_')).ok_or(())?;
         let result =
@@ -69,7 +68,7 @@ pub struct Version {
     pub bytes: u64,
     /// Its MD5.
     pub md5: String,
-    /// Its signature, as hosts are told.
+    /// Its signature, as hosts read it.
     pub signature: String,
 }
 
@@ -77,32 +76,32 @@ pub struct Version {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// With an answer that looks right. Its digest: equal answers have equal ones.
+    /// With a plausible answer. Equal answers have equal digests.
     Valid {
         /// MD5 of the output.
         answer: String,
     },
-    /// Without one.
+    /// Without an answer.
     Failed {
         /// Why.
         why: String,
     },
 }
 
-/// One line. Moments are in Unix time, in seconds.
+/// One line. Times are Unix times, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Line {
-    /// The first: what the project is to do, and the account's key.
+    /// The first line: the settings, and the account's key.
     Project { schema: String, settings: Settings, key: String },
-    /// It listens there, and hosts find it there.
+    /// The address at which it listens, and the one at which hosts find it.
     Address { listen: SocketAddr, url: String },
     /// Hosts get this version of the application from now on.
     Version(Version),
-    /// A host has come: its number, from 1, and the name that it has by itself.
+    /// A new host: its number, from 1, and its own name.
     Host { host: u64, name: String },
-    /// A result was given to a host; it counts as lost after the deadline.
+    /// A result was sent to a host; it counts as lost after the deadline.
     Sent {
         #[serde(flatten)]
         result: ResultId,
@@ -110,14 +109,14 @@ pub enum Line {
         at: f64,
         deadline: f64,
     },
-    /// A result's output has arrived, and came to this.
+    /// A result's output was uploaded, with this outcome.
     Uploaded {
         #[serde(flatten)]
         result: ResultId,
         #[serde(flatten)]
         outcome: Outcome,
     },
-    /// A host has reported a result: how it ended, and what processor time it took.
+    /// A host reported a result: its outcome, and its CPU time.
     Reported {
         #[serde(flatten)]
         result: ResultId,
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_way_of_writing_a_name_is_a_name() {
+    fn a_name_has_one_spelling() {
         for bad in
             ["c_1", "c_1_", "c_01_0", "c_1_+0", "c_1_0_0", " c_1_0", "c_1_0/..", "../c_1_0", "c_-1_0", ""]
         {

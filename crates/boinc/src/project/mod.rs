@@ -1,21 +1,19 @@
-//! A BOINC project: a server that a client attaches to, gets work units of [`super::collatz`]
-//! from, and brings the results back to.
+//! A BOINC project: a server that sends work units of [`super::collatz`] to clients, and takes the results.
 //!
-//! All that happens is a line of a journal, which is on disk before anybody hears of it;
-//! what the project is, is what the lines come to. So it can be killed at any moment, and
-//! goes on where it was.
+//! Every event is a line of a journal, which is on disk before anything of it is sent. The project's state
+//! follows from these lines. So it can be killed at any moment, and continues where it was.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `settings`, `wanted` | what a project is to do, and what is asked of it |
-//! | `url` | where hosts find it |
-//! | `line`, `journal` | what happened, and how it is kept |
-//! | `book` | what that comes to, and what may happen next: pure |
-//! | `keys` | what programs and certificates are signed by |
-//! | `request`, `reply`, `upload` | what hosts say, and are told |
-//! | `scheduler` | a request's way through the book and into the journal |
-//! | `http`, `server` | how it comes and goes |
-//! | `home` | the project's directory |
+//! | `settings`, `requested` | a project's settings, and those that a user names |
+//! | `url` | the address at which hosts find it |
+//! | `line`, `journal` | events, and the file that holds them |
+//! | `state` | the state that follows from the events, and the next possible ones: pure |
+//! | `keys` | the keys that sign programs and certificates |
+//! | `request`, `reply`, `upload` | the messages of hosts, and the replies |
+//! | `scheduler` | answers requests by the state, and records the events |
+//! | `http`, `server` | the connections |
+//! | `directory` | the project's directory |
 
 #[cfg(test)]
 mod damage;
@@ -42,7 +40,7 @@ pub use settings::Settings;
 pub use state::Counts;
 pub use url::{SCHEDULER, Url};
 
-/// Reads a request's head, and its body in every way there is, for `fuzz/`: whatever is in it, none may panic.
+/// Parses a request's head and body in every way, for `fuzz/`: no input may panic.
 #[doc(hidden)]
 pub fn fuzz_request(bytes: &[u8]) {
     if let Ok(Some((head, length))) = http::Head::parse(bytes) {

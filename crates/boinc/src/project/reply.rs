@@ -1,5 +1,5 @@
-//! What the scheduler answers (`client/scheduler_op.cpp`, `SCHEDULER_REPLY::parse`;
-//! `client/client_types.cpp`). The client reads tag by tag: each stands in a line.
+//! The scheduler's replies (`client/scheduler_op.cpp`, `SCHEDULER_REPLY::parse`; `client/client_types.cpp`).
+//! The client parses them tag by tag, so each tag has a line of its own.
 
 use std::fmt::Write;
 
@@ -13,30 +13,30 @@ use super::settings::Settings;
 use crate::app::{INPUT, OUTPUT};
 use crate::collatz::LONGEST_FILE;
 
-/// The application's name, and what people read.
+/// The application's name.
 pub const APP: &str = "collatz";
 /// The project's name.
 pub const NAME: &str = "Crosstalk";
 
-/// What the client takes for how fast a processor is, and a work unit for how long: in
-/// operations a second, of which there is no use but to tell seconds.
+/// The speed of a processor that the client assumes, in operations per second. It only serves to express
+/// times as numbers of operations.
 const SPEED: f64 = 1e9;
 
-/// How much longer than expected a work unit may take before its host gives it up:
-/// with a hundred at a time on each processor, and an owner who works, too.
+/// How many times longer than expected a work unit may take before its host cancels it: hosts may run a
+/// hundred at a time on each processor, and pause them for the owner's work.
 const PATIENCE: f64 = 1e5;
 
-/// A reply that grows.
+/// A reply that is being written.
 pub struct Reply<'a> {
     text: String,
-    /// Where the project is, with a slash at the end.
+    /// The project's address, with a trailing slash.
     url: &'a str,
     settings: &'a Settings,
 }
 
 impl<'a> Reply<'a> {
-    /// One without anything in it. The host is to wait so many seconds before it asks
-    /// again; where there is more to come, no longer than so many.
+    /// An empty reply. The host waits `wait` seconds before its next request; where there is more to come, it
+    /// waits at most `again` seconds.
     pub fn new(url: &'a str, settings: &'a Settings, wait: f64, again: Option<f64>) -> Self {
         let mut text = format!(
             "<scheduler_reply>\n<scheduler_version>720</scheduler_version>\n<project_name>{NAME}</project_name>\n\
@@ -49,34 +49,34 @@ impl<'a> Reply<'a> {
         Reply { text, url, settings }
     }
 
-    /// Something for people.
+    /// A message for the client's user.
     pub fn message(&mut self, urgent: bool, message: &str) {
         let priority = if urgent { "notice" } else { "low" };
-        // Writing to a text does not fail, here and below.
+        // Writing to a string does not fail, here and below.
         let _ = writeln!(self.text, "<message priority=\"{priority}\">{}</message>", escape(message));
     }
 
-    /// The number of a host that has come the first time.
+    /// The number of a new host.
     pub fn host_id(&mut self, host: u64) {
         line(&mut self.text, "hostid", &host.to_string());
     }
 
-    /// The key that programs are signed by.
+    /// The public key for programs.
     pub fn code_key(&mut self, key: &KeyPair) {
         let _ = writeln!(self.text, "<code_sign_key>\n{}</code_sign_key>", key.public());
     }
 
-    /// A result that was reported needs not be reported again.
+    /// The report of a result was received.
     pub fn acknowledge(&mut self, name: &str) {
         let _ = writeln!(self.text, "<result_ack>\n<name>{}</name>\n</result_ack>", escape(name));
     }
 
-    /// A result is of no use, also where it has begun.
+    /// A result is cancelled, even if it has started.
     pub fn abort(&mut self, name: &str) {
         let _ = writeln!(self.text, "<result_abort>\n<name>{}</name>\n</result_abort>", escape(name));
     }
 
-    /// A result needs not be begun.
+    /// A result is cancelled unless it has started.
     pub fn abort_if_not_started(&mut self, result: ResultId) {
         let tag = "result_abort_if_not_started";
         let _ = writeln!(self.text, "<{tag}>\n<name>{result}</name>\n</{tag}>");
@@ -100,10 +100,10 @@ impl<'a> Reply<'a> {
         );
     }
 
-    /// A result: its work unit, its store, and by when it is wanted.
+    /// A result: its work unit, its files, and its deadline.
     ///
     /// # Errors
-    /// When its certificate cannot be signed.
+    /// Where its certificate cannot be signed.
     pub fn result(
         &mut self,
         result: ResultId,
@@ -138,13 +138,13 @@ impl<'a> Reply<'a> {
         Ok(())
     }
 
-    /// The whole.
+    /// The text of the reply.
     pub fn end(self) -> String {
         self.text + "</scheduler_reply>\n"
     }
 }
 
-/// What is signed so that a file of that name may be uploaded (`sched/file_upload_handler.cpp`).
+/// The text of the certificate that allows an upload (`sched/file_upload_handler.cpp`).
 pub fn certificate(name: &str, most: u64) -> String {
     format!("<name>{name}</name><max_nbytes>{most}</max_nbytes>")
 }

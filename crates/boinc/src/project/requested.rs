@@ -1,4 +1,4 @@
-//! What is asked of a project: of a new one what it is to do, of one that is there that it does so.
+//! The settings that a user names: a new project gets them, an existing one must have them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 
 use super::settings::Settings;
 
-/// Settings of which some are left to what is usual, or to what the project was made with.
+/// Settings; those that are `None` have their defaults in a new project, and any value in an existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RequestedSettings {
     /// See [`Settings::units`].
@@ -15,7 +15,7 @@ pub struct RequestedSettings {
     pub task: Option<f64>,
     /// See [`Settings::quorum`].
     pub quorum: Option<u32>,
-    /// See [`Settings::one_host`]; unless it is wanted, it is left.
+    /// See [`Settings::one_host`]; `false`: not named.
     pub one_host: bool,
     /// See [`Settings::deadline`].
     pub deadline: Option<f64>,
@@ -26,26 +26,26 @@ pub struct RequestedSettings {
 }
 
 impl RequestedSettings {
-    /// Those of a new project.
+    /// The settings of a new project.
     ///
     /// # Errors
-    /// Names the one that makes no sense.
+    /// Names the wrong one.
     pub fn settings(&self) -> Result<Settings, Fault> {
-        let usual = Settings::default();
+        let default = Settings::default();
         let settings = Settings {
-            units: self.units.or(usual.units),
-            task: self.task.unwrap_or(usual.task),
-            quorum: self.quorum.unwrap_or(usual.quorum),
-            one_host: self.one_host || usual.one_host,
-            deadline: self.deadline.unwrap_or(usual.deadline),
-            ahead: self.ahead.unwrap_or(usual.ahead),
-            checks: self.checks.unwrap_or(usual.checks),
-            ..usual
+            units: self.units.or(default.units),
+            task: self.task.unwrap_or(default.task),
+            quorum: self.quorum.unwrap_or(default.quorum),
+            one_host: self.one_host || default.one_host,
+            deadline: self.deadline.unwrap_or(default.deadline),
+            ahead: self.ahead.unwrap_or(default.ahead),
+            checks: self.checks.unwrap_or(default.checks),
+            ..default
         };
         settings.check().map(|()| settings)
     }
 
-    /// That the project in `folder` was `made` so: an old one becomes no other.
+    /// Checks that the project in `folder`, `made` with these settings, has the ones that are named.
     ///
     /// # Errors
     /// Names the first that differs.
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_asked_for_is_usual_in_a_new_project_and_left_in_an_old_one() {
+    fn settings_that_are_not_named_are_defaults_in_a_new_project_and_kept_in_an_old_one() {
         let nothing = RequestedSettings::default();
         assert_eq!(nothing.settings(), Ok(Settings::default()));
         let made = Settings { units: Some(7), quorum: 3, one_host: true, ..Settings::default() };
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_project_becomes_no_other() {
+    fn an_existing_project_keeps_its_settings() {
         let made = Settings { units: Some(7), ..Settings::default() };
         let same = RequestedSettings {
             units: Some(7),

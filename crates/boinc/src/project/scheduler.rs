@@ -1,5 +1,5 @@
-//! A request's way through the book and into the journal, and its answer. One at a time;
-//! what takes long (checking a result, signing) is done outside.
+//! Answers requests by the project's state, and records the events in the journal. Requests are handled one
+//! at a time; long work (checking a result, signing) is done in parallel.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,18 +19,18 @@ use super::state::{Counts, State};
 use super::upload::{self, UploadRefusal, UploadRequest};
 use crate::collatz::{BLOCKS, LONGEST_FILE, block_is_right, read_answer};
 
-/// Seconds that a host waits before it asks again.
-const WAIT: f64 = 1.0;
-/// Seconds after which it asks again, whatever it has, while there is work.
-const AGAIN: f64 = 30.0;
-/// Results in one reply, at most.
-const MOST: usize = 500;
+/// Seconds that a host waits before its next request.
+const REQUEST_DELAY: f64 = 1.0;
+/// Seconds after which a host makes a request in any case, while there is work.
+const NEXT_REQUEST: f64 = 30.0;
+/// The most results in one reply.
+const MOST_RESULTS: usize = 500;
 
-/// See the module.
+/// An open project that answers requests.
 pub struct Scheduler {
     pub directory: Directory,
     pub key: String,
-    /// The project's address, with a slash at the end.
+    /// The project's address, with a trailing slash.
     pub url: String,
     settings: Settings,
     store: Mutex<Store>,
@@ -38,11 +38,11 @@ pub struct Scheduler {
     checking: Mutex<BTreeSet<ResultId>>,
 }
 
-/// A result that is being checked, by nobody else meanwhile.
+/// A result that this thread alone checks.
 struct Checking<'a>(&'a Mutex<BTreeSet<ResultId>>, ResultId);
 
 impl<'a> Checking<'a> {
-    /// `None` where somebody else is at it.
+    /// `None` where another thread checks it.
     fn begin(all: &'a Mutex<BTreeSet<ResultId>>, result: ResultId) -> Option<Self> {
         let new = all.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
         new.then(|| Checking(all, result))
@@ -58,8 +58,8 @@ impl Drop for Checking<'_> {
 struct Store {
     state: State,
     journal: Journal,
-    /// Why nothing more can be written: then the book is ahead of the journal, and
-    /// nothing of it may be told any more.
+    /// Why nothing more can be written: the state is then ahead of the journal, and nothing of it may be sent
+    /// any more.
     failure: Option<Fault>,
 }
 
@@ -80,7 +80,7 @@ impl Store {
 }
 
 impl Scheduler {
-    /// The scheduler of a project that was opened, and is found at `url`.
+    /// The scheduler of an open project, which hosts find at `url`.
     pub fn new(open: OpenProject, url: String) -> Self {
         let OpenProject { directory, state, journal, key, .. } = open;
         let settings = *state.settings();
@@ -91,9 +91,9 @@ impl Scheduler {
     fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(|poisoned| {
             let mut store = poisoned.into_inner();
-            // Whoever broke off may have left the state ahead of the journal.
+            // The thread that panicked may have left the state ahead of the journal.
             store.failure.get_or_insert_with(|| {
-                Fault::environment("a request broke off in its midst")
+                Fault::environment("a request failed before its events were written")
                     .remedy("start the project again: nothing that was acknowledged is lost")
             });
             store
@@ -105,18 +105,18 @@ impl Scheduler {
         store.failure.clone().map_or(Ok(store), Err)
     }
 
-    /// Why the project cannot go on, where that is so.
+    /// Why the project cannot continue, if so.
     pub fn failure(&self) -> Option<Fault> {
         self.store().failure.clone()
     }
 
-    /// How far the project is, and whether it is done.
+    /// The counts, and whether all work is done.
     pub fn counts(&self) -> (Counts, bool) {
         let store = self.store();
         (store.state.counts(), store.state.is_done())
     }
 
-    /// The work units' answers: a line each, with the result that has it and its MD5.
+    /// The work units' answers, one a line: the unit, the result that has it, and its MD5.
     pub fn answers(&self) -> String {
         self.store()
             .state
@@ -125,7 +125,7 @@ impl Scheduler {
             .collect()
     }
 
-    /// What the project is to do.
+    /// The project's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -135,30 +135,30 @@ impl Scheduler {
         self.store().state.version().cloned()
     }
 
-    /// The program of that name, where hosts may have it.
+    /// The program of that name, if it is one for hosts.
     pub fn version(&self, file: &str) -> Option<Version> {
         self.store().state.versions().iter().find(|version| version.file == file).cloned()
     }
 
-    /// The input of that name.
+    /// The input file of that name.
     pub fn input(&self, file: &str) -> Option<String> {
         let unit = format!("{}_0", file.strip_suffix(".in")?).parse::<ResultId>().ok()?.unit;
         Some(self.settings.span(unit)?.to_file())
     }
 
-    /// Writes something that is not about results.
-    pub fn note(&self, line: Line) -> Result<(), Fault> {
+    /// Records an event that is not about results.
+    pub fn record(&self, line: Line) -> Result<(), Fault> {
         let mut store = self.usable()?;
         let mut lines = Vec::new();
         store.take(line, &mut lines)?;
         store.write(&lines)
     }
 
-    /// Answers a request to the scheduler at the moment `now`. What it acknowledges and
-    /// gives is in the journal when this returns.
+    /// Answers a request at the time `now`. What the reply acknowledges and sends is in the journal when this
+    /// returns.
     pub fn schedule(&self, asked: &SchedulerRequest, now: f64) -> Result<String, Fault> {
         let done = self.counts().1;
-        let mut reply = Reply::new(&self.url, &self.settings, WAIT, (!done).then_some(AGAIN));
+        let mut reply = Reply::new(&self.url, &self.settings, REQUEST_DELAY, (!done).then_some(NEXT_REQUEST));
         if asked.key != self.key {
             reply.message(
                 true,
@@ -182,12 +182,13 @@ impl Scheduler {
                     store.state.report(host, result, report.failure.clone(), report.cpu, now)
                 });
             line.map_or(Ok(()), |line| store.take(line, &mut lines))?;
-            // Known, known before, another's or unknown: it needs not come again.
+            // Also for a result that is unknown, another host's, or reported before: it must not be reported
+            // again.
             reply.acknowledge(&report.name);
         }
         let give = choose_results(&mut store, asked, host, now, &mut lines)?;
         for result in &asked.held {
-            // What it did with another's would not be taken.
+            // A result of another host would not be accepted from it.
             if !store.state.was_given_to(*result, host) {
                 reply.abort(&result.to_string());
             } else if store.state.is_unneeded(*result) {
@@ -212,21 +213,21 @@ impl Scheduler {
         Ok(reply.end())
     }
 
-    /// Takes an upload in, and checks what came.
+    /// Accepts an upload, and checks the output.
     ///
     /// # Errors
-    /// When it is refused, or cannot be kept.
+    /// Where it is refused, or cannot be stored.
     pub fn upload(&self, body: &[u8]) -> Result<Option<u64>, UploadRefusal> {
         let now = |fault: Fault| UploadRefusal::Temporary(fault.message);
         match upload::read(body, &self.directory.upload)? {
             UploadRequest::Size(result) => {
                 let store = self.usable().map_err(now)?;
-                // All or nothing: what came only in part comes again.
+                // All or nothing: an incomplete upload starts again.
                 let whole = store.state.was_given_out(result) && !store.state.awaits_output(result);
                 Ok(Some(if whole { LONGEST_FILE } else { 0 }))
             }
             UploadRequest::Put(result, data) => {
-                // A host that has waited too long for the reply may bring it again meanwhile.
+                // A host that has waited too long for the reply may send it again meanwhile.
                 let Some(_checking) = Checking::begin(&self.checking, result) else {
                     return Err(UploadRefusal::Temporary("that result is being checked".into()));
                 };
@@ -241,7 +242,7 @@ impl Scheduler {
                 }
                 let outcome = self.check(result, &data);
                 let mut store = self.usable().map_err(now)?;
-                // It may have been reported meanwhile.
+                // The result may have been reported meanwhile.
                 if store.state.awaits_output(result) {
                     self.directory.store_upload(result, &data).map_err(now)?;
                     let mut lines = Vec::new();
@@ -253,7 +254,7 @@ impl Scheduler {
         }
     }
 
-    /// What an output comes to: some of its blocks, which nobody can guess, are done again.
+    /// The outcome of an output: some of its blocks, which no host can predict, are computed again.
     fn check(&self, result: ResultId, data: &[u8]) -> Outcome {
         let failed = |why: String| Outcome::Failed { why };
         let Some(span) = self.settings.span(result.unit) else {
@@ -277,7 +278,7 @@ impl Scheduler {
     }
 }
 
-/// The host's number: the one it has, the one it had, or a new one.
+/// The host's number: the one in its request, the one of its name, or a new one.
 fn register_host(
     store: &mut Store,
     asked: &SchedulerRequest,
@@ -288,7 +289,7 @@ fn register_host(
         return Ok(asked.host);
     }
     let next = store.state.counts().hosts + 1;
-    // One whose first answer got lost has a name by itself already.
+    // A host whose first reply was lost has named itself already.
     let name = if asked.name.is_empty() { format!("host {next}") } else { asked.name.clone() };
     let known = store.state.host(&name);
     if known.is_none() {
@@ -299,8 +300,8 @@ fn register_host(
     Ok(host)
 }
 
-/// What a host is given: what it should have and does not know of, because an answer got
-/// lost or its disk did, and then as much anew as it asks for and may have.
+/// Chooses results for a host: those that it should have and does not list, because a reply or its disk was
+/// lost; then new ones, as many as it requests and may have.
 fn choose_results(
     store: &mut Store,
     asked: &SchedulerRequest,
@@ -314,7 +315,7 @@ fn choose_results(
     for result in unknown {
         if store.state.is_unneeded(result) {
             store.take(Line::Lost { result, at: now }, lines)?;
-        } else if give.len() < MOST {
+        } else if give.len() < MOST_RESULTS {
             give.push((result, store.state.deadline(result).unwrap_or(now)));
         }
     }
@@ -322,7 +323,7 @@ fn choose_results(
     let room =
         (asked.cores as usize * settings.ahead as usize).saturating_sub(store.state.held_by(host).count());
     let wanted = (asked.seconds / settings.task).ceil().max(asked.idle.ceil()).min(1e6) as usize;
-    for _ in 0..room.min(wanted).min(MOST.saturating_sub(give.len())) {
+    for _ in 0..room.min(wanted).min(MOST_RESULTS.saturating_sub(give.len())) {
         let Some(line) = store.state.next_result(host, now) else { break };
         if let Line::Sent { result, deadline, .. } = line {
             give.push((result, deadline));
@@ -332,7 +333,7 @@ fn choose_results(
     Ok(give)
 }
 
-/// Whether this machine's program runs on such a machine: `x86_64-pc-linux-gnu`.
+/// Whether this machine's program runs on a platform such as `x86_64-pc-linux-gnu`.
 fn runs_here(platform: &str) -> bool {
     platform.starts_with(std::env::consts::ARCH) && platform.contains(std::env::consts::OS)
 }

@@ -1,4 +1,4 @@
-//! How requests come and go: a thread each, so many at a time, each within its time.
+//! The server: a thread for each request, a limited number at a time, each limited in time.
 
 use serde_json::json;
 use std::fs::File;
@@ -25,29 +25,29 @@ use super::state::Counts;
 use super::upload;
 use super::url::{ROOT, SCHEDULER, Url};
 
-/// Files that a client of ours fetches at a time: a hundred tasks and as many that wait begin with 200.
+/// Files that a client of ours transfers at a time: a hundred tasks, and as many that wait, begin with 200.
 pub const TRANSFERS: u32 = 200;
-/// Requests at a time: all of a client of ours, and a few of others. More are told to come again, which a
-/// client does seconds later.
+/// The most requests at a time: all of a client of ours, and a few of others. Further ones get an error, and
+/// the client tries again seconds later.
 const MOST_REQUESTS: usize = TRANSFERS as usize + 8;
-/// Connections at a time, with those that are told so; more are closed.
+/// The most connections at a time, with those that get that error; further ones are closed.
 const MOST_CONNECTIONS: usize = 2 * MOST_REQUESTS;
-/// Programs that are sent at a time: whoever takes one slowly keeps nobody else from anything else.
+/// The most programs that are sent at a time: hosts that read slowly must not block others.
 const PROGRAMS: usize = 32;
-/// Bytes of bodies that are held at a time; who would bring more is to come again.
+/// The most bytes of bodies in memory; further requests get an error.
 const IN_FLIGHT: u64 = 64 << 20;
 /// How long a request's head may take.
 const LIMIT_HEAD: Duration = Duration::from_secs(10);
 /// How long a request may take from then on.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long all of a program may take, of which [`CHUNK`] bytes come within [`LIMIT`].
+/// How long a whole program may take; each [`CHUNK`] bytes of it must go within [`LIMIT`].
 const LIMIT_PROGRAM: Duration = Duration::from_secs(1800);
 /// Bytes of a program that are sent at a time.
 const CHUNK: usize = 64 << 10;
-/// How long an idle server sleeps before it looks whether it is to stop.
+/// How often an idle server checks whether it is stopped.
 const STOP_POLL: Duration = Duration::from_millis(100);
 
-/// Where a project listens, and where hosts are told to find it.
+/// The address at which a project listens, and the one at which hosts find it.
 #[derive(Debug)]
 pub struct Endpoint {
     listener: TcpListener,
@@ -56,13 +56,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Listens. Hosts are told to find the project at `url`, or else where it listens.
+    /// Listens. Hosts find the project at `url` [default: where it listens].
     ///
     /// # Errors
-    /// When it cannot listen there, or hosts could not be told where that is.
+    /// Where it cannot listen there, or listens everywhere and has no `url`.
     pub fn new(listen: SocketAddr, url: Option<Url>) -> Result<Self, Fault> {
         if url.is_none() {
-            // Also where any port will do.
+            // Also for port 0.
             Url::of(listen)?;
         }
         let listener = TcpListener::bind(listen).map_err(|e| {
@@ -72,7 +72,7 @@ impl Endpoint {
         })?;
         let io = |e: io::Error| Fault::environment(format!("cannot listen: {e}")).at(listen.to_string());
         listener.set_nonblocking(true).map_err(io)?;
-        // The standard library has 128 wait: who comes beyond that comes a second later.
+        // The standard library lets 128 connections wait; further ones would wait another second.
         rustix::net::listen(&listener, MOST_CONNECTIONS as i32).map_err(|e| io(e.into()))?;
         let listen = listener.local_addr().map_err(io)?;
         let url = url.map_or_else(|| Url::of(listen), Ok)?;
@@ -87,19 +87,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Has a project listen there, whose hosts run `program`.
+    /// Starts to serve a project, whose hosts run `program`.
     ///
     /// # Errors
-    /// When the program cannot be given out.
+    /// Where the program cannot be copied, or the journal not written.
     pub fn new(open: OpenProject, place: Endpoint, program: &Path) -> Result<Self, Fault> {
         let Endpoint { listener, listen, url } = place;
         let url = url.to_string();
         let scheduler = Scheduler::new(open, url.clone());
         let latest = scheduler.latest();
         if let Some(version) = scheduler.directory.add_program(program, latest.as_ref())? {
-            scheduler.note(Line::Version(version))?;
+            scheduler.record(Line::Version(version))?;
         }
-        scheduler.note(Line::Address { listen, url: url.clone() })?;
+        scheduler.record(Line::Address { listen, url: url.clone() })?;
         scheduler.directory.write_attachment(&Attachment { url, key: scheduler.key.clone() })?;
         Ok(Server { listener, scheduler: Arc::new(scheduler) })
     }
@@ -109,33 +109,32 @@ impl Server {
         Attachment { url: self.scheduler.url.clone(), key: self.scheduler.key.clone() }
     }
 
-    /// How far the project is, and whether it is done.
+    /// The counts, and whether all work is done.
     pub fn counts(&self) -> (Counts, bool) {
         self.scheduler.counts()
     }
 
-    /// Serves until `stop` is set; `look` is called about ten times a second, and ends it
-    /// too by `false`.
+    /// Serves until `stop` is set, or `observe` returns `false`; it is called about ten times a second.
     ///
     /// # Errors
-    /// When the journal cannot be written any more.
-    pub fn run(&self, stop: &AtomicBool, mut look: impl FnMut(Counts, bool) -> bool) -> Result<(), Fault> {
+    /// Where the journal cannot be written any more.
+    pub fn run(&self, stop: &AtomicBool, mut observe: impl FnMut(Counts, bool) -> bool) -> Result<(), Fault> {
         let load = Arc::new(Load::default());
         loop {
             if let Some(fault) = self.scheduler.failure() {
                 return Err(fault);
             }
             let (counts, done) = self.scheduler.counts();
-            if stop.load(Ordering::SeqCst) || !look(counts, done) {
+            if stop.load(Ordering::SeqCst) || !observe(counts, done) {
                 return Ok(());
             }
             match self.listener.accept() {
                 Ok((stream, _)) => self.receive(stream, &load),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    // An interruption is a short wait: it looks again.
+                    // An interruption is a short wait: it checks again.
                     let _ = wait_readable(&[&self.listener], Some(STOP_POLL));
                 }
-                // No room for another file now.
+                // No file descriptor is free now.
                 Err(_) => thread::sleep(STOP_POLL),
             }
         }
@@ -143,14 +142,14 @@ impl Server {
 
     fn receive(&self, stream: TcpStream, load: &Arc<Load>) {
         let Some(request) = Admission::new(load, |load| &load.requests, MOST_CONNECTIONS) else { return };
-        // Accepted sockets of a listener that does not block do not either, on some systems.
+        // On some systems, sockets accepted by a non-blocking listener do not block either.
         if stream.set_nonblocking(false).is_err() {
             return;
         }
         let (scheduler, load) = (Arc::clone(&self.scheduler), Arc::clone(load));
-        // Where no thread is to be had, it is turned away, too: what it took goes with the closure.
+        // Without a thread the connection is closed: it goes with the closure.
         let _ = thread::Builder::new().spawn(move || {
-            // All of it: a closure takes no more of what it names than it needs.
+            // Moves it whole: a closure captures only the fields that it uses.
             let request = request;
             if request.others >= MOST_REQUESTS {
                 return Exchange::refuse(&stream, 503, "too many requests are under way");
@@ -160,17 +159,17 @@ impl Server {
     }
 }
 
-/// What is under way.
+/// The present load.
 #[derive(Default)]
 struct Load {
     requests: AtomicUsize,
     /// Programs that are being sent.
     programs: AtomicUsize,
-    /// Bytes of their bodies.
+    /// Bytes of the bodies in memory.
     bytes: AtomicU64,
 }
 
-/// One of those that a number counts, until it ends, however that is.
+/// A request or program that is counted until this is dropped.
 struct Admission {
     load: Arc<Load>,
     number: fn(&Load) -> &AtomicUsize,
@@ -193,7 +192,7 @@ impl Drop for Admission {
     }
 }
 
-/// A body's bytes, which are counted while it is held.
+/// The memory of a body, which is counted until this is dropped.
 struct BodyReservation<'a>(&'a AtomicU64, u64);
 
 impl<'a> BodyReservation<'a> {
@@ -212,7 +211,7 @@ impl Drop for BodyReservation<'_> {
     }
 }
 
-/// What is answered: a status, its kind, and a text.
+/// A reply: a status, a content type, and a text.
 type Response = (u16, &'static str, String);
 
 const XML: &str = "text/xml";
@@ -226,12 +225,12 @@ fn serve(scheduler: &Scheduler, stream: &TcpStream, load: &Arc<Load>) {
         Err(None) => return,
     };
     exchange.extend(LIMIT);
-    // Whoever went away meanwhile needs no answer.
+    // A host that has closed needs no reply.
     let _ = match respond(scheduler, &head, &mut exchange, load) {
         Ok(Some((status, kind, text))) => exchange.reply(status, kind, &text),
         Ok(None) => Ok(()),
         Err(Refusal(status, why)) => {
-            // Its time may have been up: that is then why.
+            // It may have failed because its time was up.
             exchange.extend(LIMIT_HEAD);
             exchange.reply(status, TEXT, &(why + "\n"))
         }
@@ -239,7 +238,7 @@ fn serve(scheduler: &Scheduler, stream: &TcpStream, load: &Arc<Load>) {
     exchange.end();
 }
 
-/// The answer; `None` where it was sent already.
+/// The reply; `None` where it was sent already.
 fn respond(
     scheduler: &Scheduler,
     head: &Head,
@@ -248,7 +247,7 @@ fn respond(
 ) -> Result<Option<Response>, Refusal> {
     let path = head.path.strip_prefix(ROOT.trim_end_matches('/')).unwrap_or(&head.path);
     let down = |fault: Fault| Refusal(503, fault.message);
-    let gone = |_| Refusal(400, "the other side is gone".into());
+    let gone = |_| Refusal(400, "the host has closed the connection".into());
     match (head.method.as_str(), path) {
         ("GET", "/" | "") => Ok(Some((200, "text/html; charset=utf-8", master(scheduler)))),
         ("GET", "/get_project_config.php") => Ok(Some((200, XML, config(scheduler)))),
@@ -278,7 +277,7 @@ fn respond(
     }
 }
 
-/// The page that a client reads first: a line of it says where the scheduler is.
+/// The page that a client loads first: one of its lines has the scheduler's address.
 fn master(scheduler: &Scheduler) -> String {
     let (counts, done) = scheduler.counts();
     let done = if done { "done" } else { "at work" };
@@ -303,7 +302,7 @@ fn config(scheduler: &Scheduler) -> String {
     )
 }
 
-/// The account's key, for who gives it as password, with whatever address.
+/// The account's key, for those who give it as password, with any e-mail address.
 fn account(scheduler: &Scheduler, head: &Head) -> String {
     let Some(mail) = head.parameter("email_addr") else {
         return error(-136, "there is no such account");
@@ -329,7 +328,7 @@ fn status(scheduler: &Scheduler) -> String {
     json!({ "done": done, "counts": counts, "settings": scheduler.settings() }).to_string() + "\n"
 }
 
-/// An input, which is made on the spot, or a program, of which a part may be wanted.
+/// An input file, which is generated, or a program, of which a part may be requested.
 fn download(
     scheduler: &Scheduler,
     name: &str,
@@ -347,7 +346,7 @@ fn download(
     if from > 0 && from >= version.bytes {
         return Err(Refusal(416, "the file ends before".into()));
     }
-    let gone = |_| Refusal(400, "the other side is gone".into());
+    let gone = |_| Refusal(400, "the host has closed the connection".into());
     let _sent = Admission::new(load, |load| &load.programs, PROGRAMS)
         .ok_or_else(|| Refusal(503, "too many programs are being sent".into()))?;
     let over = Instant::now() + LIMIT_PROGRAM;
@@ -367,7 +366,7 @@ fn download(
                 }
                 left -= read as u64;
             }
-            // The head is out: that less came tells it.
+            // The head is sent: the missing bytes show the failure.
             _ => break,
         }
     }

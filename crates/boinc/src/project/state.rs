@@ -1,24 +1,23 @@
-//! The book: what the journal's lines come to, and what may be written next. Pure: it
-//! knows no clock and no file.
+//! The project's state, as it follows from the journal's lines, and the lines that may come next. Pure: it
+//! uses no clock and no file.
 //!
-//! A work unit wants results until enough of them agree; the first of these is its
-//! answer, for good. A result that was not reported in time counts as lost and the work
-//! unit wants another; should it come after all, it is taken like any other while the
-//! work unit has no answer, and acknowledged without effect when it has one.
+//! A work unit needs results until enough of them agree; the first of these is its answer, for good. A result
+//! that was not reported in time counts as lost, and the work unit needs another. If it is reported later, it
+//! counts like any other while the work unit has no answer; afterwards it is acknowledged without effect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::line::{Line, Outcome, ResultId, Version};
 use super::settings::Settings;
 
-/// So many work units that want another result are looked through for one that a host may have,
-/// while there are some that nobody had.
-const LOOKS: usize = 256;
+/// How many work units that need another result are searched for one that a host may have, while there are
+/// new work units.
+const SEARCHED: usize = 256;
 
-/// How a result stage.
+/// The stage of a result.
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
-    /// With its host.
+    /// Its host has it.
     Out,
     /// Not reported in time.
     Lost,
@@ -26,18 +25,18 @@ enum Stage {
     Ended(Outcome),
 }
 
-/// A result.
+/// A result, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 struct Instance {
     host: u64,
     deadline: f64,
     stage: Stage,
-    /// What its output came to, once it has arrived.
+    /// The outcome of its output, once it is uploaded.
     output: Option<Outcome>,
     cpu: f64,
 }
 
-/// A work unit that was given out at least once.
+/// A work unit that was sent at least once.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Unit {
     instances: Vec<Instance>,
@@ -45,47 +44,47 @@ struct Unit {
     given_up: bool,
 }
 
-/// See the module.
+/// The state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     settings: Settings,
     units: BTreeMap<u64, Unit>,
-    /// Work units that want another result, of those that were given out.
+    /// Work units that were sent, and need another result.
     open_units: BTreeSet<u64>,
-    /// The first that was never given out.
+    /// The first work unit that was never sent.
     next_unit: u64,
     hosts: HashMap<String, u64>,
-    /// What is with each host.
+    /// The results that each host has.
     out: BTreeMap<u64, BTreeSet<ResultId>>,
     versions: Vec<Version>,
     counts: Counts,
 }
 
-/// How far a project is.
+/// The counts of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Work units that have their answer.
     pub answered: u64,
     /// Work units that were given up after too many failures.
     pub given_up: u64,
-    /// Results with hosts now.
+    /// Results that hosts have now.
     pub out: u64,
-    /// Results given out, ever.
+    /// Results sent so far.
     pub sent: u64,
     /// Results reported with an answer.
     pub valid: u64,
-    /// Results reported without one.
+    /// Results reported without an answer.
     pub failed: u64,
-    /// Times that a result was not reported in time.
+    /// Results that were not reported in time.
     pub lost: u64,
-    /// Hosts that came.
+    /// Hosts.
     pub hosts: u64,
-    /// Processor seconds of all reported results, as their hosts say.
+    /// CPU time of all reported results, in seconds, as their hosts say.
     pub cpu: f64,
 }
 
 impl State {
-    /// An empty one.
+    /// The state of a new project.
     pub fn new(settings: Settings) -> Self {
         State {
             settings,
@@ -99,12 +98,12 @@ impl State {
         }
     }
 
-    /// What the project is to do.
+    /// The project's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// How far it is.
+    /// The counts.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -124,7 +123,7 @@ impl State {
         &self.versions
     }
 
-    /// The number of the host that calls itself so.
+    /// The number of the host of that name.
     pub fn host(&self, name: &str) -> Option<u64> {
         self.hosts.get(name).copied()
     }
@@ -134,32 +133,32 @@ impl State {
         (1..=self.counts.hosts).contains(&host)
     }
 
-    /// What is with a host.
+    /// The results that a host has.
     pub fn held_by(&self, host: u64) -> impl Iterator<Item = ResultId> + '_ {
         self.out.get(&host).into_iter().flatten().copied()
     }
 
-    /// When a result is to be reported, at the latest.
+    /// When a result must be reported, in Unix time.
     pub fn deadline(&self, result: ResultId) -> Option<f64> {
         self.instance(result).map(|instance| instance.deadline)
     }
 
-    /// Whether a result's output may still come, and has not.
+    /// Whether a result's output may still be uploaded.
     pub fn awaits_output(&self, result: ResultId) -> bool {
         self.instance(result).is_some_and(|i| i.output.is_none() && !matches!(i.stage, Stage::Ended(_)))
     }
 
-    /// Whether it was ever given out.
+    /// Whether the result was ever sent.
     pub fn was_given_out(&self, result: ResultId) -> bool {
         self.instance(result).is_some()
     }
 
-    /// Whether it was given to that host.
+    /// Whether the result was sent to that host.
     pub fn was_given_to(&self, result: ResultId, host: u64) -> bool {
         self.instance(result).is_some_and(|instance| instance.host == host)
     }
 
-    /// Whether a result is of no use any more.
+    /// Whether a result is not needed any more.
     pub fn is_unneeded(&self, result: ResultId) -> bool {
         self.units.get(&result.unit).is_none_or(|unit| unit.answer.is_some() || unit.given_up)
     }
@@ -176,15 +175,15 @@ impl State {
         self.units.get(&result.unit)?.instances.get(result.instance as usize)
     }
 
-    /// The lines for results whose time is over.
+    /// The lines for results whose deadline has passed.
     pub fn overdue(&self, now: f64) -> Vec<Line> {
         let out = self.out.values().flatten();
         let late = out.filter(|result| self.deadline(**result).is_some_and(|deadline| deadline < now));
         late.map(|result| Line::Lost { result: *result, at: now }).collect()
     }
 
-    /// The line for a result that `host` reports; none where that changes nothing: it is
-    /// unknown, was given to another, or was reported before.
+    /// The line for a result that `host` reports; `None` where the report changes nothing: the result is
+    /// unknown, another host's, or reported before.
     pub fn report(
         &self,
         host: u64,
@@ -205,28 +204,28 @@ impl State {
         Some(Line::Reported { result, outcome, cpu, at: now })
     }
 
-    /// The line for the next result that `host` may have; none where there is none.
+    /// The line for the next result that `host` may have; `None` where there is none.
     pub fn next_result(&self, host: u64, now: f64) -> Option<Line> {
         let unused = self.settings.span(self.next_unit).map(|_| self.next_unit);
-        // Where one host has a result of each of them, a look at all for each result would take for ever.
-        let looks = if unused.is_some() { LOOKS } else { usize::MAX };
-        let open = self.open_units.iter().copied().take(looks).find(|unit| self.may_be_given(*unit, host));
+        // One host may have a result of each of them: to search them all for each result would take too long.
+        let most = if unused.is_some() { SEARCHED } else { usize::MAX };
+        let open = self.open_units.iter().copied().take(most).find(|unit| self.may_be_given(*unit, host));
         let unit = open.or(unused)?;
         let instance = self.units.get(&unit).map_or(0, |unit| unit.instances.len() as u32);
         let result = ResultId { unit, instance };
         Some(Line::Sent { result, host, at: now, deadline: now + self.settings.deadline })
     }
 
-    /// Whether a result of that host could agree with those that are there.
+    /// Whether another result of that host could agree with the present ones.
     fn may_be_given(&self, unit: u64, host: u64) -> bool {
-        let another = |i: &Instance| i.host != host || matches!(i.stage, Stage::Lost) || failed(i);
-        self.settings.one_host || self.units.get(&unit).is_none_or(|unit| unit.instances.iter().all(another))
+        let is_free = |i: &Instance| i.host != host || matches!(i.stage, Stage::Lost) || failed(i);
+        self.settings.one_host || self.units.get(&unit).is_none_or(|unit| unit.instances.iter().all(is_free))
     }
 
-    /// Takes a line in.
+    /// Applies a line.
     ///
     /// # Errors
-    /// When it cannot follow on those before: it is not of this journal.
+    /// Where it cannot follow the lines so far: it is not of this journal.
     pub fn apply(&mut self, line: &Line) -> Result<(), String> {
         match line {
             Line::Project { .. } => return Err("a project begins twice".into()),
@@ -249,7 +248,7 @@ impl State {
             Line::Lost { result, .. } => {
                 let instance = self.instance_mut(*result)?;
                 if instance.stage != Stage::Out {
-                    return Err(format!("{result} is lost, but not out"));
+                    return Err(format!("{result} is lost, but no host has it"));
                 }
                 instance.stage = Stage::Lost;
                 self.counts.lost += 1;
@@ -309,7 +308,7 @@ impl State {
         self.update_unit(result.unit);
     }
 
-    /// Whether a work unit has its answer now, is given up, or wants another result.
+    /// Updates whether a work unit has its answer, is given up, or needs another result.
     fn update_unit(&mut self, number: u64) {
         let settings = self.settings;
         let Some(unit) = self.units.get_mut(&number) else { return };
@@ -333,7 +332,7 @@ impl State {
 }
 
 impl Unit {
-    /// How many results agree, at most, and the first of these.
+    /// The largest number of results that agree, and the first of these.
     fn agreeing(&self, one_host: bool) -> (u32, Option<u32>) {
         let mut groups: BTreeMap<&str, (u32, BTreeSet<u64>, u32)> = BTreeMap::new();
         for (index, instance) in self.instances.iter().enumerate() {
@@ -349,7 +348,7 @@ impl Unit {
     }
 }
 
-/// The digest of a result that ended with an answer.
+/// The digest of a valid result.
 fn valid(instance: &Instance) -> Option<&str> {
     match &instance.stage {
         Stage::Ended(Outcome::Valid { answer }) => Some(answer),

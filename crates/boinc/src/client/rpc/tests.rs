@@ -1,4 +1,4 @@
-//! Against a mock that speaks the protocol, and knows a password.
+//! Against a client that speaks the protocol and checks a password.
 
 use super::*;
 use crate::client::mock::MockClient;
@@ -10,7 +10,7 @@ fn md5_is_as_everybody_has_it() {
 }
 
 #[test]
-fn with_the_password_all_is_done() {
+fn with_the_password_every_operation_succeeds() {
     let mock = MockClient::start(
         "secret",
         &[
@@ -41,7 +41,7 @@ fn with_the_password_all_is_done() {
 }
 
 #[test]
-fn a_wrong_password_is_said_and_nothing_is_done() {
+fn a_wrong_password_is_reported_and_nothing_is_done() {
     let mock = MockClient::start("secret", &[], usize::MAX);
     for password in [Some("guess"), None] {
         let fault = mock.client(password).quit().expect_err("refused");
@@ -52,7 +52,7 @@ fn a_wrong_password_is_said_and_nothing_is_done() {
 }
 
 #[test]
-fn a_refusal_is_quoted_and_no_key_is_told() {
+fn a_refusal_is_quoted_without_the_key() {
     let mock = MockClient::start(
         "",
         &[("<project_attach", "<error>Already attached to project</error>")],
@@ -66,8 +66,8 @@ fn a_refusal_is_quoted_and_no_key_is_told() {
 }
 
 #[test]
-fn a_client_that_went_away_is_found_again_when_it_is_back() {
-    // It hangs up after two answers: one request fails, the next connects anew.
+fn a_client_that_has_closed_is_connected_to_again() {
+    // It closes after two answers: one request fails, the next connects again.
     let mock =
         MockClient::start("", &[("<get_cc_status", "<cc_status><task_mode>2</task_mode></cc_status>")], 2);
     let mut client = mock.client(None);

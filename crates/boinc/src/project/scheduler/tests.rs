@@ -1,4 +1,4 @@
-//! Hosts that are this test, and a project that is killed between any two requests.
+//! The test plays the hosts, and kills the project between any two requests.
 
 use super::*;
 use crate::client::markup::{Element, first};
@@ -18,7 +18,7 @@ fn open(folder: &Path, units: u64) -> Scheduler {
         let program = folder.join("program");
         fs::write(&program, "program").expect("writes");
         let version = scheduler.directory.add_program(&program, None).expect("is taken").expect("is new");
-        scheduler.note(Line::Version(version)).expect("writes");
+        scheduler.record(Line::Version(version)).expect("writes");
     }
     scheduler
 }
@@ -44,7 +44,7 @@ fn number(reply: &str, tag: &str) -> Option<f64> {
     first(first(reply, "scheduler_reply").expect("is one").body, tag).map(|e: Element<'_>| e.number())
 }
 
-/// What a host sends for a result whose certificate is in `reply`.
+/// The upload for a result whose certificate is in `reply`.
 fn output(scheduler: &Scheduler, reply: &str, name: &str, spoil: bool) -> Vec<u8> {
     let whole = first(reply, "scheduler_reply").expect("is one");
     let file = format!("{name}_out");
@@ -57,7 +57,7 @@ fn output(scheduler: &Scheduler, reply: &str, name: &str, spoil: bool) -> Vec<u8
     let blocks: Vec<Block> = (0..BLOCKS).map(|index| Block::of(span.block(index))).collect();
     let mut data = answer(span, &blocks);
     if spoil {
-        // Every block, so that whichever is done again is wrong.
+        // Every block: whichever is computed again is wrong.
         data =
             answer(span, &blocks.into_iter().map(|b| Block { steps: b.steps + 1, ..b }).collect::<Vec<_>>());
     }
@@ -97,7 +97,7 @@ fn a_work_unit_goes_out_and_comes_back_once() {
 }
 
 #[test]
-fn what_another_host_has_is_neither_failed_nor_answered_for_it() {
+fn a_host_cannot_report_another_host_s_result() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
     let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
@@ -121,18 +121,18 @@ fn what_another_host_has_is_neither_failed_nor_answered_for_it() {
 }
 
 #[test]
-fn what_got_lost_on_its_way_is_given_again_under_the_same_name() {
+fn a_result_that_was_lost_on_its_way_is_sent_again_under_its_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 5);
     let first_reply = scheduler.schedule(&asked(&scheduler, 2.0), 10.0).expect("answers");
     let result = names(&first_reply, "result");
     assert_eq!(result.len(), 2);
     drop(scheduler);
-    // The project was killed; the host never heard of it, and has no number.
+    // The project was killed; the host got no reply, and has no number.
     let scheduler = open(folder.path(), 5);
     let reply = scheduler.schedule(&asked(&scheduler, 0.0), 11.0).expect("answers");
     assert_eq!((names(&reply, "result"), number(&reply, "hostid")), (result.clone(), Some(1.0)));
-    // Now it knows one of the two.
+    // Now it lists one of the two.
     let held = [result[0].parse().expect("is one")].into();
     let reply = scheduler
         .schedule(&SchedulerRequest { host: 1, held, ..asked(&scheduler, 0.0) }, 12.0)
@@ -142,7 +142,7 @@ fn what_got_lost_on_its_way_is_given_again_under_the_same_name() {
 }
 
 #[test]
-fn nobody_gets_more_than_may_be_ahead() {
+fn no_host_gets_more_results_than_allowed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 100);
     let reply = scheduler
@@ -167,15 +167,15 @@ fn a_wrong_answer_is_no_answer() {
 }
 
 #[test]
-fn strangers_and_other_machines_get_nothing_and_leave_no_trace() {
+fn wrong_keys_and_other_platforms_get_nothing_and_leave_no_trace() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
     let before = fs::read(folder.path().join("journal.ndjson")).expect("reads");
-    let strangers = [
+    let refused = [
         SchedulerRequest { key: "guess".into(), reports: vec![report("c_0_0")], ..asked(&scheduler, 1.0) },
         SchedulerRequest { platforms: vec!["windows_x86_64".into()], ..asked(&scheduler, 1.0) },
     ];
-    for asked in strangers {
+    for asked in refused {
         let reply = scheduler.schedule(&asked, 10.0).expect("answers");
         assert!(names(&reply, "result").is_empty() && names(&reply, "result_ack").is_empty(), "{reply}");
         assert!(reply.contains("priority=\"notice\""));
@@ -184,7 +184,7 @@ fn strangers_and_other_machines_get_nothing_and_leave_no_trace() {
 }
 
 #[test]
-fn results_that_are_of_no_use_are_called_off() {
+fn results_that_are_not_needed_are_cancelled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
     let held = [ResultId { unit: 7, instance: 0 }].into();
@@ -194,7 +194,7 @@ fn results_that_are_of_no_use_are_called_off() {
 }
 
 #[test]
-fn an_upload_for_a_result_that_was_never_given_is_refused() {
+fn an_upload_for_a_result_that_was_never_sent_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 2);
     let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");

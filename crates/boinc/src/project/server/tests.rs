@@ -1,11 +1,11 @@
-//! The server as a host meets it, over sockets.
+//! The server, over sockets.
 
 use super::*;
 use crate::project::directory::Directory;
 use crate::project::settings::Settings;
 use std::io::Write;
 
-/// A server that runs while `with` does.
+/// Runs a server while `with` runs.
 fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("program");
@@ -20,7 +20,7 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(&stop, |_, _| true));
-        // Also when `with` panics: else the scope never ends.
+        // Also when `with` panics, or the scope never ends.
         struct Stops<'a>(&'a AtomicBool);
         impl Drop for Stops<'_> {
             fn drop(&mut self) {
@@ -38,7 +38,7 @@ fn ask(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("listens");
     stream.write_all(request).expect("sends");
     let mut reply = Vec::new();
-    // A reset after the reply is the server's way to go.
+    // The server may reset the connection after its reply.
     let _ = stream.read_to_end(&mut reply);
     String::from_utf8_lossy(&reply).into_owned()
 }
@@ -86,14 +86,14 @@ fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
             "/project/cgi",
         ] {
             let refused = get(address, path);
-            // The bare root shows the project's page.
+            // The root shows the project's page.
             assert!(refused.contains(" 404 ") || path == "/", "{path}: {refused}");
         }
     });
 }
 
 #[test]
-fn nonsense_is_refused_and_the_server_goes_on() {
+fn malformed_requests_are_refused_and_the_server_continues() {
     serving(|_, address| {
         assert!(ask(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
         assert!(ask(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
@@ -108,7 +108,7 @@ fn nonsense_is_refused_and_the_server_goes_on() {
         assert!(post("/file_upload_handler", "rubbish").contains("<status>-1</status>"));
         let huge = format!("POST /project/cgi HTTP/1.1\r\nContent-Length: {}\r\n\r\n", u64::MAX);
         assert!(ask(address, huge.as_bytes()).contains(" 413 "));
-        // Silent ones take none of the time of others.
+        // Silent connections do not delay others.
         let silent: Vec<TcpStream> = (0..10).map(|_| TcpStream::connect(address).expect("listens")).collect();
         assert!(get(address, "/project/").contains(" 200 "));
         drop(silent);
@@ -116,7 +116,7 @@ fn nonsense_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn bodies_have_so_much_room_together() {
+fn bodies_share_a_limit() {
     let all = AtomicU64::new(0);
     let held = BodyReservation::new(&all, IN_FLIGHT).expect("there is room");
     assert_eq!(BodyReservation::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
@@ -126,7 +126,7 @@ fn bodies_have_so_much_room_together() {
 }
 
 #[test]
-fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share() {
+fn too_many_requests_get_an_error_and_programs_have_a_limit() {
     let load = Arc::new(Load::default());
     let sent: Vec<Admission> =
         (0..PROGRAMS).map_while(|_| Admission::new(&load, |load| &load.programs, PROGRAMS)).collect();
@@ -137,8 +137,8 @@ fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share()
     serving(|_, address| {
         let silent: Vec<TcpStream> =
             (0..MOST_REQUESTS).map(|_| TcpStream::connect(address).expect("listens")).collect();
-        let told = get(address, "/project/");
-        assert!(told.contains(" 503 "), "{told}");
+        let busy = get(address, "/project/");
+        assert!(busy.contains(" 503 "), "{busy}");
         drop(silent);
         let until = Instant::now() + LIMIT_HEAD;
         while !get(address, "/project/").contains(" 200 ") {
@@ -148,7 +148,7 @@ fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share()
 }
 
 #[test]
-fn an_address_that_is_taken_is_said() {
+fn an_address_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
     let fault = Endpoint::new(taken.local_addr().expect("has one"), None);
     assert!(fault.expect_err("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));

@@ -150,17 +150,17 @@ fn lines_of_another_journal_are_refused() {
 /// What can happen.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A host asks for work; the reply may get lost.
+    /// A host requests work; the reply may get lost.
     Ask { host: u64, lost: bool },
-    /// It sends the output of one of its tasks, with the right answer or a wrong one.
+    /// A host uploads the output of one of its results, right or wrong.
     Upload { host: u64, which: usize, right: bool },
-    /// It reports one, once or again; the reply may get lost.
+    /// A host reports a result, once or again; the reply may get lost.
     Report { host: u64, which: usize, fails: bool, lost: bool },
-    /// It reports one of another's.
+    /// A host reports another host's result.
     Meddle { host: u64, with: u64, which: usize, fails: bool },
-    /// Its disk is gone: it knows of no task any more.
+    /// A host loses its disk, and has no result any more.
     Forget { host: u64 },
-    /// The project is killed, and so many of its latest lines nobody heard of are cut.
+    /// The project is killed; up to so many of its last lines that no host has seen are lost.
     Crash { cut: usize },
     /// Time passes.
     Wait { seconds: f64 },
@@ -183,46 +183,46 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..120)
 }
 
-/// A project with its journal, and three hosts, in which all of that happens.
-struct World {
+/// A project with its journal, and three hosts.
+struct Simulation {
     settings: Settings,
     state: State,
     lines: Vec<Line>,
-    /// How many lines somebody may have heard of.
-    heard: usize,
+    /// How many lines a host may have seen.
+    seen: usize,
     hosts: BTreeMap<u64, Vec<ResultId>>,
     answers: BTreeMap<u64, (ResultId, String)>,
     now: f64,
 }
 
-impl World {
+impl Simulation {
     fn new(settings: Settings) -> Self {
-        let mut world = World {
+        let mut simulation = Simulation {
             settings,
             state: State::new(settings),
             lines: Vec::new(),
-            heard: 0,
+            seen: 0,
             hosts: BTreeMap::new(),
             answers: BTreeMap::new(),
             now: 0.0,
         };
         for host in 1..=3 {
-            world.write(vec![Line::Host { host, name: format!("host {host}") }], true);
+            simulation.write(vec![Line::Host { host, name: format!("host {host}") }], true);
         }
-        world
+        simulation
     }
 
-    /// Writes lines; where they are `told`, nobody may ever find them gone.
-    fn write(&mut self, lines: Vec<Line>, told: bool) {
+    /// Writes lines; those that are `seen` by a host must never be lost.
+    fn write(&mut self, lines: Vec<Line>, seen: bool) {
         lines.iter().for_each(|line| self.state.apply(line).expect("follows"));
         self.lines.extend(lines);
-        if told {
-            self.heard = self.lines.len();
+        if seen {
+            self.seen = self.lines.len();
             self.remember();
         }
     }
 
-    /// An answer that was told stays the work unit's only one.
+    /// An answer that was seen stays the work unit's only one.
     fn remember(&mut self) {
         for (result, answer) in self.state.answers() {
             let found = (result, answer.to_string());
@@ -235,7 +235,7 @@ impl World {
         match *step {
             Step::Ask { host, lost } => {
                 self.write(self.state.overdue(self.now), true);
-                // Those that it should have and does not: it is told of them again.
+                // Results that it should have and has not are sent again.
                 let known = self.hosts.entry(host).or_default().clone();
                 let again: Vec<ResultId> =
                     self.state.held_by(host).filter(|result| !known.contains(result)).collect();
@@ -255,7 +255,7 @@ impl World {
             Step::Upload { host, which, right } => {
                 let Some(result) = self.pick(host, which) else { return };
                 if self.state.awaits_output(result) {
-                    // Only one host errs: three could make it that no two agree.
+                    // Only one host errs: with three, no two might agree.
                     let answer = if right || host != 1 {
                         format!("answer {}", result.unit)
                     } else {
@@ -281,7 +281,7 @@ impl World {
             }
             Step::Forget { host } => drop(self.hosts.remove(&host)),
             Step::Crash { cut } => {
-                let kept = self.lines.len().saturating_sub(cut).max(self.heard);
+                let kept = self.lines.len().saturating_sub(cut).max(self.seen);
                 self.lines.truncate(kept);
                 self.state = replay(self.settings, &self.lines);
             }
@@ -294,7 +294,7 @@ impl World {
         held.get(which.checked_rem(held.len())?).copied().filter(|result| self.state.was_given_out(*result))
     }
 
-    /// All hosts do as they should, until nothing is left to do.
+    /// All hosts work correctly until all is done.
     fn update_unit(&mut self) {
         for _ in 0..2000 {
             if self.state.is_done() {
@@ -326,25 +326,25 @@ proptest! {
     #[test]
     fn each_work_unit_has_one_answer_whatever_happens(steps in steps(), quorum in 1_u32..=2) {
         let settings = Settings { units: Some(6), quorum, deadline: 100.0, errors: 1000, ..Settings::default() };
-        let mut world = World::new(settings);
+        let mut simulation = Simulation::new(settings);
         for step in &steps {
-            world.step(step);
-            prop_assert_eq!(replay(settings, &world.lines), world.state.clone());
+            simulation.step(step);
+            prop_assert_eq!(replay(settings, &simulation.lines), simulation.state.clone());
         }
-        world.update_unit();
-        let counts = world.state.counts();
+        simulation.update_unit();
+        let counts = simulation.state.counts();
         prop_assert_eq!((counts.answered, counts.given_up), (6, 0));
-        let units: Vec<u64> = world.state.answers().map(|(result, _)| result.unit).collect();
+        let units: Vec<u64> = simulation.state.answers().map(|(result, _)| result.unit).collect();
         prop_assert_eq!(units, (0..6).collect::<Vec<_>>());
-        // Each result is reported once at most, in all that was ever written.
-        let reported: Vec<ResultId> = world.lines.iter().filter_map(|line| match line {
+        // Each result is reported at most once, in all lines ever written.
+        let reported: Vec<ResultId> = simulation.lines.iter().filter_map(|line| match line {
             Line::Reported { result, .. } => Some(*result),
             _ => None,
         }).collect();
         prop_assert_eq!(reported.iter().collect::<BTreeSet<_>>().len(), reported.len());
         if quorum == 2 {
             // A wrong answer never has two hosts that agree on it.
-            for (result, answer) in world.state.answers() {
+            for (result, answer) in simulation.state.answers() {
                 prop_assert_eq!(answer, format!("answer {}", result.unit));
             }
         }
