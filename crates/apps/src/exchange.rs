@@ -1,22 +1,22 @@
-//! What the slaves need of a network: everyone hands everyone a buffer.
+//! An all-to-all exchange between slaves: every part sends every part a buffer.
 
 use crosstalk_core::Fault;
 
 #[cfg(test)]
 pub mod mock;
 
-/// One part's end of an exchange between `parts()` of them.
+/// One part of an exchange between `parts()` of them.
 pub trait Exchange {
     /// This part's number, from 0.
     fn part(&self) -> usize;
     /// How many parts there are.
     fn parts(&self) -> usize;
-    /// Hands `outgoing[p]` to part `p`, and returns what each part handed to
-    /// this one. All parts call it the same number of times.
+    /// Sends `outgoing[p]` to part `p`, and returns what each part sent to this one. All parts must call it
+    /// equally often.
     fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault>;
 }
 
-/// The only part: what it hands out comes back.
+/// The only part: it receives what it sends.
 pub struct Alone;
 
 impl Exchange for Alone {
@@ -43,13 +43,13 @@ pub fn floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
     buffer.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
-/// Appends a number and what it stands beside.
+/// Appends a number and its value.
 pub fn put_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&number.to_le_bytes());
     buffer.extend_from_slice(&value.to_le_bytes());
 }
 
-/// The numbers and values that [`put_pair`] wrote.
+/// Reads the numbers and values that [`put_pair`] appended.
 pub fn pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
     buffer
         .as_chunks::<12>()

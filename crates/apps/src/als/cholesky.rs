@@ -15,7 +15,7 @@ pub type Lanes = [f64; LANES];
 /// singular.
 const SINGULAR: f64 = 1e-13;
 
-/// Where element (i, j) of a lower triangle stands, j ≤ i.
+/// The index of element (i, j) of a lower triangle, j ≤ i.
 #[inline(always)]
 pub const fn at(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
@@ -37,7 +37,7 @@ impl Systems {
         Systems { order, triangle: vec![[0.0; LANES]; at(room, 0)], right: vec![[0.0; LANES]; room] }
     }
 
-    /// Makes a lane's system one that has a solution.
+    /// Makes a lane's system a solvable one.
     pub fn idle(&mut self, lane: usize) {
         for i in 0..self.order {
             (0..i).for_each(|j| self.triangle[at(i, j)][lane] = 0.0);
@@ -54,7 +54,7 @@ impl Systems {
         }
     }
 
-    /// Solves all systems in place; says which are singular.
+    /// Solves all systems in place; returns which are singular.
     #[inline(always)]
     pub fn solve(&mut self) -> [bool; LANES] {
         let (n, a, x) = (self.order, &mut self.triangle[..], &mut self.right[..]);

@@ -1,4 +1,4 @@
-//! What a study says about an ALS run.
+//! The parameters of an ALS run.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The parameters.
+/// The declared parameters.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -35,7 +35,7 @@ const SMALLEST_SCALE: f64 = 0.1;
 /// The largest rank.
 const LARGEST_RANK: f64 = 1024.0;
 
-/// What one model of the grid is trained with.
+/// The setting of one model of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// Numbers in a factor vector.
@@ -53,18 +53,18 @@ pub struct Config {
     pub slaves: usize,
     /// The ratings.
     pub source: Source,
-    /// The new user's ratings: a file as CloudSuite's, if anything.
+    /// The new user's ratings: a file like CloudSuite's, if any.
     pub personal: Option<PathBuf>,
     /// The models to train, in CloudSuite's order: by rank, then by lambda, then
     /// by iterations.
     pub grid: Vec<Setting>,
     /// How many items to recommend.
     pub recommend: usize,
-    /// What the models start from.
+    /// Seed of the models' start.
     pub seed: u64,
-    /// What computes it.
+    /// The engine.
     pub engine: Engine,
-    /// Where the best model and the recommendations are written to, if anywhere.
+    /// The directory for the best model and the recommendations, if any.
     pub output: Option<PathBuf>,
 }
 
@@ -125,7 +125,7 @@ fn source(params: &Params) -> Result<Source, Fault> {
     Ok(Source::Generated { scale, seed: params.count("seed", 1, 0)? })
 }
 
-/// What a count must be: in words, and as a condition.
+/// The condition on a count, in words and as a function.
 fn whole(most: f64) -> (String, impl Fn(f64) -> bool) {
     let holds = move |x: f64| x.fract() == 0.0 && (1.0..=most).contains(&x);
     (format!("a whole number from 1 to {most}"), holds)

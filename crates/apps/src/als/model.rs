@@ -5,11 +5,11 @@ use super::factors::Factors;
 /// One slave's part of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Of its users.
+    /// The factors of its users.
     pub users: Factors,
-    /// Of its items.
+    /// The factors of its items.
     pub items: Factors,
-    /// Of its users, before the last half of the last iteration: what `items`
-    /// was computed from.
+    /// The factors of its users before the last half of the last iteration: those from which `items` was
+    /// computed.
     pub earlier: Factors,
 }

@@ -33,7 +33,7 @@ pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::als::node::Untimed;
+    use crate::als::node::UntimedNode;
     use crate::als::rating::{Rating, Split};
     use crate::als::reference;
     use crate::als::route::owner;
@@ -66,7 +66,7 @@ mod tests {
     fn trained(parts: usize) -> (ById, ById, [u64; 3]) {
         let split = split();
         let slaves = on_threads(parts, |exchange| {
-            let mut node = Untimed(exchange);
+            let mut node = UntimedNode(exchange);
             let mine = share(&split, node.part(), parts);
             let shard = Shard::build(mine, &mut node).expect("builds");
             let model = train(&shard, &SETTING, 5, &mut node).expect("trains");

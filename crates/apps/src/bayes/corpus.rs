@@ -1,12 +1,10 @@
 //! A generated corpus: articles of Zipfian words about one of so many topics,
 //! each with a category, as pages of a MediaWiki export.
 //!
-//! A word is about the article's topic with probability `topical`, else common
-//! to all topics. Either way its rank r among its kind has the probability
-//! log(1 + 1/r) / log(1 + kinds), close to Zipf's law. The category is the
-//! topic but for a share `mislabelled`, which gets another one by chance: a
-//! classifier that tells topics apart is right about 1 − `mislabelled` of the
-//! articles, and no more where articles do not name their category.
+//! A word is about the article's topic with probability `topical`, else common to all topics. Either way its
+//! rank r among its kind has the probability log(1 + 1/r) / log(1 + kinds), close to Zipf's law. The category
+//! is the topic except for a share `mislabelled`, which gets another one at random: a perfect classifier is
+//! right about 1 − `mislabelled` of the articles, and no more where articles do not contain their category.
 
 use std::fmt::Write;
 
@@ -81,8 +79,8 @@ fn number_into(number: u64, page: &mut String) {
     let _ = write!(page, "{number}");
 }
 
-/// Syllables that are a consonant and a vowel, so that no two numbers are
-/// spelled alike and no word holds a category's name by chance of two consonants.
+/// Syllables of a consonant and a vowel: no two numbers have the same spelling, and no word contains a
+/// category's name.
 fn spell(mut number: u64, page: &mut String) {
     const CONSONANTS: &[u8; 20] = b"bcdfghjklmnpqrstvwxz";
     const VOWELS: &[u8; 5] = b"aeiou";

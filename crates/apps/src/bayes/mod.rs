@@ -8,8 +8,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `corpus`, `random`, `export`, `source`, `deal` | where pages come from |
-//! | `node`, `record` | what stages work with and hand on |
+//! | `corpus`, `random`, `export`, `source`, `deal` | the pages |
+//! | `node`, `record` | a stage's resources and its records |
 //! | `page`, `category`, `split`, `label` | pages become labelled documents |
 //! | `token`, `dictionary` | words |
 //! | `features`, `vectors` | pairs of words, and weights |
@@ -86,7 +86,7 @@ fn deploy(config: &Config) -> Deployment {
     application::deployment(config.slaves, own, seconds(config))
 }
 
-/// What is told of the classification.
+/// The metrics of the classification.
 fn answer() -> Vec<Metric> {
     vec![
         Metric::new("accuracy", "", Better::Higher),
@@ -96,18 +96,17 @@ fn answer() -> Vec<Metric> {
     ]
 }
 
-/// On two cores of the yardstick.
+/// Seconds on two cores of the yardstick.
 fn seconds(config: &Config) -> f64 {
     0.1 + 0.12 * config.slaves as f64 + bytes(config) * 1.2e-7
 }
 
-/// On Spark, once Java is warm.
+/// Seconds on Spark, once Java is warm.
 fn on_spark(config: &Config) -> f64 {
     4.7 + bytes(config) * 9e-7
 }
 
-/// Bytes of text, about. A file's size is looked at, and taken to be a quarter of
-/// its text where it is packed.
+/// About the bytes of text. A file's size counts, four times where it is packed.
 fn bytes(config: &Config) -> f64 {
     match &config.source {
         Source::Generated(corpus) => corpus.documents as f64 * corpus.words as f64 * 6.0,
@@ -136,8 +135,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     application::prepare(part, role)
 }
 
-/// What a slave may hold: `memory_limit`; else in virtual time its node's
-/// memory, in real time 1 GiB.
+/// The memory of a slave: `memory_limit`; else in virtual time its node's memory, in real time 1 GiB.
 fn memory(config: &Config, part: &Part) -> Bytes {
     let node = part.emulation.as_ref().map(|emulation| emulation.node.memory);
     config.memory_limit.or(node).unwrap_or(Bytes(1 << 30))

@@ -1,4 +1,4 @@
-//! Complementary Naive Bayes: what it has learned, and how it decides.
+//! Complementary Naive Bayes: the model, and its decisions.
 //!
 //! Rennie, Shih, Teevan, Karger: *Tackling the Poor Assumptions of Naive Bayes
 //! Text Classifiers*, ICML 2003, as scikit-learn's `ComplementNB` has it: with
@@ -15,10 +15,10 @@ use super::category::NAMES;
 /// The units in a weight of 1.
 pub const UNITS: f64 = (1_u64 << 40) as f64;
 
-/// What training gave.
+/// A trained model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Labels that can be told, ascending.
+    /// The labels that it can give, ascending.
     labels: Vec<u8>,
     /// Feature → ln(α + N_i).
     base: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct Model {
     cells: Vec<(u8, f64)>,
     /// Label → ln Σ_j (α + N_j − N_cj).
     log_total: [f64; NAMES.len()],
-    /// Label → what its scores are divided by.
+    /// Label → the divisor of its scores.
     divisor: [f64; NAMES.len()],
 }
 
@@ -103,7 +103,7 @@ impl Model {
         best
     }
 
-    /// The same for the same model, bit by bit.
+    /// A checksum: equal for equal models, bit by bit.
     pub fn checksum(&self) -> u64 {
         let cells = self.cells.iter().flat_map(|(label, delta)| [u64::from(*label), delta.to_bits()]);
         let numbers = self.base.iter().chain(&self.log_total).chain(&self.divisor).map(|n| n.to_bits());

@@ -20,7 +20,7 @@ enum Part {
     Text,
 }
 
-/// Where an element is: itself and those around it, from the page on.
+/// The path of an element: itself and those around it, from the page on.
 fn part(path: &[Name]) -> Option<Part> {
     match path {
         [Name::Page, Name::Title] => Some(Part::Title),
@@ -57,7 +57,7 @@ impl Name {
 /// Reads a page; `None` where it only redirects. Of several revisions the last counts.
 ///
 /// # Errors
-/// What is wrong, in words that a place is put before.
+/// The fault's message, without its place.
 pub fn article(page: &str) -> Result<Option<Article>, String> {
     let mut reader = Reader::from_str(page);
     reader.config_mut().allow_dangling_amp = true;
@@ -103,7 +103,7 @@ pub fn article(page: &str) -> Result<Option<Article>, String> {
     Ok((!redirects).then_some(Article { title, text }))
 }
 
-/// Appends what a reference stands for. One that stands for nothing stays as it is.
+/// Appends the character of a reference; an unknown reference stays.
 fn resolve(name: &BytesRef<'_>, into: &mut String) {
     if let Ok(Some(character)) = name.resolve_char_ref() {
         into.push(character);

@@ -56,7 +56,7 @@ impl Numeric for Cell {
     }
 }
 
-/// Learns from the vectors that are to train with.
+/// Trains on the training vectors.
 pub fn train<C: Cluster>(
     node: &mut Node<C>,
     vectors: &Spool,
@@ -123,7 +123,7 @@ fn read(shares: &[Vec<u8>]) -> Result<Vec<(u32, u8, u64)>, Fault> {
         }
     }
     same("units of weight", emitted, arrived)?;
-    // A stable sort finds the runs in order that the slaves sent.
+    // A stable sort profits from the ordered runs of the slaves.
     cells.sort();
     Ok(cells)
 }

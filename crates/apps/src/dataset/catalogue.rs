@@ -128,7 +128,8 @@ impl DataSet {
         if let Some(path) = files.paths().find(|path| !is_below(path)) {
             return Err(Fault::usage(format!("expected a path below the data directory, found `{path}`")));
         }
-        let size = entry.size.parse().map_err(|fault: Fault| fault.at("size"))?;
+        let size =
+            entry.size.parse().map_err(|fault: Fault| Fault::usage(format!("size: {}", fault.message)))?;
         let (title, licence, source) = (entry.title, entry.licence, entry.source);
         Ok(DataSet { name: name.into(), title, licence, source, size, files, supply })
     }

@@ -24,7 +24,7 @@ pub fn agree(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Re
     let parts = exchange.parts();
     let mut found = Set::default();
     source.names(exchange.part(), parts, |name| found.insert(name))?;
-    // Each name goes to one part, which tells all parts of it once.
+    // Each name goes to one part, which sends it to all parts once.
     let mut outgoing = vec![Vec::new(); parts];
     found.drain(|name| name.put(&mut outgoing[(mix(name.key()) % parts as u64) as usize]));
     let mut own = Set::default();

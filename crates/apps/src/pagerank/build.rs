@@ -1,7 +1,6 @@
-//! Builds every part's shard by counting, then placing: the edges are made or
-//! read twice and travel to their owners in chunks, and no list of all edges
-//! ever exists. Beside the shard, at four bytes an edge, there are only tables
-//! by label.
+//! Builds every part's shard by counting, then placing: the edges are generated or read twice, and sent to
+//! their owners in chunks; no list of all edges ever exists. Apart from the shard, at four bytes an edge,
+//! there are only tables by label.
 //!
 //! Then rows are sorted, and their sources become slots ([`super::slots`]).
 
@@ -12,7 +11,7 @@ use super::edge::Edge;
 use super::names::Names;
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
-use super::sample::{Sample, Sampled};
+use super::sample::{Sample, SampleEdges};
 use super::shard::Shard;
 use super::slots::{Keys, assign, order};
 use super::source::{Extent, Source, changed};
@@ -22,14 +21,14 @@ use crate::exchange::{Exchange, numbers};
 /// are below 2^28.
 const SOURCE: u32 = 1 << 31;
 
-/// Builds this part's shard, while all other parts build theirs. `seed` picks
-/// the vertices whose edges are kept aside to check the answer by.
+/// Builds this part's shard, while all other parts build theirs. `seed` selects the vertices whose edges are
+/// kept to check the answer.
 pub fn build(
     source: &Source,
     extent: Extent,
     seed: u64,
     exchange: &mut dyn Exchange,
-) -> Result<(Shard, Sampled), Fault> {
+) -> Result<(Shard, SampleEdges), Fault> {
     let names = agree(source, extent, exchange)?;
     let graph = Graph { source, chunks: extent.chunks, names: &names };
     let degrees = count(graph, exchange)?;
@@ -55,7 +54,7 @@ struct Graph<'a> {
     names: &'a Names,
 }
 
-/// How many exchanges [`build`] makes among so many parts.
+/// Number of exchanges that [`build`] makes among so many parts.
 pub fn exchanges(extent: Extent, parts: usize) -> u64 {
     // Both passes' rounds; one to agree on the sample, one on the keys, and one
     // to order shares; and those that give labels.
@@ -63,7 +62,7 @@ pub fn exchanges(extent: Extent, parts: usize) -> u64 {
     2 * rounds(extent.chunks, parts) + 3 + names
 }
 
-/// How many chunks the busiest part makes or reads.
+/// Number of chunks that the busiest part generates or reads.
 fn rounds(chunks: u64, parts: usize) -> u64 {
     chunks.div_ceil(parts as u64)
 }
@@ -124,11 +123,11 @@ fn place(
     offsets: &[u32],
     sample: Sample,
     exchange: &mut dyn Exchange,
-) -> Result<(Vec<u32>, Sampled), Fault> {
+) -> Result<(Vec<u32>, SampleEdges), Fault> {
     let partition = Partition::new(exchange.parts());
     let mut next = offsets[..rows.len()].to_vec();
     let mut columns = vec![0; offsets[rows.len()] as usize];
-    let mut sampled = Sampled::new(sample);
+    let mut sampled = SampleEdges::new(sample);
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         sampled.see(edge);
         let buffer = &mut outgoing[partition.owner(edge.target)];
@@ -155,8 +154,8 @@ fn place(
     Ok((columns, sampled))
 }
 
-/// Makes or reads this part's chunks, `pack`s their edges for the parts that
-/// they concern, and `unpack`s what arrives.
+/// Generates or reads this part's chunks, lets `pack` put their edges into messages, and passes received ones
+/// to `unpack`.
 fn deal(
     graph: Graph,
     exchange: &mut dyn Exchange,

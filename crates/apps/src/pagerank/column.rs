@@ -9,9 +9,9 @@ pub enum Column {
     Numbers(Vec<u64>),
     /// Texts.
     Texts {
-        /// Where each ends.
+        /// The end of each.
         ends: Vec<usize>,
-        /// One behind the other.
+        /// The texts, concatenated.
         text: String,
     },
 }

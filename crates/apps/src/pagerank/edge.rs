@@ -3,8 +3,8 @@
 /// A directed edge between two vertices' labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
-    /// Where it leaves.
+    /// The vertex that it leaves.
     pub source: u32,
-    /// Where it points.
+    /// The vertex that it points at.
     pub target: u32,
 }

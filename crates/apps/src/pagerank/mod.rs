@@ -6,16 +6,16 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `rmat`, `edge_list`, `source` | where edges come from |
-//! | `edge`, `name` | an edge, and what a file calls a vertex |
+//! | `rmat`, `edge_list`, `source` | the edges |
+//! | `edge`, `name` | an edge, and a vertex's name in a file |
 //! | `names`, `table`, `column`, `agree` | the labels of the vertices, on which all slaves agree |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `overflow` | the edges that memory does not hold |
-//! | `protocol` | what slaves and master tell each other |
+//! | `protocol` | the messages between slaves and master |
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
-//! | `spark`, `reference` | the same on Spark, and what its answer is held against |
+//! | `spark`, `reference` | the same on Spark, and the reference for its answer |
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -76,9 +76,8 @@ fn deploy(config: &Config) -> Deployment {
     application::deployment(config.slaves, own, seconds(config))
 }
 
-/// On two cores of the yardstick: edges are made or read twice, travel once
-/// through the kernel, and are placed and gathered out of order, which takes the
-/// longer the less of them its caches hold.
+/// Seconds on two cores of the yardstick: edges are generated or read twice, sent once through the kernel,
+/// and placed and gathered in random order, which takes the longer the fewer of them its caches hold.
 fn seconds(config: &Config) -> f64 {
     let edges = config.edges().unwrap_or(1 << 20) as f64;
     let load = 1.9e-7 + 6e-8 * (edges / f64::from(1 << 23)).log2();
@@ -86,7 +85,7 @@ fn seconds(config: &Config) -> f64 {
     0.2 + 0.03 * config.slaves as f64 + edges * edge / config.slaves.min(2) as f64
 }
 
-/// On Spark: the edges are read and dealt, which takes longer than the iterations.
+/// Seconds on Spark: reading and distributing the edges takes longer than the iterations.
 fn on_spark(config: &Config) -> f64 {
     let edges = config.edges().unwrap_or(1 << 20) as f64;
     3.5 + edges * (1.5e-6 + 0.5e-6 * config.iterations as f64)

@@ -1,4 +1,4 @@
-//! A vertex's name in a file, and how messages carry it.
+//! A vertex's name in a file, and its encoding in messages.
 
 use crosstalk_core::Fault;
 
@@ -7,7 +7,7 @@ use crate::random::mix;
 /// The largest label: it shares 32 bits with flags.
 pub const LARGEST_LABEL: u32 = (1 << 28) - 1;
 
-/// Stands before a number in a message, where a text's length would stand.
+/// Marks a number in a message, in the place of a text's length.
 const NUMBER: u32 = u32::MAX;
 
 /// A vertex as a file names it.
@@ -71,7 +71,7 @@ impl std::fmt::Display for Name<'_> {
     }
 }
 
-/// Hands the names in a message to `take`.
+/// Passes the names in a message to `take`.
 pub fn each<'a>(mut buffer: &'a [u8], mut take: impl FnMut(Name<'a>)) -> Result<(), Fault> {
     while !buffer.is_empty() {
         let (name, rest) = Name::get(buffer).ok_or_else(|| Fault::attempt("names came incomplete"))?;

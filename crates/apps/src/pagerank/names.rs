@@ -1,9 +1,9 @@
-//! What vertices are called in a file, and the labels that stand for them here.
+//! The vertices' names in a file, and their labels here.
 //!
-//! Numbers without large gaps are labels themselves. Otherwise every name that an edge has gets a
-//! label, from 0 without gaps, so that tables by label follow the number of vertices. Labels go
-//! by the names' keys: a number is its own key, so that the order of vertices stays; a text's is
-//! a hash, of which equal ones go by the text.
+//! Numbers without large gaps are labels themselves. Otherwise every name that an edge has gets a label, from
+//! 0 without gaps, so that tables by label grow with the number of vertices. Labels are ordered by the names'
+//! keys: a number is its own key, so that the order of vertices stays; a text's key is a hash, and equal keys
+//! are ordered by the text.
 
 use super::column::Column;
 use super::name::Name;
@@ -13,9 +13,9 @@ use super::table::Table;
 /// The labels of a graph's vertices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Names {
-    /// They are the file's own numbers, below this bound.
+    /// The labels are the file's own numbers, below this bound.
     Same(u32),
-    /// Each name has its place.
+    /// The labels are positions in a table.
     Table(Table),
 }
 
@@ -47,7 +47,7 @@ impl Names {
         }
     }
 
-    /// The names of the vertices of one part alone, for whoever needs no labels any more.
+    /// The names of one part's vertices alone, for use without labels.
     pub fn keep(self, part: usize, partition: Partition) -> PartNames {
         match self {
             Names::Same(_) => PartNames::Same { part, partition },
@@ -67,7 +67,7 @@ pub enum PartNames {
     Same {
         /// The part.
         part: usize,
-        /// Who holds which label.
+        /// The division of labels among parts.
         partition: Partition,
     },
     /// Others.

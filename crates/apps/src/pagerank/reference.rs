@@ -1,5 +1,5 @@
-//! The recurrence of `docs/pagerank.md` as it is written, edge by edge: what the
-//! distributed program and other engines are held against.
+//! The recurrence of `docs/pagerank.md`, edge by edge: the reference for the distributed program and other
+//! engines.
 
 use super::edge::Edge;
 

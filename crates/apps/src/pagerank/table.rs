@@ -5,8 +5,7 @@ use crosstalk_core::Fault;
 use super::column::Column;
 use super::name::{LARGEST_LABEL, Name, each};
 
-/// Names in the order of their labels, and the way from a name to its label: its key's leading
-/// bits say where to search.
+/// Names in the order of their labels, and an index from names to labels by their keys' leading bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Label → key.
@@ -20,7 +19,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Of the names in some buffers, each once.
+    /// The table of the names in some messages, each once.
     ///
     /// # Errors
     /// An attempt fault where a message is cut short; a usage fault where there are too many.

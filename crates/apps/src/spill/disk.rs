@@ -3,7 +3,7 @@
 use crosstalk_comm::{Access, Rank};
 use crosstalk_core::Fault;
 
-/// A node's disk: who accounts for what is moved to it and back.
+/// A node's disk: it accounts for every access.
 pub trait Disk {
     /// Does `work`, which moves `bytes`.
     ///
@@ -28,7 +28,7 @@ impl Disk for Rank<'_> {
     }
 }
 
-/// A disk that nobody accounts for: a program's own, told by the wall clock.
+/// A disk without an account, for programs whose time is the wall clock's.
 pub struct Unmetered;
 
 impl Disk for Unmetered {

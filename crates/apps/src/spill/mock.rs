@@ -1,4 +1,4 @@
-//! A disk that tells what was asked of it.
+//! A disk that logs its accesses.
 
 use crosstalk_comm::Access;
 use crosstalk_core::Fault;
@@ -7,17 +7,17 @@ use super::disk::Disk;
 
 /// Every access with its bytes.
 #[derive(Default)]
-pub struct Told(pub Vec<(Access, u64)>);
+pub struct AccessLog(pub Vec<(Access, u64)>);
 
-impl Told {
-    /// Bytes moved, and how often the head moved.
+impl AccessLog {
+    /// Bytes that were moved, and the number of seeks.
     pub fn moved(&self) -> (u64, usize) {
         let bytes = self.0.iter().map(|(_, bytes)| bytes).sum();
         (bytes, self.0.iter().filter(|(access, _)| *access == Access::Seek).count())
     }
 }
 
-impl Disk for Told {
+impl Disk for AccessLog {
     fn access(
         &mut self,
         access: Access,

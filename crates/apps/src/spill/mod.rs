@@ -1,10 +1,9 @@
-//! What a node's memory does not hold, on its disk: in files without a name
-//! from the moment they are made, which the kernel frees when they are closed,
-//! so that nothing is left behind however the node ends.
+//! Data on a node's disk that its memory does not hold. The files have no name from the moment they are made,
+//! so the kernel frees them when they are closed: nothing is left, however the node ends.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `scratch` | where files are, where the disk's head stands, and what was moved |
+//! | `scratch` | the directory, the position of the disk's head, and the traffic |
 //! | `disk` | the node's disk, which accounts for every access |
 //! | `file` | a file, whose every access the node's [`Disk`] accounts for |
 //! | `numbers` | a list of numbers in such a file |
@@ -19,4 +18,4 @@ mod scratch;
 pub use disk::{Disk, Unmetered};
 pub use file::SpillFile;
 pub use numbers::Numbers;
-pub use scratch::{Moved, Scratch};
+pub use scratch::{Scratch, Traffic};

@@ -10,23 +10,23 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 /// What the rank does once it is connected, [`Rank::finish`] included.
-pub type Play = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
+pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
 
 /// Gets a node ready.
 ///
 /// # Errors
 /// Where it has no address, or cannot listen there.
-pub fn prepare(part: &Part, play: Play) -> Result<Box<dyn Prepared>, Fault> {
+pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
-    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, play }))
+    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, task }))
 }
 
 /// A node that listens.
 struct Ready {
     part: Part,
     listener: Listener,
-    play: Play,
+    task: RankTask,
 }
 
 impl Prepared for Ready {
@@ -41,6 +41,6 @@ impl Prepared for Ready {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         let rank = self.listener.connect(&self.part, endpoints, cancelled)?;
-        (self.play)(rank, out)
+        (self.task)(rank, out)
     }
 }

@@ -1,4 +1,4 @@
-//! What master and slaves say to each other, as 64-bit words, little-endian.
+//! The messages between master and slaves: 64-bit words, little-endian.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
@@ -8,8 +8,7 @@ use super::exchange::Exchange;
 /// The rank that coordinates; slave `p` is rank `p + 1`.
 pub const MASTER: usize = 0;
 
-/// The slaves' ends of an all-to-all exchange in which the master has nothing
-/// to give or take.
+/// The slaves' side of an all-to-all exchange to which the master contributes nothing.
 pub struct Slaves<'a, 'c>(pub &'a mut Rank<'c>);
 
 impl Exchange for Slaves<'_, '_> {
@@ -29,35 +28,35 @@ impl Exchange for Slaves<'_, '_> {
     }
 }
 
-/// The master's part in one [`Slaves::exchange`].
-pub fn look_on(rank: &mut Rank) -> Result<(), Fault> {
+/// The master's side of one [`Slaves::exchange`]: it sends and receives nothing.
+pub fn join_empty(rank: &mut Rank) -> Result<(), Fault> {
     rank.alltoallv(vec![Vec::new(); rank.size()]).map(|_| ())
 }
 
-/// The master tells all slaves; every rank returns what was told.
-pub fn tell<const N: usize>(rank: &mut Rank, words: [u64; N]) -> Result<[u64; N], Fault> {
+/// Sends words from the master to all slaves; every rank returns them.
+pub fn broadcast<const N: usize>(rank: &mut Rank, words: [u64; N]) -> Result<[u64; N], Fault> {
     let mut bytes = to_bytes(&words);
     rank.bcast(MASTER, &mut bytes)?;
     exactly(&to_words(&bytes))
 }
 
-/// A slave tells the master.
+/// Sends words from a slave to the master.
 pub fn report(rank: &mut Rank, words: &[u64]) -> Result<(), Fault> {
     rank.gather(MASTER, &to_bytes(words)).map(|_| ())
 }
 
-/// The master hears every slave's [`report`].
-pub fn hear(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
+/// Collects every slave's [`report`] at the master.
+pub fn collect(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
     let heard = rank.gather(MASTER, &[])?.unwrap_or_default();
     Ok(heard.iter().skip(MASTER + 1).map(|bytes| to_words(bytes)).collect())
 }
 
-/// The master hears every slave's [`report`] of `N` words.
-pub fn hear_exactly<const N: usize>(rank: &mut Rank) -> Result<Vec<[u64; N]>, Fault> {
-    hear(rank)?.iter().map(|words| exactly(words)).collect()
+/// Collects every slave's [`report`] of `N` words at the master.
+pub fn collect_exactly<const N: usize>(rank: &mut Rank) -> Result<Vec<[u64; N]>, Fault> {
+    collect(rank)?.iter().map(|words| exactly(words)).collect()
 }
 
-/// The words as an array of a known length.
+/// Converts words to an array of known length.
 fn exactly<const N: usize>(words: &[u64]) -> Result<[u64; N], Fault> {
     words
         .try_into()

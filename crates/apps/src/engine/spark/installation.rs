@@ -1,5 +1,5 @@
-//! The Spark on this machine: the package `pyspark` in a Python environment of
-//! its own, which carries all of Spark, and a Java that runs it.
+//! The installed Spark: the package `pyspark` in a Python environment of its own, which includes all of
+//! Spark, and a Java that runs it.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
@@ -13,25 +13,25 @@ const PACKAGES: &str = "pyspark==4.3.0 numpy==2.4.6";
 /// The oldest Java that Spark 4 runs on.
 const OLDEST_JAVA: u32 = 17;
 
-/// The variable that names another environment than the usual one.
+/// The environment variable that names another Python environment.
 const ENVIRONMENT: &str = "CROSSTALK_SPARK";
 
-/// Programs and folders of a Spark.
+/// An installed Spark's programs and folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Installation {
     /// The environment's Python.
     pub python: PathBuf,
-    /// Spark's own folder, with `jars` in it.
+    /// Spark's folder, which contains `jars`.
     pub home: PathBuf,
     /// Java.
     pub java: PathBuf,
 }
 
-/// The Spark that is there.
+/// Finds the installed Spark.
 ///
 /// # Errors
 /// An environment fault with the command that installs what is missing.
-pub fn find() -> Result<Found, Fault> {
+pub fn find() -> Result<Installation, Fault> {
     let missing = |need: Need| match need.state {
         NeedState::Missing { consequence, remedy } => {
             Fault { remedy, ..Fault::environment(format!("{} is missing: {consequence}", need.what)) }
@@ -40,7 +40,7 @@ pub fn find() -> Result<Found, Fault> {
     };
     let environment = environment();
     let (python, home) = pyspark(&environment).ok_or_else(|| missing(no_pyspark(&environment)))?;
-    Ok(Found { python, home, java: java().ok_or_else(|| missing(no_java()))? })
+    Ok(Installation { python, home, java: java().ok_or_else(|| missing(no_java()))? })
 }
 
 /// What Spark needs, found or missing.
@@ -57,8 +57,7 @@ pub fn needs() -> Vec<Need> {
     vec![pyspark, java]
 }
 
-/// The versions of the Spark that is there and of its Java. One that does not say is
-/// left out.
+/// The versions of the installed Spark and Java; unknown ones are left out.
 pub fn versions() -> Vec<(&'static str, String)> {
     let Ok(found) = find() else { return Vec::new() };
     let spark = fs::read_to_string(found.home.join("version.py")).unwrap_or_default();
@@ -83,7 +82,7 @@ fn no_java() -> Need {
     )
 }
 
-/// Where the Python environment is, or should be.
+/// The path of the Python environment.
 fn environment() -> PathBuf {
     let own = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     own(ENVIRONMENT).unwrap_or_else(|| {
@@ -92,7 +91,7 @@ fn environment() -> PathBuf {
     })
 }
 
-/// The Python of `environment`, and the folder of the pyspark in it.
+/// The Python of `environment`, and the folder of its pyspark.
 fn pyspark(environment: &Path) -> Option<(PathBuf, PathBuf)> {
     let python = environment.join("bin/python");
     let versions = fs::read_dir(environment.join("lib")).ok()?.flatten();
@@ -108,21 +107,21 @@ fn java() -> Option<PathBuf> {
     folders.map(|folder| folder.join("java")).find(|java| java.is_file() && !is_older(java))
 }
 
-/// Whether a Java says that it is older than Spark needs; one that does not say is tried.
+/// Whether a Java reports a version older than Spark needs; an unknown version is tried.
 fn is_older(java: &Path) -> bool {
     let version = java_version(java);
     let first = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     first.is_some_and(|first| first < OLDEST_JAVA)
 }
 
-/// What a Java says in the file that lies in the home of every one since 9.
+/// A Java's version, from the file that every one since 9 has in its home.
 fn java_version(java: &Path) -> Option<String> {
     let java = fs::canonicalize(java).ok()?;
     let home = java.parent()?.parent()?;
     quoted(&fs::read_to_string(home.join("release")).ok()?, "JAVA_VERSION=")
 }
 
-/// What stands in quotes in the line that begins with `name`.
+/// The quoted text on the line that begins with `name`.
 fn quoted(text: &str, name: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split(['"', '\'']).nth(1)?.to_string())

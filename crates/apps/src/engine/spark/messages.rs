@@ -1,12 +1,12 @@
-//! What node 0 and the other nodes say to each other about a cluster.
+//! The messages between node 0 and the other nodes about a cluster.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The worker that node 0 wants on another node.
+/// The worker that another node is to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
-    /// Of which cluster.
+pub struct WorkerRequest {
+    /// Its cluster.
     pub id: String,
     /// Its master.
     pub master: String,
@@ -16,21 +16,21 @@ pub struct Wanted {
     pub mebibytes: u64,
     /// A folder that every node sees.
     pub folder: PathBuf,
-    /// The clusters whose workers are still of use.
+    /// The clusters whose workers are kept.
     pub kept: Vec<String>,
 }
 
-/// What is said.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
-pub enum Word {
-    /// From node 0: have this worker run.
-    Work(Wanted),
+pub enum Message {
+    /// From node 0: run this worker.
+    Work(WorkerRequest),
     /// From node 0: the attempt is over.
     End,
     /// To node 0: the worker failed, and why.
     Failed {
-        /// In a sentence.
+        /// The reason, in a sentence.
         reason: String,
     },
 }
