@@ -47,8 +47,8 @@ pub fn report(rank: &mut Rank, words: &[u64]) -> Result<(), Fault> {
 
 /// Collects every slave's [`report`] at the master.
 pub fn collect(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
-    let heard = rank.gather(MASTER, &[])?.unwrap_or_default();
-    Ok(heard.iter().skip(MASTER + 1).map(|bytes| to_words(bytes)).collect())
+    let gathered = rank.gather(MASTER, &[])?.unwrap_or_default();
+    Ok(gathered.iter().skip(MASTER + 1).map(|bytes| to_words(bytes)).collect())
 }
 
 /// Collects every slave's [`report`] of `N` words at the master.

@@ -336,7 +336,7 @@ fn what_is_broken_in_a_file_is_named_before_anything_runs() {
 }
 
 #[test]
-fn a_corpus_with_nothing_to_tell_apart_fails_the_attempt() {
+fn a_corpus_with_a_single_category_fails_the_attempt() {
     let fault = refusal(small().with("categories", 1));
     assert!(fault.message.ends_with("found only `art`"), "{fault}");
     let directory = tempfile::tempdir().expect("a directory");

@@ -159,7 +159,7 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
 }
 
 #[test]
-fn what_is_broken_in_a_file_is_named_before_spark_is_asked() {
+fn what_is_broken_in_a_file_is_named_before_spark_gets_a_request() {
     if !there() {
         return;
     }
@@ -236,7 +236,7 @@ fn answered(params: &Params, scratch: &Path) {
 }
 
 #[test]
-fn a_cluster_of_the_users_is_asked_by_its_masters_address() {
+fn a_user_s_cluster_is_selected_by_its_masters_address() {
     if !there() {
         return;
     }
@@ -258,7 +258,7 @@ fn a_cluster_of_the_users_is_asked_by_its_masters_address() {
 }
 
 #[test]
-fn cores_of_the_users_cluster_are_given_back_before_others_are_asked_for() {
+fn cores_of_the_users_cluster_are_released_before_others_are_requested() {
     if !there() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The files that attach a client to a project before it starts: the account, and the part of the client's
+//! A client's settings, and the files that attach it to a project before it starts: the account, and the part of the client's
 //! state that names the project's scheduler.
 //!
 //! A client that is attached while it runs loads the project's page up to five seconds later, makes its first
@@ -6,9 +6,14 @@
 //! (`SCHEDULER_RPC_POLL_PERIOD`, `client/client_state.h`, 7.20). A client that starts with both files asks
 //! for all at once.
 
-use crate::client::markup::escape;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-use super::project::{Attachment, NAME, SCHEDULER};
+use crate::client::markup::escape;
+use crate::client::{PASSWORD, Preferences, preferences};
+use crate::project::{Attachment, NAME, SCHEDULER, TRANSFERS};
 
 /// The account file: its name and its text.
 pub fn account_file(project: &Attachment) -> (String, String) {
@@ -48,10 +53,49 @@ fn file_name(url: &str) -> String {
     name.strip_suffix('_').unwrap_or(&name).to_string()
 }
 
+/// Writes the client's settings.
+pub fn write_settings(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let options = [
+        ("ncpus", cores),
+        ("no_gpus", 1),
+        ("no_info_fetch", 1),
+        ("skip_cpu_benchmarks", 1),
+        ("dont_contact_ref_site", 1),
+        ("suppress_net_info", 1),
+        ("allow_multiple_clients", 1),
+        ("fetch_on_update", 1),
+        ("report_results_immediately", 1),
+        ("max_file_xfers", TRANSFERS),
+        ("max_file_xfers_per_project", TRANSFERS),
+    ];
+    let options: String = options.iter().map(|(name, value)| format!("<{name}>{value}</{name}>\n")).collect();
+    fs::write(
+        folder.join("cc_config.xml"),
+        format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
+    )?;
+    fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
+    write_private(&folder.join(PASSWORD), password)
+}
+
+/// Writes the files that attach a client to a project.
+pub fn write_attachment(folder: &Path, project: &Attachment, version: [u32; 3]) -> io::Result<()> {
+    let (account, text) = account_file(project);
+    write_private(&folder.join(account), &text)?;
+    fs::write(folder.join("client_state.xml"), state_file(project, version))
+}
+
+/// Writes a file that only its owner may read.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::client::markup::first;
+    use std::os::unix::fs::PermissionsExt;
 
     fn project() -> Attachment {
         Attachment { url: "http://127.0.0.1:8470/project/".into(), key: "k<y".into() }
@@ -88,5 +132,19 @@ mod tests {
         ] {
             assert_eq!(version(said), is, "{said}");
         }
+    }
+
+    #[test]
+    fn only_the_owner_may_read_the_password_and_the_accounts_key() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        write_settings(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
+        let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
+        assert!(config.contains("<ncpus>50</ncpus>"));
+        let project = Attachment { url: "http://127.0.0.1:8470/project/".into(), key: "secret".into() };
+        write_attachment(folder.path(), &project, [7, 20, 5]).expect("writes");
+        let account = fs::metadata(folder.path().join("account_127.0.0.1_8470_project.xml"));
+        assert_eq!(account.expect("is there").permissions().mode() & 0o777, 0o600);
     }
 }

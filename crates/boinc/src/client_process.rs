@@ -1,21 +1,18 @@
 //! A real client in a directory of its own, which ends when this process does.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::client::{Client, NAMES, PASSWORD, Preferences, preferences};
+use crate::client::{Client, NAMES, Preferences};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::fresh_mark;
 
-use super::client_files;
-use super::project::{Attachment, TRANSFERS};
+use super::client_files::{self, write_attachment, write_settings};
+use super::project::Attachment;
 use crosstalk_work::peer::Until;
 use crosstalk_work::program;
 use crosstalk_work::program::Program;
@@ -201,31 +198,6 @@ fn died(program: &Program, fault: Fault) -> Fault {
     Fault { message: format!("{}; {said}", fault.message), ..fault }
 }
 
-/// Writes the client's settings.
-fn write_settings(folder: &Path, cores: u32, share: &Preferences, password: &str) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let options = [
-        ("ncpus", cores),
-        ("no_gpus", 1),
-        ("no_info_fetch", 1),
-        ("skip_cpu_benchmarks", 1),
-        ("dont_contact_ref_site", 1),
-        ("suppress_net_info", 1),
-        ("allow_multiple_clients", 1),
-        ("fetch_on_update", 1),
-        ("report_results_immediately", 1),
-        ("max_file_xfers", TRANSFERS),
-        ("max_file_xfers_per_project", TRANSFERS),
-    ];
-    let options: String = options.iter().map(|(name, value)| format!("<{name}>{value}</{name}>\n")).collect();
-    fs::write(
-        folder.join("cc_config.xml"),
-        format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
-    )?;
-    fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
-    write_private(&folder.join(PASSWORD), password)
-}
-
 /// The version that the program reports; zeros where it reports none.
 fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
     let mut command = Command::new(client);
@@ -234,19 +206,6 @@ fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
     program.watch(&[], &until.within(START))?;
     program.end()?;
     Ok(client_files::version(&String::from_utf8_lossy(&program.written())))
-}
-
-/// Writes the files that attach a client to a project.
-fn write_attachment(folder: &Path, project: &Attachment, version: [u32; 3]) -> io::Result<()> {
-    let (account, text) = client_files::account_file(project);
-    write_private(&folder.join(account), &text)?;
-    fs::write(folder.join("client_state.xml"), client_files::state_file(project, version))
-}
-
-/// Writes a file that only its owner may read.
-fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(true).write(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }
 
 /// A port that was free a moment ago.
@@ -259,22 +218,7 @@ fn free_port() -> Result<u16, Fault> {
 mod tests {
     use super::*;
     use crosstalk_core::units::Seconds;
-    use std::os::unix::fs::PermissionsExt;
     use std::sync::atomic::AtomicBool;
-
-    #[test]
-    fn only_the_owner_may_read_the_password_and_the_accounts_key() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        write_settings(folder.path(), 50, &Preferences::default(), "secret").expect("writes");
-        let mode = fs::metadata(folder.path().join(PASSWORD)).expect("is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let config = fs::read_to_string(folder.path().join("cc_config.xml")).expect("is there");
-        assert!(config.contains("<ncpus>50</ncpus>"));
-        let project = Attachment { url: "http://127.0.0.1:8470/project/".into(), key: "secret".into() };
-        write_attachment(folder.path(), &project, [7, 20, 5]).expect("writes");
-        let account = fs::metadata(folder.path().join("account_127.0.0.1_8470_project.xml"));
-        assert_eq!(account.expect("is there").permissions().mode() & 0o777, 0o600);
-    }
 
     #[test]
     fn a_real_client_starts_answers_and_ends() {

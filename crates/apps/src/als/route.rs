@@ -87,20 +87,20 @@ impl Route {
     /// of the same side that this slave owns.
     pub fn lay(ids: &[u32], own: &Rows, node: &mut impl Node) -> Result<(Self, Slots), Fault> {
         let parts = node.parts();
-        let (mut slots, asked) = node.compute(|| distinct(ids, parts));
-        let outgoing = node.serialise(|| asked.iter().map(|ids| to_bytes(ids)).collect());
+        let (mut slots, needed_ids) = node.compute(|| distinct(ids, parts));
+        let outgoing = node.serialise(|| needed_ids.iter().map(|ids| to_bytes(ids)).collect());
         let questions = node.exchange(outgoing)?;
-        let (supplies, answers) = node.compute(|| questions.iter().map(|ids| known(ids, own)).unzip());
+        let (supplies, answers) = node.compute(|| questions.iter().map(|ids| present(ids, own)).unzip());
         let answers = node.exchange(answers)?;
         let (mut wanted, mut next) = (Vec::new(), 0);
-        for (asked, answer) in asked.iter().zip(&answers) {
-            if asked.len() != answer.len() {
+        for (needed, answer) in needed_ids.iter().zip(&answers) {
+            if needed.len() != answer.len() {
                 return Err(Fault::attempt("a slave answers for other rows than were requested"));
             }
             let before = next;
-            for (id, known) in asked.iter().zip(answer) {
-                slots.set(*id, if *known == 1 { next } else { NONE });
-                next += u32::from(*known);
+            for (id, is_there) in needed.iter().zip(answer) {
+                slots.set(*id, if *is_there == 1 { next } else { NONE });
+                next += u32::from(*is_there);
             }
             wanted.push((next - before) as usize);
         }
@@ -154,13 +154,13 @@ impl Route {
 /// An entry for the slots of all ids, and each id once, by owner, ascending.
 fn distinct(ids: &[u32], parts: usize) -> (Slots, Vec<Vec<u32>>) {
     let (slots, once) = Slots::of_ids(ids);
-    let mut asked = vec![Vec::new(); parts];
-    once.into_iter().for_each(|id| asked[owner(id, parts)].push(id));
-    (slots, asked)
+    let mut needed = vec![Vec::new(); parts];
+    once.into_iter().for_each(|id| needed[owner(id, parts)].push(id));
+    (slots, needed)
 }
 
 /// The rows with the ascending ids in `question`; and for each id whether there is a row.
-fn known(question: &[u8], own: &Rows) -> (Vec<u32>, Vec<u8>) {
+fn present(question: &[u8], own: &Rows) -> (Vec<u32>, Vec<u8>) {
     let (mut rows, mut answer, mut row) = (Vec::new(), Vec::new(), 0);
     for id in numbers(question) {
         row += own.ids[row..].iter().take_while(|own| **own < id).count();

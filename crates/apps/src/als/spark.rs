@@ -29,7 +29,7 @@ pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| ask(&config, scratch, cores)),
+        request: Box::new(move |scratch, cores| request(&config, scratch, cores)),
         check: Box::new(move |answer, scratch| check(&checked, answer, scratch)),
     }
 }
@@ -38,7 +38,7 @@ fn model(scratch: &Path) -> PathBuf {
     scratch.join("als-model")
 }
 
-fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
+fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let input = config.source.open(config.personal.as_deref())?;
     let (ratings, personal) = (scratch.join("ratings.csv"), scratch.join("personal.csv"));
     let own: String =
@@ -80,9 +80,9 @@ fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading
         ..Whole::default()
     };
     for (name, part) in [("rmse_validation", &split.validation), ("rmse_test", &split.test)] {
-        let (told, found) = (number(answer, name)?, squares(part, &whole)?.root_mean(part.len()));
-        if (told - found).abs() > ROUNDING * found {
-            return Err(wrong(format!("its {name} is {told}, its model's {found}")));
+        let (reported, found) = (number(answer, name)?, squares(part, &whole)?.root_mean(part.len()));
+        if (reported - found).abs() > ROUNDING * found {
+            return Err(wrong(format!("its {name} is {reported}, its model's {found}")));
         }
     }
     users_solve(&split.training, &whole, best.lambda, config.seed)?;
@@ -103,13 +103,14 @@ fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading
 
 /// The model of the grid that MLlib found best.
 fn best(config: &Config, answer: &Object) -> Result<Setting, Fault> {
-    let told: Vec<f64> = answer
+    let reported: Vec<f64> = answer
         .get("best")
         .and_then(Value::as_array)
         .map(|best| best.iter().filter_map(Value::as_f64).collect())
         .unwrap_or_default();
-    let is = |setting: &&Setting| told == [setting.rank as f64, setting.lambda, setting.iterations as f64];
-    config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{told:?} is no model of the grid")))
+    let is =
+        |setting: &&Setting| reported == [setting.rank as f64, setting.lambda, setting.iterations as f64];
+    config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{reported:?} is no model of the grid")))
 }
 
 /// Id → vector, as Spark wrote them.

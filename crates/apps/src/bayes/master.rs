@@ -43,14 +43,14 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     collect(rank)?.iter().try_for_each(|words| confusion.add(words))?;
     let account = rank.account();
 
-    let told: Vec<[u64; 2]> = collect_exactly(rank)?;
+    let reports: Vec<[u64; 2]> = collect_exactly(rank)?;
     let moved: Vec<[u64; MOVED.len()]> = collect_exactly(rank)?;
     let stages: Vec<[u64; STAGES.len()]> = collect_exactly(rank)?;
     let testimony = Testimony::new(&collect(rank)?)?;
     let verdict = verify::pages(pages, counts.pages)
         .and_then(|()| verify::decided(counts.testing(), confusion.documents()))
         .and_then(|()| testimony.verify());
-    let features = told.first().map_or(0, |[_, features]| *features);
+    let features = reports.first().map_or(0, |[_, features]| *features);
     let throughput = bytes as f64 / (account.total().0 * cores(part));
     let mut own = vec![
         Reading::value("throughput", throughput, origin(part)),
@@ -75,7 +75,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     Ok(Answer {
         loading,
         account,
-        exchanged: told.iter().map(|[sent, _]| sent).sum(),
+        exchanged: reports.iter().map(|[sent, _]| sent).sum(),
         checksum: testimony.checksum(),
         own,
         verdict,

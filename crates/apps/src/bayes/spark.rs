@@ -33,12 +33,12 @@ pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| ask(&config, scratch, cores)),
+        request: Box::new(move |scratch, cores| request(&config, scratch, cores)),
         check: Box::new(move |answer, _| check(&checked, answer)),
     }
 }
 
-fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
+fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let settings = &config.settings;
     // Faults of the file are reported here, with their places, before anything runs.
     config.source.pages()?;
@@ -108,9 +108,9 @@ fn name(source: &Source) -> io::Result<String> {
 fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
     let ours = ours(config)?;
     for (what, expected) in [("train", ours.training), ("test", ours.testing), ("features", ours.features)] {
-        let told = number(answer, what)?;
-        if told != expected as f64 {
-            return Err(wrong(format!("it counts {told} as `{what}`, there are {expected}")));
+        let reported = number(answer, what)?;
+        if reported != expected as f64 {
+            return Err(wrong(format!("it counts {reported} as `{what}`, there are {expected}")));
         }
     }
     let accuracy = number(answer, "accuracy")?;

@@ -97,21 +97,21 @@ fn wrong(what: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn told(checksums: [u64; 2], second: [u64; 5]) -> Result<(), Fault> {
+    fn check(checksums: [u64; 2], second: [u64; 5]) -> Result<(), Fault> {
         let reports = [vec![checksums[0], 7, 5, 3, 2, 1], [&[checksums[1]][..], &second].concat()];
         Testimony::new(&reports)?.verify()
     }
 
     #[test]
     fn a_feature_must_occur_as_often_as_counted() {
-        assert_eq!(told([1, 1], [7, 5, 3, 3, 2]), Ok(()));
-        let refusal = |second| told([1, 1], second).expect_err("refused").message;
+        assert_eq!(check([1, 1], [7, 5, 3, 3, 2]), Ok(()));
+        let refusal = |second| check([1, 1], second).expect_err("refused").message;
         assert!(
             refusal([7, 5, 3, 2, 2]).ends_with("counted 5 times in 3 documents, and occurs 4 times in 3")
         );
         assert!(refusal([7, 5, 3, 3, 1]).ends_with("and occurs 5 times in 2"));
         assert!(refusal([7, 6, 3, 3, 2]).contains("disagree"));
-        assert!(told([1, 2], [7, 5, 3, 3, 2]).expect_err("refused").message.contains("different models"));
+        assert!(check([1, 2], [7, 5, 3, 3, 2]).expect_err("refused").message.contains("different models"));
     }
 
     #[test]

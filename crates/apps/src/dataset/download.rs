@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use sha2::{Digest, Sha256};
 
-/// The programs that can fetch, with what they are told; the address follows.
+/// The programs that can fetch, with their arguments; the address follows.
 const PROGRAMS: [(&str, &[&str]); 2] = [
     (
         "curl",
@@ -90,7 +90,7 @@ impl Transfer {
         if status.success() {
             return Ok(());
         }
-        let why = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).last();
+        let why = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).next_back();
         let why = why.map_or_else(|| status.to_string(), str::to_string);
         Err(Fault::environment(format!("cannot fetch it: {why}"))
             .at(url)

@@ -104,7 +104,7 @@ pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
         }
         let at = archive.len() as u32;
         let mut about = method.to_le_bytes().to_vec();
-        // Time, date and CRC are not looked at.
+        // Time, date and CRC are not read.
         about.extend([0; 8]);
         about.extend((packed.len() as u32).to_le_bytes());
         about.extend((bytes.len() as u32).to_le_bytes());

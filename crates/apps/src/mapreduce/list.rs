@@ -75,8 +75,8 @@ impl<K: Numeric, V: Aggregate> List<K, V> {
     }
 
     /// Adds an occurrence: of a document, or of so many units.
-    pub fn add(&mut self, key: K, told: u64) {
-        self.pairs.push((key.number(), told));
+    pub fn add(&mut self, key: K, number: u64) {
+        self.pairs.push((key.number(), number));
     }
 
     /// Spills if the list is full: call this between documents only, so that

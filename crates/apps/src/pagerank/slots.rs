@@ -49,7 +49,7 @@ impl Keys {
             for (place, group) in (0..).zip(arrived) {
                 match groups.get_mut(partition.label(part, place) as usize) {
                     Some(entry) => *entry = *group,
-                    None => return Err(Fault::attempt("a part tells of more vertices than it has")),
+                    None => return Err(Fault::attempt("a part reports more vertices than it has")),
                 }
             }
         }

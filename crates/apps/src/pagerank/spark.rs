@@ -26,7 +26,7 @@ pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| {
+        request: Box::new(move |scratch, cores| {
             // Faults of the file are reported here, with their lines, before anything runs.
             let graph = Graph::of(&config.source)?;
             Ok(json!({

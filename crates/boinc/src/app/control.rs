@@ -83,7 +83,7 @@ impl ClientControl {
                 return Err(StopReason::Quit);
             }
             // The first report is made once it has computed.
-            if self.reported.map_or(fraction > 0.0 || paused, |told| told.elapsed() >= REPORT_INTERVAL) {
+            if self.reported.map_or(fraction > 0.0 || paused, |last| last.elapsed() >= REPORT_INTERVAL) {
                 self.report();
             }
             if !paused {

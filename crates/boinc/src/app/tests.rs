@@ -102,8 +102,8 @@ fn a_second_process_of_the_same_task_is_postponed() {
     let (_data, slot) = slot(SPAN);
     let held = Slot::at(&slot).lock().expect("locks").expect("is free");
     assert_eq!(run(&slot), Ok(End::Later));
-    let told = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
-    assert!(told.starts_with("5\n"), "{told}");
+    let text = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
+    assert!(text.starts_with("5\n"), "{text}");
     assert!(!slot.join("boinc_finish_called").exists());
     drop(held);
 }

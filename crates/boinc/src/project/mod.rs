@@ -8,11 +8,12 @@
 //! | `settings`, `requested` | a project's settings, and those that a user names |
 //! | `url` | the address at which hosts find it |
 //! | `line`, `journal` | events, and the file that holds them |
-//! | `state` | the state that follows from the events, and the next possible ones: pure |
+//! | `unit`, `state` | the state that follows from the events, and the next possible ones: pure |
 //! | `keys` | the keys that sign programs and certificates |
 //! | `request`, `reply`, `upload` | the messages of hosts, and the replies |
-//! | `scheduler` | answers requests by the state, and records the events |
-//! | `http`, `server` | the connections |
+//! | `store`, `scheduler` | answers requests by the state, and records the events |
+//! | `http`, `server`, `load` | the connections |
+//! | `pages` | what each address answers |
 //! | `directory` | the project's directory |
 
 #[cfg(test)]
@@ -22,6 +23,8 @@ mod http;
 mod journal;
 mod keys;
 mod line;
+mod load;
+mod pages;
 mod reply;
 mod request;
 mod requested;
@@ -29,6 +32,8 @@ mod scheduler;
 mod server;
 mod settings;
 mod state;
+mod store;
+mod unit;
 mod upload;
 mod url;
 

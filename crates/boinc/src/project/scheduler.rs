@@ -10,12 +10,12 @@ use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
 
 use super::directory::{Directory, OpenProject};
-use super::journal::Journal;
 use super::line::{Line, Outcome, ResultId, Version};
 use super::reply::Reply;
 use super::request::SchedulerRequest;
 use super::settings::Settings;
-use super::state::{Counts, State};
+use super::state::Counts;
+use super::store::Store;
 use super::upload::{self, UploadRefusal, UploadRequest};
 use crate::collatz::{BLOCKS, LONGEST_FILE, block_is_right, read_answer};
 
@@ -55,36 +55,12 @@ impl Drop for Checking<'_> {
     }
 }
 
-struct Store {
-    state: State,
-    journal: Journal,
-    /// Why nothing more can be written: the state is then ahead of the journal, and nothing of it may be sent
-    /// any more.
-    failure: Option<Fault>,
-}
-
-impl Store {
-    fn take(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
-        self.state.apply(&line).map_err(|why| self.fail(Fault::environment(why)))?;
-        lines.push(line);
-        Ok(())
-    }
-
-    fn write(&mut self, lines: &[Line]) -> Result<(), Fault> {
-        self.journal.add(lines).map_err(|fault| self.fail(fault))
-    }
-
-    fn fail(&mut self, fault: Fault) -> Fault {
-        self.failure.get_or_insert(fault).clone()
-    }
-}
-
 impl Scheduler {
     /// The scheduler of an open project, which hosts find at `url`.
     pub fn new(open: OpenProject, url: String) -> Self {
         let OpenProject { directory, state, journal, key, .. } = open;
         let settings = *state.settings();
-        let store = Mutex::new(Store { state, journal, failure: None });
+        let store = Mutex::new(Store::new(state, journal));
         Scheduler { directory, key, url, settings, store, checking: Mutex::default() }
     }
 
@@ -156,17 +132,17 @@ impl Scheduler {
 
     /// Answers a request at the time `now`. What the reply acknowledges and sends is in the journal when this
     /// returns.
-    pub fn schedule(&self, asked: &SchedulerRequest, now: f64) -> Result<String, Fault> {
+    pub fn schedule(&self, request: &SchedulerRequest, now: f64) -> Result<String, Fault> {
         let done = self.counts().1;
         let mut reply = Reply::new(&self.url, &self.settings, REQUEST_DELAY, (!done).then_some(NEXT_REQUEST));
-        if asked.key != self.key {
+        if request.key != self.key {
             reply.message(
                 true,
                 "The account key is wrong. Remove this project, and add it with the right one.",
             );
             return Ok(reply.end());
         }
-        let Some(platform) = asked.platforms.iter().find(|platform| runs_here(platform)) else {
+        let Some(platform) = request.platforms.iter().find(|platform| runs_here(platform)) else {
             reply.message(true, "This project has programs only for machines like its own.");
             return Ok(reply.end());
         };
@@ -175,8 +151,8 @@ impl Scheduler {
         for line in store.state.overdue(now) {
             store.take(line, &mut lines)?;
         }
-        let host = register_host(&mut store, asked, &mut lines, &mut reply)?;
-        for report in &asked.reports {
+        let host = register_host(&mut store, request, &mut lines, &mut reply)?;
+        for report in &request.reports {
             let line =
                 report.name.parse().ok().and_then(|result| {
                     store.state.report(host, result, report.failure.clone(), report.cpu, now)
@@ -186,8 +162,8 @@ impl Scheduler {
             // again.
             reply.acknowledge(&report.name);
         }
-        let give = choose_results(&mut store, asked, host, now, &mut lines)?;
-        for result in &asked.held {
+        let give = choose_results(&mut store, request, host, now, &mut lines)?;
+        for result in &request.held {
             // A result of another host would not be accepted from it.
             if !store.state.was_given_to(*result, host) {
                 reply.abort(&result.to_string());
@@ -195,11 +171,11 @@ impl Scheduler {
                 reply.abort_if_not_started(*result);
             }
         }
-        asked.unknown.iter().for_each(|name| reply.abort(name));
+        request.unknown.iter().for_each(|name| reply.abort(name));
         let version = store.state.version().cloned();
         store.write(&lines)?;
         drop(store);
-        if asked.code_key.trim() != self.directory.code.public().trim() {
+        if request.code_key.trim() != self.directory.code.public().trim() {
             reply.code_key(&self.directory.code);
         }
         if let Some(version) = version.filter(|_| !give.is_empty()) {
@@ -281,16 +257,16 @@ impl Scheduler {
 /// The host's number: the one in its request, the one of its name, or a new one.
 fn register_host(
     store: &mut Store,
-    asked: &SchedulerRequest,
+    request: &SchedulerRequest,
     lines: &mut Vec<Line>,
     reply: &mut Reply<'_>,
 ) -> Result<u64, Fault> {
-    if store.state.has_host(asked.host) {
-        return Ok(asked.host);
+    if store.state.has_host(request.host) {
+        return Ok(request.host);
     }
     let next = store.state.counts().hosts + 1;
     // A host whose first reply was lost has named itself already.
-    let name = if asked.name.is_empty() { format!("host {next}") } else { asked.name.clone() };
+    let name = if request.name.is_empty() { format!("host {next}") } else { request.name.clone() };
     let known = store.state.host(&name);
     if known.is_none() {
         store.take(Line::Host { host: next, name }, lines)?;
@@ -304,13 +280,13 @@ fn register_host(
 /// lost; then new ones, as many as it requests and may have.
 fn choose_results(
     store: &mut Store,
-    asked: &SchedulerRequest,
+    request: &SchedulerRequest,
     host: u64,
     now: f64,
     lines: &mut Vec<Line>,
 ) -> Result<Vec<(ResultId, f64)>, Fault> {
     let unknown: Vec<ResultId> =
-        store.state.held_by(host).filter(|result| !asked.held.contains(result)).collect();
+        store.state.held_by(host).filter(|result| !request.held.contains(result)).collect();
     let mut give = Vec::new();
     for result in unknown {
         if store.state.is_unneeded(result) {
@@ -321,8 +297,8 @@ fn choose_results(
     }
     let settings = *store.state.settings();
     let room =
-        (asked.cores as usize * settings.ahead as usize).saturating_sub(store.state.held_by(host).count());
-    let wanted = (asked.seconds / settings.task).ceil().max(asked.idle.ceil()).min(1e6) as usize;
+        (request.cores as usize * settings.ahead as usize).saturating_sub(store.state.held_by(host).count());
+    let wanted = (request.seconds / settings.task).ceil().max(request.idle.ceil()).min(1e6) as usize;
     for _ in 0..room.min(wanted).min(MOST_RESULTS.saturating_sub(give.len())) {
         let Some(line) = store.state.next_result(host, now) else { break };
         if let Line::Sent { result, deadline, .. } = line {

@@ -9,40 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::line::{Line, Outcome, ResultId, Version};
 use super::settings::Settings;
+use super::unit::{Instance, Stage, Unit, failed, valid};
 
 /// How many work units that need another result are searched for one that a host may have, while there are
 /// new work units.
 const SEARCHED: usize = 256;
-
-/// The stage of a result.
-#[derive(Debug, Clone, PartialEq)]
-enum Stage {
-    /// Its host has it.
-    Out,
-    /// Not reported in time.
-    Lost,
-    /// Reported.
-    Ended(Outcome),
-}
-
-/// A result, and what is known of it.
-#[derive(Debug, Clone, PartialEq)]
-struct Instance {
-    host: u64,
-    deadline: f64,
-    stage: Stage,
-    /// The outcome of its output, once it is uploaded.
-    output: Option<Outcome>,
-    cpu: f64,
-}
-
-/// A work unit that was sent at least once.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Unit {
-    instances: Vec<Instance>,
-    answer: Option<u32>,
-    given_up: bool,
-}
 
 /// The state.
 #[derive(Debug, Clone, PartialEq)]
@@ -329,35 +300,6 @@ impl State {
             self.open_units.remove(&number);
         }
     }
-}
-
-impl Unit {
-    /// The largest number of results that agree, and the first of these.
-    fn agreeing(&self, one_host: bool) -> (u32, Option<u32>) {
-        let mut groups: BTreeMap<&str, (u32, BTreeSet<u64>, u32)> = BTreeMap::new();
-        for (index, instance) in self.instances.iter().enumerate() {
-            if let Some(answer) = valid(instance) {
-                let group = groups.entry(answer).or_insert((0, BTreeSet::new(), index as u32));
-                group.0 += 1;
-                group.1.insert(instance.host);
-            }
-        }
-        let count = |group: &(u32, BTreeSet<u64>, u32)| if one_host { group.0 } else { group.1.len() as u32 };
-        let largest = groups.values().max_by_key(|group| (count(group), std::cmp::Reverse(group.2)));
-        largest.map_or((0, None), |group| (count(group), Some(group.2)))
-    }
-}
-
-/// The digest of a valid result.
-fn valid(instance: &Instance) -> Option<&str> {
-    match &instance.stage {
-        Stage::Ended(Outcome::Valid { answer }) => Some(answer),
-        _ => None,
-    }
-}
-
-fn failed(instance: &Instance) -> bool {
-    matches!(&instance.stage, Stage::Ended(Outcome::Failed { .. }))
 }
 
 #[cfg(test)]

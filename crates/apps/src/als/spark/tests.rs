@@ -9,7 +9,7 @@ fn config() -> Config {
     Config::new(&params.with("lambda", 0.1)).expect("reads")
 }
 
-/// Our own model, written and told as Spark would.
+/// Our own model, written and reported as Spark would.
 fn answered(config: &Config, scratch: &Path) -> Object {
     let split = config.source.open(None).and_then(|input| input.read()).expect("reads");
     let mut alone = Alone;
@@ -38,7 +38,7 @@ fn answered(config: &Config, scratch: &Path) -> Object {
 }
 
 #[test]
-fn a_model_from_another_start_is_taken_and_what_is_told_wrongly_is_not() {
+fn a_model_from_another_start_is_taken_and_a_wrong_report_is_not() {
     let (config, scratch) = (config(), tempfile::tempdir().expect("a temporary folder"));
     let answer = answered(&config, scratch.path());
     let readings = check(&config, &answer, scratch.path()).expect("is right");
@@ -66,10 +66,10 @@ fn a_user_whose_vector_is_another_is_found() {
 }
 
 #[test]
-fn mllib_is_asked_for_the_whole_grid() {
+fn mllib_trains_the_whole_grid() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let config = Config::new(&Params::default().with("scale", 0.1)).expect("reads");
-    let request = ask(&config, scratch.path(), 2).expect("asks");
+    let request = request(&config, scratch.path(), 2).expect("asks");
     assert_eq!((&request["rank"], &request["iterations"]), (&json!([8, 12]), &json!([10, 20])));
     assert_eq!(request["lambda"], json!([0.1, 10.0]));
     let text = fs::read_to_string(scratch.path().join("personal.csv")).expect("is written");

@@ -92,7 +92,7 @@ impl Driver {
     ///
     /// # Errors
     /// Where the driver reports a failure or ends; or the fault of `check`.
-    pub fn ask(
+    pub fn request(
         &mut self,
         request: &impl Serialize,
         until: &Until,
@@ -186,7 +186,7 @@ pub fn died(what: &str, program: &Program) -> Fault {
 /// A number of an answer, which must be finite.
 pub fn number(answer: &Object, name: &str) -> Result<f64, Fault> {
     let number = answer.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-    number.ok_or_else(|| Fault::attempt(format!("Spark's driver told no `{name}`")))
+    number.ok_or_else(|| Fault::attempt(format!("Spark's driver reported no `{name}`")))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::Path;
 pub type Object = Map<String, Value>;
 
 /// Makes the request for so many cores; the folder is for files that every node sees.
-pub type Ask = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
+pub type MakeRequest = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
 
 /// Checks an answer; returns the application's readings beyond the times.
 pub type Check = Box<dyn Fn(&Object, &Path) -> Result<Vec<Reading>, Fault> + Send>;
@@ -19,7 +19,7 @@ pub struct Job {
     /// Slaves: executors.
     pub slaves: usize,
     /// Makes the request. Its files may exist already, from an earlier attempt.
-    pub ask: Ask,
+    pub request: MakeRequest,
     /// Reads the answer.
     pub check: Check,
 }

@@ -95,7 +95,7 @@ impl Ready {
     fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let key = self.key();
         session::end_others(&key);
-        let request = (self.job.ask)(&self.part.scratch, key.slaves * key.cores)?;
+        let request = (self.job.request)(&self.part.scratch, key.slaves * key.cores)?;
         // After a failure from here on, the cluster is not kept.
         let mut cluster = match session::take(&key) {
             Some(cluster) => {
@@ -104,7 +104,7 @@ impl Ready {
             }
             None => self.start(&key, lines, until)?,
         };
-        let (answer, fresh) = self.ask(&mut cluster, request, lines, until)?;
+        let (answer, fresh) = self.request(&mut cluster, request, lines, until)?;
         let own = (self.job.check)(&answer, &self.part.scratch)?;
         outcome::report(&answer, own, &self.part, (key.cores, fresh), out)?;
         session::keep(key, cluster);
@@ -154,7 +154,7 @@ impl Ready {
         made(&folder)?;
         let driver = Driver::start(&self.found, &folder, address, until)?;
         let mut cluster =
-            RunningCluster { id, driver, url, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
+            RunningCluster { id, driver, url, master, requested: BTreeSet::new(), warmed: BTreeSet::new() };
         self.want_workers(&cluster, key, lines)?;
         let open = json!({
             "do": "open",
@@ -166,7 +166,7 @@ impl Ready {
             "patience": PATIENCE.min(0.8 * until.left().as_secs_f64()),
         });
         let RunningCluster { driver, master, .. } = &mut cluster;
-        driver.ask(&open, until, || check(lines, master.as_ref(), until))?;
+        driver.request(&open, until, || check(lines, master.as_ref(), until))?;
         Ok(cluster)
     }
 
@@ -186,7 +186,7 @@ impl Ready {
     }
 
     /// The driver's answer, and whether this was the first such request.
-    fn ask(
+    fn request(
         &self,
         cluster: &mut RunningCluster,
         mut request: Value,
@@ -194,13 +194,13 @@ impl Ready {
         until: &Until,
     ) -> Result<(Object, bool), Fault> {
         let name = request.to_string();
-        let fresh = cluster.asked.insert(name.clone());
+        let fresh = cluster.requested.insert(name.clone());
         let most = self.settings.passes;
         // One more pass shows whether Java is warm.
         let passes = if cluster.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let RunningCluster { driver, master, .. } = cluster;
-        let answer = driver.ask(&request, until, || check(lines, master.as_ref(), until))?;
+        let answer = driver.request(&request, until, || check(lines, master.as_ref(), until))?;
         if outcome::warm(&answer) {
             cluster.warmed.insert(name);
         }

@@ -62,7 +62,7 @@ pub fn report(
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
     let times = times(answer);
-    let [first, ..] = times[..] else { return Err(Fault::attempt("Spark's driver told no time")) };
+    let [first, ..] = times[..] else { return Err(Fault::attempt("Spark's driver reported no time")) };
     let last = times[times.len() - 1];
     let mut take = |name: &str, value: f64| out.take(Reading::value(name, value, Origin::Measured), 1);
     take("completion_time", last)?;

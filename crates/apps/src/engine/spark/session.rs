@@ -28,7 +28,7 @@ pub struct RunningCluster {
     /// The master's process, if it is ours.
     pub master: Option<Master>,
     /// The earlier requests.
-    pub asked: BTreeSet<String>,
+    pub requested: BTreeSet<String>,
     /// The requests whose passes are warm.
     pub warmed: BTreeSet<String>,
 }

@@ -61,9 +61,9 @@ fn counted(parts: usize, limit: u64) -> Vec<(Counts, Traffic, usize)> {
             },
         )
         .expect("shuffles");
-        let told = std::mem::take(&mut cluster.disk).moved();
+        let results = std::mem::take(&mut cluster.disk).moved();
         let moved = scratch.moved();
-        assert_eq!(told, (moved.written + moved.read, moved.seeks as usize), "all is accounted for");
+        assert_eq!(results, (moved.written + moved.read, moved.seeks as usize), "all is accounted for");
         (found, moved, cluster.rounds)
     })
 }
@@ -72,15 +72,15 @@ fn counted(parts: usize, limit: u64) -> Vec<(Counts, Traffic, usize)> {
 fn the_counts_are_the_same_for_any_number_of_parts_and_any_limit() {
     for parts in [1, 2, 5] {
         for limit in [1 << 30, 256 << 10, 16 << 10] {
-            let told = counted(parts, limit);
+            let results = counted(parts, limit);
             let mut together = BTreeMap::new();
-            for (found, _, _) in &told {
+            for (found, _, _) in &results {
                 for (word, tally) in found {
                     assert!(together.insert(word.clone(), *tally).is_none(), "one owner a word");
                 }
             }
             assert_eq!(together, expected(parts as u64), "{parts} parts, {limit} bytes");
-            let spilled = told.iter().map(|(_, moved, _)| moved.written).sum::<u64>();
+            let spilled = results.iter().map(|(_, moved, _)| moved.written).sum::<u64>();
             assert_eq!(spilled > 0, limit < 1 << 30, "{parts} parts, {limit} bytes");
         }
     }
@@ -104,7 +104,7 @@ fn a_list_counts_as_the_table_does() {
         Number(word.with(|word| std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0))) << 20)
     };
     for (parts, limit) in [(1, 1 << 30), (1, 4 << 10), (3, 1 << 30), (3, 64 << 10)] {
-        let told = on_threads(parts, |cluster| {
+        let results = on_threads(parts, |cluster| {
             let (budget, scratch) = (Budget::of(limit, parts), Scratch::temporary());
             let mut list = List::<Number, Tally>::new(budget, &scratch);
             let mut last = 0;
@@ -123,9 +123,9 @@ fn a_list_counts_as_the_table_does() {
             shuffle(|disk| list.finish(disk), budget, &scratch, cluster, keep).expect("shuffles");
             (found, scratch.moved().written)
         });
-        assert!(told.iter().all(|(found, _)| found.is_sorted_by_key(|(key, _)| *key)));
-        assert_eq!(told.iter().any(|(_, bytes)| *bytes > 0), limit < 1 << 30);
-        let mut together: Vec<_> = told.into_iter().flat_map(|(found, _)| found).collect();
+        assert!(results.iter().all(|(found, _)| found.is_sorted_by_key(|(key, _)| *key)));
+        assert_eq!(results.iter().any(|(_, bytes)| *bytes > 0), limit < 1 << 30);
+        let mut together: Vec<_> = results.into_iter().flat_map(|(found, _)| found).collect();
         together.sort_unstable();
         let expected: Vec<_> =
             expected(parts as u64).into_iter().map(|(word, tally)| (number(&word), tally)).collect();

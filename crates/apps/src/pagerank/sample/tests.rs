@@ -14,7 +14,7 @@ fn examined(tamper: impl Fn(&mut Shard) + Sync) -> Vec<(f64, f64)> {
     let source = Source::Rmat(Rmat::new(10, 16, 5));
     let extent = source.extent().expect("known");
     let partition = Partition::new(3);
-    let told = on_threads(3, |exchange| {
+    let results = on_threads(3, |exchange| {
         let (mut shard, sampled) = build(&source, extent, 11, exchange).expect("builds");
         tamper(&mut shard);
         let mut ranks = Ranks::new(&shard, 0.15);
@@ -31,11 +31,11 @@ fn examined(tamper: impl Fn(&mut Shard) + Sync) -> Vec<(f64, f64)> {
         let found: Vec<f64> = sampled.sample().labels().iter().map(own).collect();
         (sums, found)
     });
-    let count = told[0].0.len();
+    let count = results[0].0.len();
     (0..count)
         .map(|vertex| {
-            let gathered: f64 = told.iter().map(|(sums, _)| sums[vertex]).sum();
-            let found: f64 = told.iter().map(|(_, found)| found[vertex]).sum();
+            let gathered: f64 = results.iter().map(|(sums, _)| sums[vertex]).sum();
+            let found: f64 = results.iter().map(|(_, found)| found[vertex]).sum();
             (0.15 + 0.85 * gathered, found)
         })
         .collect()

@@ -51,16 +51,16 @@ const REQUEST: &str = "<scheduler_request>
 
 #[test]
 fn a_request_is_read_as_a_host_writes_it() {
-    let asked = SchedulerRequest::parse(REQUEST.as_bytes()).expect("is one");
-    assert_eq!((asked.key.as_str(), asked.host, asked.name.as_str()), ("key", 3, "abc"));
-    assert_eq!((asked.cores, asked.seconds, asked.idle), (50, 120.5, 2.0));
-    assert_eq!(asked.platforms, ["x86_64-pc-linux-gnu", "i686-pc-linux-gnu"]);
-    assert_eq!(asked.code_key, "1024\n00\n.");
+    let request = SchedulerRequest::parse(REQUEST.as_bytes()).expect("is one");
+    assert_eq!((request.key.as_str(), request.host, request.name.as_str()), ("key", 3, "abc"));
+    assert_eq!((request.cores, request.seconds, request.idle), (50, 120.5, 2.0));
+    assert_eq!(request.platforms, ["x86_64-pc-linux-gnu", "i686-pc-linux-gnu"]);
+    assert_eq!(request.code_key, "1024\n00\n.");
     let reports: Vec<_> =
-        asked.reports.iter().map(|r| (r.name.as_str(), r.failure.as_deref(), r.cpu)).collect();
+        request.reports.iter().map(|r| (r.name.as_str(), r.failure.as_deref(), r.cpu)).collect();
     assert_eq!(reports, [("c_1_0", None, 2.5), ("c_2_0", Some("exit status 194, state 6"), 0.0)]);
-    assert_eq!(asked.held, BTreeSet::from([ResultId { unit: 3, instance: 1 }]));
-    assert_eq!(asked.unknown, ["wu_of_another"]);
+    assert_eq!(request.held, BTreeSet::from([ResultId { unit: 3, instance: 1 }]));
+    assert_eq!(request.unknown, ["wu_of_another"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_no_request_is_none() {
         assert_eq!(SchedulerRequest::parse(body), None);
     }
     assert_eq!(
-        SchedulerRequest::parse(b"<scheduler_request></scheduler_request>").map(|asked| asked.cores),
+        SchedulerRequest::parse(b"<scheduler_request></scheduler_request>").map(|request| request.cores),
         Some(1)
     );
 }
@@ -89,8 +89,8 @@ fn the_longest_requests_are_read_however_deep_they_are() {
         "</result>",
     ] {
         for body in [long(part), format!("<scheduler_request>{}</scheduler_request>", long(part))] {
-            let asked = SchedulerRequest::parse(body.as_bytes()).unwrap_or_default();
-            assert!(asked.reports.len() <= body.len() / part.len());
+            let request = SchedulerRequest::parse(body.as_bytes()).unwrap_or_default();
+            assert!(request.reports.len() <= body.len() / part.len());
         }
     }
 }
@@ -103,11 +103,11 @@ proptest! {
 
     #[test]
     fn a_damaged_request_has_only_possible_values(request in damaged(REQUEST.into())) {
-        if let Some(asked) = SchedulerRequest::parse(&request) {
-            prop_assert!(asked.seconds.is_finite() && asked.idle.is_finite());
-            prop_assert!(asked.unknown.iter().all(|name| name.len() <= LONGEST_NAME));
-            prop_assert!(asked.seconds >= 0.0 && (1..=4096).contains(&asked.cores));
-            prop_assert!(asked.reports.iter().all(|report| report.cpu.is_finite()));
+        if let Some(request) = SchedulerRequest::parse(&request) {
+            prop_assert!(request.seconds.is_finite() && request.idle.is_finite());
+            prop_assert!(request.unknown.iter().all(|name| name.len() <= LONGEST_NAME));
+            prop_assert!(request.seconds >= 0.0 && (1..=4096).contains(&request.cores));
+            prop_assert!(request.reports.iter().all(|report| report.cpu.is_finite()));
         }
     }
 }

@@ -23,7 +23,7 @@ fn open(folder: &Path, units: u64) -> Scheduler {
     scheduler
 }
 
-fn asked(scheduler: &Scheduler, idle: f64) -> SchedulerRequest {
+fn request(scheduler: &Scheduler, idle: f64) -> SchedulerRequest {
     SchedulerRequest {
         key: scheduler.key.clone(),
         name: "a host".into(),
@@ -78,14 +78,14 @@ fn report(name: &str) -> super::super::request::Report {
 fn a_work_unit_goes_out_and_comes_back_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&asked(&scheduler, 2.0), 10.0).expect("answers");
+    let reply = scheduler.schedule(&request(&scheduler, 2.0), 10.0).expect("answers");
     assert_eq!(number(&reply, "hostid"), Some(1.0));
     assert!(reply.contains("<code_sign_key>") && reply.contains("<main_program/>"));
     assert_eq!(names(&reply, "result"), ["c_0_0"]);
     let upload = output(&scheduler, &reply, "c_0_0", false);
     assert_eq!(scheduler.upload(&upload), Ok(None));
     assert_eq!(scheduler.upload(&upload), Ok(None), "again changes nothing");
-    let report = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 2.0) };
+    let report = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 2.0) };
     for _ in 0..2 {
         let reply = scheduler.schedule(&report, 20.0).expect("answers");
         assert_eq!(names(&reply, "result_ack"), ["c_0_0"]);
@@ -100,9 +100,9 @@ fn a_work_unit_goes_out_and_comes_back_once() {
 fn a_host_cannot_report_another_host_s_result() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
     assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", false)), Ok(None));
-    let other = SchedulerRequest { name: "another host".into(), ..asked(&scheduler, 0.0) };
+    let other = SchedulerRequest { name: "another host".into(), ..request(&scheduler, 0.0) };
     let failed = super::super::request::Report { failure: Some("it failed".into()), ..report("c_0_0") };
     for said in [failed, report("c_0_0")] {
         let reply = scheduler
@@ -115,7 +115,7 @@ fn a_host_cannot_report_another_host_s_result() {
     assert_eq!(names(&reply, "result_abort"), ["c_0_0"]);
     let counts = scheduler.counts().0;
     assert_eq!((counts.failed, counts.valid, counts.out), (0, 0, 1));
-    let own = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 0.0) };
+    let own = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 0.0) };
     scheduler.schedule(&own, 30.0).expect("answers");
     assert_eq!(scheduler.counts().0.valid, 1);
 }
@@ -124,18 +124,18 @@ fn a_host_cannot_report_another_host_s_result() {
 fn a_result_that_was_lost_on_its_way_is_sent_again_under_its_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 5);
-    let first_reply = scheduler.schedule(&asked(&scheduler, 2.0), 10.0).expect("answers");
+    let first_reply = scheduler.schedule(&request(&scheduler, 2.0), 10.0).expect("answers");
     let result = names(&first_reply, "result");
     assert_eq!(result.len(), 2);
     drop(scheduler);
     // The project was killed; the host got no reply, and has no number.
     let scheduler = open(folder.path(), 5);
-    let reply = scheduler.schedule(&asked(&scheduler, 0.0), 11.0).expect("answers");
+    let reply = scheduler.schedule(&request(&scheduler, 0.0), 11.0).expect("answers");
     assert_eq!((names(&reply, "result"), number(&reply, "hostid")), (result.clone(), Some(1.0)));
     // Now it lists one of the two.
     let held = [result[0].parse().expect("is one")].into();
     let reply = scheduler
-        .schedule(&SchedulerRequest { host: 1, held, ..asked(&scheduler, 0.0) }, 12.0)
+        .schedule(&SchedulerRequest { host: 1, held, ..request(&scheduler, 0.0) }, 12.0)
         .expect("answers");
     assert_eq!(names(&reply, "result"), result[1..]);
     assert_eq!(scheduler.counts().0.sent, 2);
@@ -146,7 +146,7 @@ fn no_host_gets_more_results_than_allowed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 100);
     let reply = scheduler
-        .schedule(&SchedulerRequest { seconds: 1e9, ..asked(&scheduler, 2.0) }, 10.0)
+        .schedule(&SchedulerRequest { seconds: 1e9, ..request(&scheduler, 2.0) }, 10.0)
         .expect("answers");
     assert_eq!(names(&reply, "result").len(), 8, "four for each of two processors");
 }
@@ -155,9 +155,9 @@ fn no_host_gets_more_results_than_allowed() {
 fn a_wrong_answer_is_no_answer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
     assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", true)), Ok(None));
-    let reported = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..asked(&scheduler, 1.0) };
+    let reported = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 1.0) };
     let reply = scheduler.schedule(&reported, 20.0).expect("answers");
     assert_eq!(
         (names(&reply, "result_ack"), names(&reply, "result")),
@@ -172,11 +172,11 @@ fn wrong_keys_and_other_platforms_get_nothing_and_leave_no_trace() {
     let scheduler = open(folder.path(), 1);
     let before = fs::read(folder.path().join("journal.ndjson")).expect("reads");
     let refused = [
-        SchedulerRequest { key: "guess".into(), reports: vec![report("c_0_0")], ..asked(&scheduler, 1.0) },
-        SchedulerRequest { platforms: vec!["windows_x86_64".into()], ..asked(&scheduler, 1.0) },
+        SchedulerRequest { key: "guess".into(), reports: vec![report("c_0_0")], ..request(&scheduler, 1.0) },
+        SchedulerRequest { platforms: vec!["windows_x86_64".into()], ..request(&scheduler, 1.0) },
     ];
-    for asked in refused {
-        let reply = scheduler.schedule(&asked, 10.0).expect("answers");
+    for request in refused {
+        let reply = scheduler.schedule(&request, 10.0).expect("answers");
         assert!(names(&reply, "result").is_empty() && names(&reply, "result_ack").is_empty(), "{reply}");
         assert!(reply.contains("priority=\"notice\""));
     }
@@ -188,8 +188,8 @@ fn results_that_are_not_needed_are_cancelled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
     let held = [ResultId { unit: 7, instance: 0 }].into();
-    let asked = SchedulerRequest { held, unknown: vec!["old_wu".into()], ..asked(&scheduler, 0.0) };
-    let reply = scheduler.schedule(&asked, 10.0).expect("answers");
+    let request = SchedulerRequest { held, unknown: vec!["old_wu".into()], ..request(&scheduler, 0.0) };
+    let reply = scheduler.schedule(&request, 10.0).expect("answers");
     assert_eq!(names(&reply, "result_abort"), ["c_7_0", "old_wu"]);
 }
 
@@ -197,7 +197,7 @@ fn results_that_are_not_needed_are_cancelled() {
 fn an_upload_for_a_result_that_was_never_sent_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 2);
-    let reply = scheduler.schedule(&asked(&scheduler, 1.0), 10.0).expect("answers");
+    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
     let upload = String::from_utf8(output(&scheduler, &reply, "c_0_0", false)).expect("is text");
     let forged = upload.replace("c_0_0_out", "c_1_0_out");
     assert!(matches!(scheduler.upload(forged.as_bytes()), Err(UploadRefusal::Permanent(_))));

@@ -1,9 +1,15 @@
 //! The server, over sockets.
 
 use super::*;
+use crate::client::md5_hex;
 use crate::project::directory::Directory;
+use crate::project::load::{BodyReservation, IN_FLIGHT};
+use crate::project::pages::PROGRAMS;
 use crate::project::settings::Settings;
+use std::io::Read;
 use std::io::Write;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 /// Runs a server while `with` runs.
 fn serving(with: impl FnOnce(&Server, SocketAddr)) {
@@ -34,7 +40,7 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     });
 }
 
-fn ask(address: SocketAddr, request: &[u8]) -> String {
+fn send(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("listens");
     stream.write_all(request).expect("sends");
     let mut reply = Vec::new();
@@ -44,7 +50,7 @@ fn ask(address: SocketAddr, request: &[u8]) -> String {
 }
 
 fn get(address: SocketAddr, path: &str) -> String {
-    ask(address, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
 }
 
 #[test]
@@ -71,10 +77,10 @@ fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
         let whole = get(address, &format!("/project/download/{file}"));
         assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
         let request = format!("GET /project/download/{file} HTTP/1.1\r\nRange: bytes=7-\r\n\r\n");
-        let part = ask(address, request.as_bytes());
+        let part = send(address, request.as_bytes());
         assert!(part.starts_with("HTTP/1.1 206") && part.ends_with("\r\n\r\n789"), "{part}");
         assert!(part.contains("Content-Range: bytes 7-9/10\r\n"), "{part}");
-        assert!(ask(address, request.replace("=7-", "=10-").as_bytes()).contains(" 416 "));
+        assert!(send(address, request.replace("=7-", "=10-").as_bytes()).contains(" 416 "));
         assert!(get(address, "/project/download/c_2.in").contains("from "));
         for path in [
             "/project/download/c_3.in",
@@ -95,10 +101,10 @@ fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
 #[test]
 fn malformed_requests_are_refused_and_the_server_continues() {
     serving(|_, address| {
-        assert!(ask(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
-        assert!(ask(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
+        assert!(send(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
+        assert!(send(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
         let post = |path: &str, body: &str| {
-            ask(
+            send(
                 address,
                 format!("POST /project{path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
                     .as_bytes(),
@@ -107,7 +113,7 @@ fn malformed_requests_are_refused_and_the_server_continues() {
         assert!(post("/cgi", "<html></html>").contains(" 400 "));
         assert!(post("/file_upload_handler", "rubbish").contains("<status>-1</status>"));
         let huge = format!("POST /project/cgi HTTP/1.1\r\nContent-Length: {}\r\n\r\n", u64::MAX);
-        assert!(ask(address, huge.as_bytes()).contains(" 413 "));
+        assert!(send(address, huge.as_bytes()).contains(" 413 "));
         // Silent connections do not delay others.
         let silent: Vec<TcpStream> = (0..10).map(|_| TcpStream::connect(address).expect("listens")).collect();
         assert!(get(address, "/project/").contains(" 200 "));
