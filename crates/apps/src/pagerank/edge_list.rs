@@ -12,6 +12,7 @@ use super::ranked_bits::Bits;
 use crate::input::Text;
 use format::{Format, Learner};
 
+mod field;
 mod format;
 mod separator;
 

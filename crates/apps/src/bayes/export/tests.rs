@@ -1,6 +1,7 @@
 //! Tests of `export`.
 
 use super::*;
+use input::CHUNK;
 use std::io::Write;
 
 fn read(bytes: &[u8]) -> Result<Vec<String>, Fault> {

@@ -1,6 +1,6 @@
 use super::*;
+use field::LARGEST_ID;
 use flate2::{Compression, write::GzEncoder};
-use format::LARGEST_ID;
 use proptest::prelude::*;
 use std::io::Write;
 use tempfile::NamedTempFile;
