@@ -90,7 +90,7 @@ impl Transfer {
         if status.success() {
             return Ok(());
         }
-        let why = complaint.lines().map(str::trim).filter(|line| !line.is_empty()).next_back();
+        let why = complaint.lines().map(str::trim).rfind(|line| !line.is_empty());
         let why = why.map_or_else(|| status.to_string(), str::to_string);
         Err(Fault::environment(format!("cannot fetch it: {why}"))
             .at(url)
