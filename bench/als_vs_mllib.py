@@ -24,7 +24,7 @@ from lib.wire import ROOT, cargo
 
 PYTHON = ROOT / ".tools" / "venv-spark" / "bin" / "python"
 CLUSTER = ROOT / "target" / "release" / "examples" / "application_cluster"
-RATINGS = Path(os.environ.get("CROSSTALK_DATA", ROOT.parent / "shared" / "data")) / "movielens" / "ratings.csv"
+RATINGS = Path(os.environ.get("CROSSTALK_DATA", "data")) / "movielens" / "ratings.csv"
 PERSONAL = [3.0, 4.0, 5.0]
 
 

@@ -9,10 +9,11 @@
 //! model to the file FACTORS (0 for a user or 1 for an item, id, 32-bit; vector).
 
 use crosstalk_apps::als::config::Config;
-use crosstalk_apps::als::node::Untimed;
+use crosstalk_apps::als::model::Model;
+use crosstalk_apps::als::node::UntimedNode;
 use crosstalk_apps::als::rating::Split;
 use crosstalk_apps::als::shard::{Shard, Side};
-use crosstalk_apps::als::train::{Model, train};
+use crosstalk_apps::als::train::train;
 use crosstalk_apps::exchange::Alone;
 use crosstalk_core::Fault;
 use crosstalk_core::value::Params;
@@ -52,7 +53,7 @@ fn run() -> Result<(), Fault> {
     for _ in stdin().lines() {
         let split = Split { training: split.training.clone(), ..Split::default() };
         let (mut alone, begin) = (Alone, Instant::now());
-        let mut node = Untimed(&mut alone);
+        let mut node = UntimedNode(&mut alone);
         let shard = Shard::build(split, &mut node)?;
         let sorted = begin.elapsed();
         let model = train(&shard, &config.grid[0], config.seed, &mut node)?;

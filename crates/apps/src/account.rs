@@ -1,5 +1,4 @@
-//! What every application tells: of its answer as a whole, and of where each
-//! node's time and memory went.
+//! What every application reports: its answer, and each node's time and memory.
 
 use crosstalk_comm::Account;
 use crosstalk_core::Fault;
@@ -8,26 +7,26 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 use crosstalk_core::units::Seconds;
 
-/// What the master has when all is done.
+/// The master's result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// What loading the input took before the clock was restarted.
+    /// Time that loading the input took, before the clock was restarted.
     pub loading: Seconds,
     /// Where the master's time went: its total is the completion time.
     pub account: Account,
     /// Bytes that slaves sent each other.
     pub exchanged: u64,
-    /// The same for the same answer, bit by bit.
+    /// A checksum: equal for equal answers, bit by bit.
     pub checksum: u64,
-    /// What this application tells beside that.
+    /// Further readings of this application.
     pub own: Vec<Reading>,
     /// What is wrong with the answer, if anything.
     pub verdict: Result<(), Fault>,
 }
 
 impl Answer {
-    /// The readings that speak of the whole.
-    pub(super) fn tell(&self, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
+    /// Reports the readings of the whole application.
+    pub(super) fn report(&self, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
         // The upper 52 bits, which a floating-point number holds exactly.
         let checksum = (self.checksum >> 12) as f64;
         out.take(Reading::value("completion_time", self.account.total().0, origin), 1)?;
@@ -40,7 +39,7 @@ impl Answer {
     }
 }
 
-/// All metrics of an application that has some of its `own`.
+/// All metrics of an application that has these of its `own`.
 pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     let mut metrics = vec![
         Metric::new("completion_time", "s", Better::Lower),
@@ -58,7 +57,7 @@ pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     metrics
 }
 
-/// Where times come from.
+/// The origin of times.
 pub fn origin(part: &Part) -> Origin {
     if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
 }
@@ -70,8 +69,8 @@ pub fn cores(part: &Part) -> f64 {
     (part.nodes - 1) as f64 * f64::from(cores)
 }
 
-/// The readings that speak of one node.
-pub fn tell(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
+/// Reports the readings of one node.
+pub fn report(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
     let times = [
         ("time_compute", account.compute),
         ("time_wait", account.wait),
@@ -80,7 +79,7 @@ pub fn tell(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) 
     for (metric, time) in times {
         out.take(Reading::value(metric, time.0, origin).label("node", node), 1)?;
     }
-    // For applications that can spill, which declare it, and where they did.
+    // Only where it spilled; the application declares the metric.
     if account.spill.0 > 0.0 {
         out.take(Reading::value("time_spill", account.spill.0, origin).label("node", node), 1)?;
     }

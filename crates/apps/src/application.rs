@@ -1,5 +1,4 @@
-//! What an application does on N + 1 nodes: node 0 is the master, slave `p` is
-//! node `p + 1`.
+//! The roles of an application's N + 1 nodes: node 0 is the master, slave `p` is node `p + 1`.
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
@@ -8,23 +7,23 @@ use crosstalk_core::record::Metric;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 
 use super::account::{self, Answer};
-use super::words::MASTER;
+use crate::coordination::MASTER;
 use crosstalk_work::peer::rank;
 
-/// What a node does once it is connected to all others. When its input is
-/// loaded it calls [`Rank::restart_clock`]; from then on time counts.
-pub type Play<T> = Box<dyn FnOnce(&mut Rank) -> Result<T, Fault> + Send>;
+/// What a node runs once it is connected to all others. When its input is loaded it calls
+/// [`Rank::restart_clock`]; from then on time counts.
+pub type NodeTask<T> = Box<dyn FnOnce(&mut Rank) -> Result<T, Fault> + Send>;
 
-/// What a node has to do.
+/// A node's role.
 pub enum Role {
-    /// Ends with the answer.
-    Master(Play<Answer>),
-    /// Ends with where its time went.
-    Slave(Play<Account>),
+    /// Coordinates; returns the answer.
+    Master(NodeTask<Answer>),
+    /// Computes; returns where its time went.
+    Slave(NodeTask<Account>),
 }
 
-/// One master and `slaves`; `own` metrics come beside those that every
-/// application has. `seconds`: about how long an attempt computes.
+/// Deploys one master and `slaves`, which report their `own` metrics and those of every application.
+/// `seconds`: about how long an attempt computes.
 pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
     Deployment {
         nodes: slaves + 1,
@@ -45,10 +44,10 @@ pub fn slave(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> {
     Ok(if part.node == MASTER { None } else { Some(part.node - 1) })
 }
 
-/// Gets a node ready that has looked at its input.
+/// Gets a node ready that has checked its input.
 pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
     let (node, origin) = (part.node, account::origin(part));
-    let play: rank::Play = Box::new(move |mut rank, out| {
+    let task: rank::RankTask = Box::new(move |mut rank, out| {
         let account = match role {
             Role::Slave(play) => play(&mut rank)?,
             Role::Master(play) => {
@@ -57,12 +56,12 @@ pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
                     rank.finish()?;
                     return Err(wrong);
                 }
-                answer.tell(origin, out)?;
+                answer.report(origin, out)?;
                 answer.account
             }
         };
-        account::tell(node, &account, origin, out)?;
+        account::report(node, &account, origin, out)?;
         rank.finish()
     });
-    rank::prepare(part, play)
+    rank::prepare(part, task)
 }

@@ -1,19 +1,22 @@
-//! What the slaves need of a network: everyone hands everyone a buffer.
+//! An all-to-all exchange between slaves: every part sends every part a buffer.
 
 use crosstalk_core::Fault;
 
-/// One part's end of an exchange between `parts()` of them.
+#[cfg(test)]
+pub mod mock;
+
+/// One part of an exchange between `parts()` of them.
 pub trait Exchange {
     /// This part's number, from 0.
     fn part(&self) -> usize;
     /// How many parts there are.
     fn parts(&self) -> usize;
-    /// Hands `outgoing[p]` to part `p`, and returns what each part handed to
-    /// this one. All parts call it the same number of times.
+    /// Sends `outgoing[p]` to part `p`, and returns what each part sent to this one. All parts must call it
+    /// equally often.
     fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault>;
 }
 
-/// The only part: what it hands out comes back.
+/// The only part: it receives what it sends.
 pub struct Alone;
 
 impl Exchange for Alone {
@@ -40,71 +43,17 @@ pub fn floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
     buffer.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
-/// Appends a number and what it stands beside.
+/// Appends a number and its value.
 pub fn put_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&number.to_le_bytes());
     buffer.extend_from_slice(&value.to_le_bytes());
 }
 
-/// The numbers and values that [`put_pair`] wrote.
+/// Reads the numbers and values that [`put_pair`] appended.
 pub fn pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
     buffer
         .as_chunks::<12>()
         .0
         .iter()
         .map(|[a, b, c, d, rest @ ..]| (u32::from_le_bytes([*a, *b, *c, *d]), f64::from_le_bytes(*rest)))
-}
-
-#[cfg(test)]
-pub mod mock {
-    //! Parts as threads of one process.
-
-    use super::{Exchange, Fault};
-    use std::sync::mpsc::{Receiver, Sender, channel};
-
-    /// A part that reaches the others over channels.
-    pub struct Channels {
-        part: usize,
-        to: Vec<Sender<Vec<u8>>>,
-        from: Vec<Receiver<Vec<u8>>>,
-    }
-
-    impl Exchange for Channels {
-        fn part(&self) -> usize {
-            self.part
-        }
-
-        fn parts(&self) -> usize {
-            self.to.len()
-        }
-
-        fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
-            let gone = |_| Fault::attempt("a part is gone");
-            for (to, buffer) in self.to.iter().zip(outgoing) {
-                to.send(buffer).map_err(|_| Fault::attempt("a part is gone"))?;
-            }
-            self.from.iter().map(|from| from.recv().map_err(gone)).collect()
-        }
-    }
-
-    /// Runs `work` on each of `parts` threads, and returns what each returned.
-    pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Channels) -> T + Sync) -> Vec<T> {
-        let mut to: Vec<Vec<_>> = (0..parts).map(|_| Vec::new()).collect();
-        let mut from: Vec<Vec<_>> = (0..parts).map(|_| Vec::new()).collect();
-        for sends in &mut to {
-            for receives in &mut from {
-                let (sender, receiver) = channel();
-                sends.push(sender);
-                receives.push(receiver);
-            }
-        }
-        let ends = to.into_iter().zip(from).enumerate();
-        let work = &work;
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = ends
-                .map(|(part, (to, from))| scope.spawn(move || work(&mut Channels { part, to, from })))
-                .collect();
-            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
-        })
-    }
 }

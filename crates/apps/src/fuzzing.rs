@@ -1,4 +1,4 @@
-//! What `fuzz/` hands to readers of texts that others write: whatever is in them, none may panic.
+//! Readers of texts that others write, for `fuzz/`: no input may panic.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Text files that people name as input: plain or compressed, in UTF-8, with any line ends.
 //!
-//! The first bytes decide how a file is read, not its name. A byte order mark is skipped, and
-//! lines end in LF whatever they end in in the file: LF, CRLF or CR alone.
+//! The first bytes decide how a file is read, not its name. A byte order mark is skipped, and every line ends
+//! in LF, whether the file has LF, CRLF or CR alone.
 
 use crosstalk_core::Fault;
 use std::error::Error;
@@ -13,17 +13,16 @@ mod packing;
 
 pub use packing::Packing;
 pub use packing::foreign as not_text;
-use packing::{HEAD, Unread, foreign};
+use packing::{HEAD, Unsupported, foreign};
 
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Opens a file that can be read as often as needed: looked through first, then by every
-/// node that has a part of it.
+/// Opens a file that can be read several times: once to check it, then by every node that has a part of it.
 ///
 /// # Errors
-/// Where it is a pipe, for whose writer `open` would wait, a device, which need not end, or
-/// a directory; and where it cannot be opened.
+/// Where it is a pipe, for whose writer `open` would wait, a device, which may not end, or a directory; and
+/// where it cannot be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         return File::open(path);
@@ -44,12 +43,12 @@ pub struct Text {
     path: PathBuf,
     packing: Packing,
     from: Box<dyn Read + Send>,
-    /// The last byte that was read is a CR, which was handed out as LF.
+    /// Whether the last byte was a CR, which was returned as LF.
     after_return: bool,
 }
 
 impl Text {
-    /// Opens a file and looks at its first bytes.
+    /// Opens a file and checks its first bytes.
     ///
     /// # Errors
     /// Where there is no such file, it is no regular file, cannot be read or decompressed, is
@@ -66,7 +65,7 @@ impl Text {
         Ok(text)
     }
 
-    /// Reads on from where the text begins, after a byte order mark.
+    /// Skips a byte order mark.
     fn begin(&mut self) -> Result<(), Fault> {
         let mut first = head(&mut self.from).map_err(|e| self.fault(&e))?;
         if let Some(found) = foreign(&first) {
@@ -89,7 +88,7 @@ impl Text {
     /// Appends `bytes` more bytes of text to `buffer`; fewer only at the end of the text.
     ///
     /// # Errors
-    /// Where the file cannot be read on, or is cut short or damaged.
+    /// Where the file cannot be read, or is cut short or damaged.
     pub fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> Result<usize, Fault> {
         let held = buffer.len();
         buffer.resize(held + bytes, 0);
@@ -120,7 +119,7 @@ impl Text {
         }
     }
 
-    /// What is wrong with the file where reading it gave this error.
+    /// The fault for a file where reading it gave this error.
     pub fn fault(&self, error: &io::Error) -> Fault {
         unreadable(&self.path, self.packing, error)
     }
@@ -134,7 +133,7 @@ impl Read for Text {
                 other => other?,
             };
             let kept = line_feeds(&mut buffer[..read], &mut self.after_return);
-            // Nothing is left of a single LF after a CR; 0 would say that the text ends.
+            // Nothing is left of a single LF after a CR, and 0 would mean the end of the text.
             if kept > 0 || read == 0 {
                 return Ok(kept);
             }
@@ -148,7 +147,7 @@ fn line_feeds(bytes: &mut [u8], after_return: &mut bool) -> usize {
     let skip = usize::from(*after_return && bytes.first() == Some(&b'\n'));
     let Some(last) = bytes.last() else { return 0 };
     *after_return = *last == b'\r';
-    // What files with LF alone cost is this search.
+    // Files with LF alone cost this search only.
     let Some(first) = memchr::memchr(b'\r', bytes) else {
         bytes.copy_within(skip.., 0);
         return bytes.len() - skip;
@@ -168,7 +167,7 @@ fn line_feeds(bytes: &mut [u8], after_return: &mut bool) -> usize {
     kept
 }
 
-/// The first bytes, as many as show what a file is.
+/// The first bytes: as many as show what a file is.
 fn head(from: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     from.take(HEAD as u64).read_to_end(&mut head)?;
@@ -183,31 +182,31 @@ fn unreadable(path: &Path, packing: Packing, error: &io::Error) -> Fault {
         }
         Cause::System(error) => Fault::usage(format!("cannot be read: {error}")),
         _ if packing == Packing::Plain => Fault::usage(format!("cannot be read: {error}")),
-        Cause::Unread(why) => why.fault(packing),
+        Cause::Unsupported(why) => why.fault(packing),
         Cause::End => Fault::usage(format!("the {name} file is cut short")).remedy(again),
         Cause::Other => Fault::usage(format!("the {name} file is damaged ({error})")).remedy(again),
     };
     fault.at(path.display().to_string())
 }
 
-/// Why a decompressor gave up.
+/// Why a decompressor failed.
 enum Cause<'a> {
-    /// The operating system did not read on.
+    /// The operating system reported an error.
     System(&'a io::Error),
-    /// It is not read so.
-    Unread(&'a Unread),
-    /// The file ended.
+    /// The format is not supported.
+    Unsupported(&'a Unsupported),
+    /// The file ended too early.
     End,
-    /// What is in the file.
+    /// The contents are damaged.
     Other,
 }
 
-/// Decompressors wrap what they are told, some of them several times.
+/// Decompressors wrap the errors that they get, some of them several times.
 fn cause(error: &io::Error) -> Cause<'_> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(why) = error.downcast_ref::<Unread>() {
-            return Cause::Unread(why);
+        if let Some(why) = error.downcast_ref::<Unsupported>() {
+            return Cause::Unsupported(why);
         }
         match error.downcast_ref::<io::Error>() {
             Some(error) if error.raw_os_error().is_some() => return Cause::System(error),

@@ -4,12 +4,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `application` | the roles, and how a node gets ready for one |
-//! | `account` | what every application tells of its answer and its nodes |
-//! | `words` | what master and slaves tell each other |
-//! | `exchange` | what slaves hand each other |
-//! | `input` | files that people name |
+//! | `account` | what every application reports of its answer and its nodes |
+//! | `coordination` | the messages between master and slaves |
+//! | `exchange` | the all-to-all exchange between slaves |
+//! | `input` | the files that users name |
 //! | `mapreduce` | counting by key, within a memory limit |
-//! | `spill` | what a node's memory does not hold, on its disk |
+//! | `dataset` | real data for them, from where their authors publish it |
+//! | `random` | random numbers that any node can count |
+//! | `spill` | data on a node's disk that its memory does not hold |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -17,6 +19,8 @@ pub(crate) mod account;
 pub mod als;
 mod application;
 pub mod bayes;
+mod coordination;
+pub mod dataset;
 pub mod engine;
 pub mod exchange;
 #[doc(hidden)]
@@ -24,15 +28,15 @@ pub mod fuzzing;
 mod input;
 pub mod mapreduce;
 pub mod pagerank;
+mod random;
 pub mod spill;
-mod words;
 
 use crosstalk_core::Fault;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 
 pub use account::Answer;
-pub use application::{Play, Role, deployment, prepare, slave};
+pub use application::{NodeTask, Role, deployment, prepare, slave};
 pub use input::not_text;
 
 /// The workloads of this room.
@@ -40,8 +44,8 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![Box::new(als::ALS), Box::new(bayes::BAYES), Box::new(pagerank::PAGERANK)]
 }
 
-/// Checks what the beginnings say of the files that a workload reads, so that a file which cannot
-/// be read is refused before there are nodes to read it. What to know of them.
+/// Checks the beginnings of the files that a workload reads, so that an unreadable file is refused before
+/// there are nodes. Returns a remark about them, if there is one.
 ///
 /// # Errors
 /// Where a parameter is wrong, or a file is not there or not what it should be.

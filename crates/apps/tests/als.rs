@@ -2,6 +2,7 @@
 
 #[path = "../../work/tests/cluster/mod.rs"]
 mod cluster;
+mod data;
 #[path = "../../work/tests/scene/mod.rs"]
 mod scene;
 
@@ -11,9 +12,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::{Params, Value};
+use data::{real, workspace};
 use scene::value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn run(params: &Params, virtual_time: bool) -> Result<Vec<Reading>, Fault> {
@@ -24,22 +26,6 @@ fn run(params: &Params, virtual_time: bool) -> Result<Vec<Reading>, Fault> {
 /// A small generated run: two models of three iterations.
 fn small(slaves: i64) -> Params {
     Params::default().with("slaves", slaves).with("scale", 0.1).with("rank", 6).with("iterations", 3)
-}
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The real ratings: in `CROSSTALK_DATA`, else beside the workspace.
-fn movielens() -> Option<PathBuf> {
-    let data = std::env::var_os("CROSSTALK_DATA").map(PathBuf::from);
-    let beside = workspace().join("../shared/data");
-    let path = data.unwrap_or(beside).join("movielens/ratings.csv");
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("skipped: no {} (CROSSTALK_DATA names the directory)", path.display());
-    None
 }
 
 /// Id → vector, from lines of numbers between tabs.
@@ -104,7 +90,7 @@ fn farthest(found: &Vectors, expected: &Vectors) -> f64 {
 
 #[test]
 fn movielens_agrees_with_numpy() {
-    let Some(ratings) = movielens() else { return };
+    let Some(ratings) = real("movielens/ratings.csv") else { return };
     let Some(expected) = reference(&ratings, ["8,12", "0.1,10", "2,5"]) else { return };
     let mut checksums = Vec::new();
     for slaves in [1, 2, 4, 6] {

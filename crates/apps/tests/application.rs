@@ -40,7 +40,7 @@ const SUM: Declared<Sum> = Declared {
     prepare: |config, part| {
         let role = match crosstalk_apps::slave(part, config.slaves as usize)? {
             None => Role::Master(Box::new(move |rank| master(&config, rank))),
-            Some(slave) => Role::Slave(Box::new(move |rank| tell_number(slave, rank))),
+            Some(slave) => Role::Slave(Box::new(move |rank| report_number(slave, rank))),
         };
         crosstalk_apps::prepare(part, role)
     },
@@ -60,14 +60,14 @@ fn master(config: &Sum, rank: &mut Rank) -> Result<Answer, Fault> {
     Ok(Answer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
 }
 
-fn tell_number(slave: usize, rank: &mut Rank) -> Result<Account, Fault> {
+fn report_number(slave: usize, rank: &mut Rank) -> Result<Account, Fault> {
     rank.restart_clock()?;
     rank.gather(0, &[slave as u8 + 1])?;
     Ok(rank.account())
 }
 
 #[test]
-fn everything_that_is_declared_is_told_and_nothing_else() {
+fn every_declared_metric_is_reported_and_no_other() {
     let deployment = SUM.deploy(&Params::default()).expect("deploys");
     assert_eq!((deployment.nodes, deployment.metrics[0].name.as_str()), (4, "completion_time"));
     for (emulation, origin) in [(Some(emulation(4)), Origin::Emulated), (None, Origin::Measured)] {

@@ -3,6 +3,7 @@
 
 #[path = "../../work/tests/cluster/mod.rs"]
 mod cluster;
+mod data;
 #[path = "../../work/tests/scene/mod.rs"]
 mod scene;
 
@@ -14,6 +15,7 @@ use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, FaultKind};
+use data::{real, workspace};
 use scene::value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -93,22 +95,6 @@ fn accuracy(decisions: &Decisions) -> f64 {
     right as f64 / decisions.len() as f64
 }
 
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The real sample: in `CROSSTALK_DATA`, else beside the workspace.
-fn wikipedia() -> Option<PathBuf> {
-    let data = std::env::var_os("CROSSTALK_DATA").map(PathBuf::from);
-    let beside = workspace().join("../shared/data");
-    let path = data.unwrap_or(beside).join("wikipedia/enwiki-pages-articles1-sample.xml.bz2");
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("skipped: no {} (CROSSTALK_DATA names the directory)", path.display());
-    None
-}
-
 /// The reference's number of features, and what it decided.
 fn reference(corpus: &Path, norm: bool, remove_labels: bool, test_percent: i64) -> Option<(f64, Decisions)> {
     let python = workspace().join(".tools/venv/bin/python");
@@ -162,14 +148,14 @@ fn agrees_with_the_reference(name: &str, corpus: &Path, norm: bool, remove_label
 
 #[test]
 fn wikipedia_agrees_with_scikit_learn() {
-    if let Some(corpus) = wikipedia() {
+    if let Some(corpus) = real("wikipedia/enwiki-pages-articles1-sample.xml.bz2") {
         agrees_with_the_reference("wikipedia", &corpus, false, false, 20);
     }
 }
 
 #[test]
 fn wikipedia_normalised_agrees_with_scikit_learn() {
-    if let Some(corpus) = wikipedia() {
+    if let Some(corpus) = real("wikipedia/enwiki-pages-articles1-sample.xml.bz2") {
         agrees_with_the_reference("wikipedia norm", &corpus, true, true, 60);
     }
 }
@@ -350,7 +336,7 @@ fn what_is_broken_in_a_file_is_named_before_anything_runs() {
 }
 
 #[test]
-fn a_corpus_with_nothing_to_tell_apart_fails_the_attempt() {
+fn a_corpus_with_a_single_category_fails_the_attempt() {
     let fault = refusal(small().with("categories", 1));
     assert!(fault.message.ends_with("found only `art`"), "{fault}");
     let directory = tempfile::tempdir().expect("a directory");

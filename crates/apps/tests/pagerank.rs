@@ -2,6 +2,7 @@
 
 #[path = "../../work/tests/cluster/mod.rs"]
 mod cluster;
+mod data;
 #[path = "../../work/tests/scene/mod.rs"]
 mod scene;
 
@@ -11,9 +12,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
+use data::{real, workspace};
 use scene::value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 fn run(params: Params, virtual_time: bool) -> Result<Vec<Reading>, Fault> {
@@ -38,22 +40,6 @@ fn parse(text: &str, ranks: &mut BTreeMap<u32, f64>) {
     }
 }
 
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A real graph: in `CROSSTALK_DATA`, else beside the workspace.
-fn graph(name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("CROSSTALK_DATA").map(PathBuf::from);
-    let beside = workspace().join("../shared/data");
-    let path = data.unwrap_or(beside).join("graph").join(name);
-    if path.is_file() {
-        return Some(path);
-    }
-    eprintln!("skipped: no {} (CROSSTALK_DATA names the directory)", path.display());
-    None
-}
-
 /// The reference's ranks.
 fn reference(graph: &Path, iterations: usize, reset: f64, variant: &str) -> Option<BTreeMap<u32, f64>> {
     let python = workspace().join(".tools/venv/bin/python");
@@ -74,7 +60,7 @@ fn reference(graph: &Path, iterations: usize, reset: f64, variant: &str) -> Opti
 }
 
 fn agrees_with_the_reference(name: &str, iterations: usize, variant: &str) {
-    let Some(graph) = graph(name) else { return };
+    let Some(graph) = real(&format!("graph/{name}")) else { return };
     let Some(expected) = reference(&graph, iterations, 0.15, variant) else { return };
     let mut checksums = Vec::new();
     for slaves in [1, 2, 4, 6] {

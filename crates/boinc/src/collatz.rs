@@ -1,11 +1,10 @@
-//! The work that is given out: for every number of a span, how many steps it takes to
-//! come down to 1 when an even number is halved and an odd one becomes three times
-//! itself and one (Collatz). Nothing but integer arithmetic; each number by itself; and
-//! nobody knows a shorter way to the answer than doing it, while a part of an answer is
-//! checked by doing just that part.
+//! The work of a task: for every number of a span, how many steps its Collatz sequence takes to 1 (an even
+//! number is halved, an odd one is tripled and increased by one). It is integer arithmetic alone, and each
+//! number is computed by itself. No shorter way to the answer is known, but part of an answer is checked by
+//! computing just that part.
 //!
-//! A span is cut into blocks. An answer tells of each the longest way, where it begins,
-//! and the steps of all ways together.
+//! A span is cut into blocks. An answer has, for each block, the longest sequence, the number that it starts
+//! at, and the steps of all sequences together.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -19,13 +18,13 @@ const HEAD: &str = "crosstalk collatz 1";
 /// Blocks of a span: checking one costs less than 1 % of the work.
 pub const BLOCKS: u32 = 128;
 
-/// Numbers from here on take nearly the same time each.
+/// The sequences of numbers from here on take nearly the same time each.
 pub const FIRST: u64 = 1 << 40;
 
-/// Longer than any file of either kind, in bytes.
+/// The longest file of either kind, in bytes, rounded up.
 pub const LONGEST_FILE: u64 = 16 << 10;
 
-/// Numbers to go over.
+/// A range of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The first.
@@ -34,14 +33,14 @@ pub struct Span {
     pub to: u64,
 }
 
-/// What one block of a span came to.
+/// The answer for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
-    /// The longest way, in steps.
+    /// The steps of the longest sequence.
     pub longest: u32,
-    /// The first number that takes it.
+    /// The first number whose sequence is that long.
     pub at: u64,
-    /// The steps of all ways.
+    /// The steps of all sequences.
     pub steps: u64,
 }
 
@@ -55,15 +54,15 @@ impl Span {
         cut(index)..cut(index + 1)
     }
 
-    /// As the application is told.
+    /// The text of a task's input file.
     pub fn to_file(self) -> String {
         format!("{HEAD}\nfrom {}\nto {}\n", self.from, self.to)
     }
 
-    /// As the application reads it.
+    /// Parses a task's input file.
     ///
     /// # Errors
-    /// Where it says something else.
+    /// An attempt fault where the text is something else.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let mut lines = text.lines();
         let span = (lines.next() == Some(HEAD)).then(|| {
@@ -77,7 +76,7 @@ impl Span {
 }
 
 impl Block {
-    /// Adds what `numbers` come to, which must follow on those that it has.
+    /// Adds the answer for `numbers`, which must follow the numbers so far.
     pub fn add(&mut self, numbers: Range<u64>) {
         for number in numbers {
             let steps = steps(number);
@@ -88,19 +87,19 @@ impl Block {
         }
     }
 
-    /// What `numbers` come to.
+    /// The answer for `numbers`.
     pub fn of(numbers: Range<u64>) -> Self {
         let mut block = Block::default();
         block.add(numbers);
         block
     }
 
-    /// As a line of an answer.
+    /// The line of an answer file.
     pub fn to_line(self) -> String {
         format!("{} {} {}\n", self.longest, self.at, self.steps)
     }
 
-    /// A line of an answer, read; `None` where it is none.
+    /// Parses a line of an answer file; `None` where it is none.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let block = Block {
@@ -108,12 +107,12 @@ impl Block {
             at: words.next()?.parse().ok()?,
             steps: words.next()?.parse().ok()?,
         };
-        // One way of writing a number only: else equal answers would look different.
+        // Only one spelling of a number is allowed: equal answers must be equal texts.
         (block.to_line().trim_end() == line).then_some(block)
     }
 }
 
-/// How many steps `number`, which is not 0, takes to 1.
+/// The steps of the sequence of `number`, which is not 0.
 pub fn steps(number: u64) -> u32 {
     let mut n = number;
     let mut steps = 0;
@@ -126,15 +125,15 @@ pub fn steps(number: u64) -> u32 {
         }
         match n.checked_mul(3).and_then(|n| n.checked_add(1)) {
             Some(up) => n = up,
-            None => return steps + wide(u128::from(n)),
+            None => return steps + steps_128(u128::from(n)),
         }
         steps += 1;
     }
 }
 
-/// The same where a way leads out of 64 bits; from below 2^62, none is known to leave 128.
+/// The same for a sequence that exceeds 64 bits; none that starts below 2^62 is known to exceed 128.
 #[cold]
-fn wide(number: u128) -> u32 {
+fn steps_128(number: u128) -> u32 {
     let mut n = number;
     let mut steps = 0;
     while n != 1 {
@@ -149,18 +148,21 @@ fn wide(number: u128) -> u32 {
     steps
 }
 
-/// An answer, as it is sent.
+/// The text of an answer file.
 pub fn answer(span: Span, blocks: &[Block]) -> String {
     blocks.iter().fold(span.to_file(), |mut file, block| {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = write!(file, "{}", block.to_line());
         file
     })
 }
 
-/// The blocks of an answer about `span`; `Err` says what is wrong with it.
+/// Parses the answer for `span`.
+///
+/// # Errors
+/// Says what is wrong with it.
 pub fn read_answer(span: Span, file: &str) -> Result<Vec<Block>, String> {
-    let rest = file.strip_prefix(&span.to_file()).ok_or("it answers another question")?;
+    let rest = file.strip_prefix(&span.to_file()).ok_or("it is the answer for another span")?;
     let blocks: Vec<Block> = rest.lines().map_while(Block::parse).collect();
     if blocks.len() != BLOCKS as usize || answer(span, &blocks) != file {
         return Err(format!("expected {BLOCKS} blocks, found {} and something else", blocks.len()));
@@ -168,16 +170,16 @@ pub fn read_answer(span: Span, file: &str) -> Result<Vec<Block>, String> {
     Ok(blocks)
 }
 
-/// Whether block `index` of an answer is right: it is done again.
-pub fn holds(span: Span, blocks: &[Block], index: u32) -> bool {
+/// Computes block `index` again; returns whether the answer has it right.
+pub fn block_is_right(span: Span, blocks: &[Block], index: u32) -> bool {
     blocks.get(index as usize).is_some_and(|block| *block == Block::of(span.block(index)))
 }
 
-/// How many numbers this machine goes over in a second of one core.
-pub fn pace() -> f64 {
+/// Measures how many numbers one core of this machine does per second.
+pub fn measure_rate() -> f64 {
     let begin = Instant::now();
     let mut done = 0;
-    // Long enough that one interruption does not matter.
+    // Long enough that one interruption hardly counts.
     while begin.elapsed().as_millis() < 200 {
         std::hint::black_box(Block::of(FIRST + done..FIRST + done + 10_000));
         done += 10_000;
@@ -186,88 +188,4 @@ pub fn pace() -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn plainly(number: u64) -> u32 {
-        let (mut n, mut steps) = (u128::from(number), 0);
-        while n != 1 {
-            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
-            steps += 1;
-        }
-        steps
-    }
-
-    #[test]
-    fn known_ways_have_their_lengths() {
-        // 27 and 837799 are textbook; 12327829503 leaves 64 bits on its way.
-        assert_eq!([steps(1), steps(2), steps(27), steps(837_799)], [0, 1, 111, 524]);
-        assert_eq!(steps(12_327_829_503), plainly(12_327_829_503));
-        assert_eq!(Block::of(1..1_000_000).at, 837_799);
-    }
-
-    #[test]
-    fn an_answer_survives_its_file_and_a_wrong_block_is_seen() {
-        let span = Span { from: 1000, to: 11_000 };
-        let blocks: Vec<Block> = (0..BLOCKS).map(|index| Block::of(span.block(index))).collect();
-        let file = answer(span, &blocks);
-        assert!((file.len() as u64) < LONGEST_FILE);
-        let mut read = read_answer(span, &file).expect("is one");
-        assert_eq!(read, blocks);
-        assert!((0..BLOCKS).all(|index| holds(span, &read, index)));
-        read[7].steps += 1;
-        assert!(!holds(span, &read, 7) && holds(span, &read, 8));
-        assert!(!holds(span, &read, BLOCKS));
-    }
-
-    #[test]
-    fn what_is_no_answer_is_refused() {
-        let span = Span { from: 1000, to: 11_000 };
-        let file = answer(span, &[Block::default(); BLOCKS as usize]);
-        assert!(read_answer(span, &file).is_ok());
-        assert!(read_answer(Span { from: 1001, ..span }, &file).is_err());
-        for bad in [
-            String::new(),
-            file.replace("0 0 0\n", ""),
-            file.clone() + "0 0 0\n",
-            file.replace("0 0 0", "0 0 00"),
-        ] {
-            assert!(read_answer(span, &bad).is_err(), "{bad}");
-        }
-        assert!(read_answer(span, file.trim_end()).is_err());
-    }
-
-    #[test]
-    fn the_largest_answer_fits_into_its_file() {
-        let span = Span { from: u64::MAX / 8, to: u64::MAX / 4 - 1 };
-        let block = Block { longest: u32::MAX, at: u64::MAX, steps: u64::MAX };
-        assert!((answer(span, &[block; BLOCKS as usize]).len() as u64) < LONGEST_FILE);
-    }
-
-    proptest! {
-        #[test]
-        fn steps_are_those_of_the_definition(number in 1_u64..1 << 50) {
-            prop_assert_eq!(steps(number), plainly(number));
-        }
-
-        #[test]
-        fn blocks_cover_a_span_once(from in 1_u64..1 << 60, length in 1_u64..1 << 40) {
-            let span = Span { from, to: from + length };
-            prop_assert_eq!(Span::parse(&span.to_file()), Ok(span));
-            let mut next = from;
-            for index in 0..BLOCKS {
-                prop_assert_eq!(span.block(index).start, next);
-                next = span.block(index).end;
-            }
-            prop_assert_eq!(next, span.to);
-        }
-
-        #[test]
-        fn no_text_panics(text in "\\PC{0,80}") {
-            let _ = Span::parse(&text);
-            let _ = Block::parse(&text);
-            let _ = read_answer(Span { from: 1, to: 2 }, &format!("{}{text}", Span { from: 1, to: 2 }.to_file()));
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod data;
 mod export;
 mod probe;
 mod run;
@@ -12,6 +13,7 @@ mod tenants;
 #[cfg(test)]
 mod examples;
 
+pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 pub use run::{HowArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
@@ -70,6 +72,11 @@ in DIR/node-N.out and DIR/node-N.err.")]
         after_help = "Examples:\n  crosstalk show srio\n  crosstalk show kosmos > my.toml\n  crosstalk show systems/kosmos"
     )]
     Show(ShowArgs),
+    /// Fetch real data for the applications from where its authors publish it.
+    #[command(after_help = "Examples:
+  crosstalk data list
+  crosstalk data get movielens --dir ./data")]
+    Data(DataArgs),
     /// Use one instrument, now.
     #[command(after_help = "Examples:
   crosstalk probe latency     between two virtual nodes of this machine

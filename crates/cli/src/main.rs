@@ -81,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Plan(args) => verb::plan::main(args, &out),
         Verb::List(args) => verb::list::main(&args, &out),
         Verb::Show(args) => verb::show::main(&args, &out),
+        Verb::Data(args) => verb::data::main(&args, &out),
         Verb::Probe(args) => verb::probe::main(&args, &out),
         Verb::Trace(args) => verb::trace::main(&args, &out),
         Verb::Path(args) => verb::path::main(&args, &out),

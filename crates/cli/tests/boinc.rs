@@ -5,9 +5,9 @@ mod common;
 
 use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
-use crosstalk_boinc::client::{Client, PASSWORD, Preferences, Way};
-use crosstalk_boinc::project::Attach;
-use crosstalk_boinc::{Host, Setup, find};
+use crosstalk_boinc::client::{Client, ClientSelector, PASSWORD, Preferences};
+use crosstalk_boinc::project::Attachment;
+use crosstalk_boinc::{ClientProcess, ClientSetup, find};
 use crosstalk_core::units::Seconds;
 use crosstalk_work::peer::Until;
 use serde_json::Value;
@@ -51,8 +51,8 @@ fn project(dir: &Path, more: &[&str]) -> Running {
     running
 }
 
-fn attach(dir: &Path) -> Attach {
-    Attach::read(&dir.join("p")).expect("is told")
+fn attach(dir: &Path) -> Attachment {
+    Attachment::read(&dir.join("p")).expect("is told")
 }
 
 fn get(url: &str, page: &str) -> String {
@@ -149,23 +149,23 @@ fn an_application_without_a_task_says_what_is_missing() {
 }
 
 /// A real client with its data in `folder`; `None` where there is none on this machine.
-fn client(folder: &Path) -> Option<Host> {
+fn client(folder: &Path) -> Option<ClientProcess> {
     client_by(|client| Command::new(client), folder)
 }
 
 /// The same where another command starts it.
-fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Host> {
+fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<ClientProcess> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     if find().is_none() {
         eprintln!("skipped: no BOINC client here");
         return None;
     }
-    let setup = Setup { folder, cores: 2, share: &Preferences::default(), project: None };
-    Some(Host::start_by(launch, &setup, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
+    let setup = ClientSetup { folder, cores: 2, share: &Preferences::default(), project: None };
+    Some(ClientProcess::start_by(launch, &setup, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
 }
 
 /// Urges the clients until the project is done: else each waits out its back-off.
-fn finished(url: &str, clients: &mut [&mut Host]) -> Value {
+fn finished(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
     let began = Instant::now();
     while counts(url)["done"] != true {
         assert!(began.elapsed() < Duration::from_secs(120), "{}", counts(url));
@@ -222,8 +222,9 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
     let never = AtomicBool::new(false);
     let within = Until::new(Seconds(60.0), &never);
     let folder = dir.path().join("c");
-    let setup = Setup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&told) };
-    let mut host = Host::start(&setup, &within).expect("starts");
+    let setup =
+        ClientSetup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&told) };
+    let mut host = ClientProcess::start(&setup, &within).expect("starts");
     host.steady(20, &within).expect("all compute");
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -368,7 +369,7 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
     let launch = |client: &Path| apart(&[client.display().to_string()]);
     let Some(mut host) = client_by(launch, &dir.path().join("c")) else { return };
     let address = host.client().address();
-    let way = Way { address: Some(address), password: None };
+    let way = ClientSelector { address: Some(address), password: None };
     let pid = way.find().expect("runs").pid;
     let told = dir.path().join("told");
     let says = |what: &str| fs::read_to_string(&told).expect("reads").matches(what).count();

@@ -11,7 +11,7 @@ type Bad = (&'static [&'static str], &'static [&'static str], i32);
 #[test]
 fn every_verb_has_help_with_an_example() {
     let dir = tempfile::tempdir().expect("a directory");
-    for verb in ["run", "resume", "plan", "list", "show", "probe", "report", "doctor", "clean"] {
+    for verb in ["run", "resume", "plan", "list", "show", "data", "probe", "report", "doctor", "clean"] {
         let output = crosstalk(dir.path(), &[verb, "--help"]);
         assert_eq!(output.status.code(), Some(0), "{verb}");
         let text = stdout(&output);

@@ -314,6 +314,7 @@ fn every_help_says_its_defaults_in_one_way() {
         "plan",
         "list",
         "show",
+        "data",
         "path",
         "trace",
         "exec",

@@ -155,6 +155,7 @@ fn completions_offer_the_catalogues_names() {
     assert_eq!(offered("crosstalk path pcie-fabric-"), ["pcie-fabric-switch"]);
     assert_eq!(offered("crosstalk probe latency --fabric sr"), ["srio"]);
     assert_eq!(offered("crosstalk run --engine sp"), ["spark"]);
+    assert_eq!(offered("crosstalk data get wiki-"), ["wiki-vote"]);
     let fish = stdout(&crosstalk(dir.path(), &["completions", "fish"]));
     assert!(fish.contains("using_subcommand run\" -a \"analytics engines kosmos"), "{fish}");
     let zsh = stdout(&crosstalk(dir.path(), &["completions", "zsh"]));

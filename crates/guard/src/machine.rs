@@ -18,7 +18,7 @@ use super::senses::Senses;
 use super::targets::{Targets, alone};
 use super::tenant::Tenant;
 use super::vacancy::Vacancy;
-use crosstalk_boinc::client::{Found, NAME, Pauser};
+use crosstalk_boinc::client::{NAME, Pauser, RunningClient};
 use crosstalk_cgroup::group::{Group, Hierarchy};
 use crosstalk_cgroup::process;
 use crosstalk_cgroup::resctrl::Partition;
@@ -128,7 +128,7 @@ impl Machine {
     /// # Errors
     /// Where it cannot be asked, or shares its group with others, so that what it uses cannot be
     /// told from foreground work; or where more was named.
-    fn ask_client(&mut self, client: &Found, why: &Fault) -> Result<(), Fault> {
+    fn ask_client(&mut self, client: &RunningClient, why: &Fault) -> Result<(), Fault> {
         if !self.tenants.is_empty() {
             return Err(Fault::usage("BOINC's client can only be asked here, and is then guarded alone")
                 .remedy("have another guard for the rest"));

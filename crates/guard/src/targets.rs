@@ -10,7 +10,7 @@ use crosstalk_host::Ledger;
 use super::named;
 use super::rules::Rules;
 use super::tenant::Tenant;
-use crosstalk_boinc::client::{Found, NAME, Way, is_running};
+use crosstalk_boinc::client::{ClientSelector, NAME, RunningClient, is_running};
 use crosstalk_cgroup::exec::{BACKGROUND, GUESTS, USAGE};
 use crosstalk_cgroup::group::{Group, Hierarchy, Made, anybodys, below};
 use crosstalk_cgroup::process::{Process, all, descendants};
@@ -24,7 +24,7 @@ pub enum Target {
     /// A process, with all that it has started and will start.
     Process(u32),
     /// BOINC's client, with its tasks.
-    Boinc(Way),
+    Boinc(ClientSelector),
 }
 
 /// Everything that is background.
@@ -37,7 +37,7 @@ pub struct Targets {
     /// The process of BOINC's client that is guarded.
     client: Option<u32>,
     /// That client, and why its group cannot be set.
-    barred: Option<(Found, Fault)>,
+    barred: Option<(RunningClient, Fault)>,
 }
 
 impl Targets {
@@ -87,7 +87,7 @@ impl Targets {
     }
 
     /// How BOINC's client is found and spoken to, where it was named.
-    pub(super) fn way(&self) -> Option<&Way> {
+    pub(super) fn way(&self) -> Option<&ClientSelector> {
         self.named.iter().find_map(|target| match target {
             Target::Boinc(way) => Some(way),
             _ => None,
@@ -95,7 +95,7 @@ impl Targets {
     }
 
     /// BOINC's client where it was named and its group cannot be set, and why.
-    pub(super) fn barred(&mut self) -> Option<(Found, Fault)> {
+    pub(super) fn barred(&mut self) -> Option<(RunningClient, Fault)> {
         self.barred.take()
     }
 

@@ -1,4 +1,4 @@
-//! Work of one node, which has no peers to be found by.
+//! Work of one node, without peers.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::scene::{Prepared, Sink};
 
-/// A node that is ready, and will `run` in real time.
+/// A node that is ready, and runs `run` in real time.
 pub fn alone<F>(run: F) -> Box<dyn Prepared>
 where
     F: FnOnce(&mut dyn Sink, &AtomicBool) -> Result<(), Fault> + Send + 'static,

@@ -1,5 +1,4 @@
-//! A workload as a value: what it is called, and what it does with its
-//! parameters once they are read.
+//! A workload as a value: its name, and functions of its parameters.
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -8,7 +7,7 @@ use crosstalk_core::parameter::Parameters;
 use crosstalk_core::scene::{Deployment, Prepared, Workload};
 use crosstalk_core::value::Params;
 
-/// Gets one node ready: reads input, binds listeners.
+/// Gets one node ready: reads its input, opens its sockets.
 pub type Prepare<C> = fn(C, &Part) -> Result<Box<dyn Prepared>, Fault>;
 
 /// A workload whose parameters are a `C`.
@@ -21,7 +20,7 @@ pub struct Declared<C> {
     pub parameters: Parameters,
     /// Reads and checks the parameters.
     pub read: fn(&Params) -> Result<C, Fault>,
-    /// What they ask for.
+    /// What they deploy.
     pub deploy: fn(&C) -> Deployment,
     /// What they need of each machine.
     pub needs: fn(&C) -> Vec<Need>,
@@ -43,7 +42,7 @@ impl<C: PartialEq> Workload for Declared<C> {
     }
 
     fn needs(&self, params: &Params) -> Vec<Need> {
-        // What cannot be read needs nothing: `deploy` refuses it.
+        // Parameters that cannot be read need nothing: `deploy` refuses them.
         (self.read)(params).map_or(Vec::new(), |config| (self.needs)(&config))
     }
 

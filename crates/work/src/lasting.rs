@@ -1,4 +1,4 @@
-//! A workload that goes on until it is told to stop.
+//! A workload that runs until it is stopped.
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -7,9 +7,9 @@ use crosstalk_core::parameter::Parameters;
 use crosstalk_core::scene::{Deployment, Prepared, Workload};
 use crosstalk_core::value::Params;
 
-use crate::Declared;
+use crate::declared::Declared;
 
-/// The same as what it holds, but that it lasts.
+/// The workload that it holds, which runs until it is stopped.
 pub struct Lasting<C>(pub Declared<C>);
 
 impl<C: PartialEq> Workload for Lasting<C> {

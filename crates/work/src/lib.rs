@@ -1,5 +1,5 @@
-//! What every workload stands on: its declaration, the processes that it starts, and the
-//! conversations between its nodes.
+//! What every workload uses: its declaration, the processes that it starts, and the connections between its
+//! nodes.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

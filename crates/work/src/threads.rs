@@ -1,14 +1,14 @@
-//! How many threads: a number, or a part of the processors that may be used.
+//! A number of threads: as such, or as a share of the usable processors.
 
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Params, Value, parameter};
 use crosstalk_host::cpu::allowed;
 
-/// A part of the processors: its word, and how many threads that is on so many.
-type Part = (&'static str, fn(usize) -> usize);
+/// A share of the processors: its word, and how many threads that is on so many.
+type Share = (&'static str, fn(usize) -> usize);
 
-/// Those there are.
-const PARTS: [Part; 5] = [
+/// All shares.
+const SHARES: [Share; 5] = [
     ("quarter", |cores| cores.div_ceil(4)),
     ("half", |cores| cores.div_ceil(2)),
     ("all", |cores| cores),
@@ -16,22 +16,25 @@ const PARTS: [Part; 5] = [
     ("four times", |cores| 4 * cores),
 ];
 
-/// The most that anybody may ask for.
+/// The most threads.
 const MOST: u64 = 4096;
 
-/// Parameter `name`, no less than `least`; 1 where it is not given.
+/// Reads the parameter `name`, at least `least` [default: 1].
+///
+/// # Errors
+/// A usage fault where it is neither a number in range nor a share's word.
 pub fn threads(params: &Params, name: &str, least: u64) -> Result<usize, Fault> {
     match params.get(name) {
-        Some(Value::Text(word)) => of_part(word, allowed().len().max(1)).ok_or_else(|| {
-            let known: Vec<&str> = PARTS.iter().map(|(known, _)| *known).collect();
-            parameter(name, format!("expected a number or one of {}, found `{word}`", known.join(", ")))
+        Some(Value::Text(word)) => of_share(word, allowed().len().max(1)).ok_or_else(|| {
+            let words: Vec<&str> = SHARES.iter().map(|(word, _)| *word).collect();
+            parameter(name, format!("expected a number or one of {}, found `{word}`", words.join(", ")))
         }),
         _ => params.bounded(name, 1, least, MOST).map(|count| count as usize),
     }
 }
 
-fn of_part(word: &str, cores: usize) -> Option<usize> {
-    PARTS.iter().find(|(known, _)| *known == word).map(|(_, count)| count(cores))
+fn of_share(word: &str, cores: usize) -> Option<usize> {
+    SHARES.iter().find(|(name, _)| *name == word).map(|(_, count)| count(cores))
 }
 
 #[cfg(test)]
@@ -39,8 +42,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_rounded_up() {
-        let of = |word| [1, 2, 4, 6].map(|cores| of_part(word, cores));
+    fn shares_are_rounded_up() {
+        let of = |word| [1, 2, 4, 6].map(|cores| of_share(word, cores));
         assert_eq!(of("quarter"), [1, 1, 1, 2].map(Some));
         assert_eq!(of("half"), [1, 1, 2, 3].map(Some));
         assert_eq!(of("all"), [1, 2, 4, 6].map(Some));

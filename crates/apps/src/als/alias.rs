@@ -26,7 +26,7 @@ impl Alias {
         Alias { entries }
     }
 
-    /// The outcome that a random number stands for.
+    /// The outcome of a random number.
     pub fn sample(&self, random: u64) -> usize {
         let high = u128::from(random >> 32) * self.entries.len() as u128;
         let outcome = (high >> 32) as usize;

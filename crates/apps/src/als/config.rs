@@ -1,4 +1,4 @@
-//! What a study says about an ALS run.
+//! The parameters of an ALS run.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The parameters.
+/// The declared parameters.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -35,7 +35,7 @@ const SMALLEST_SCALE: f64 = 0.1;
 /// The largest rank.
 const LARGEST_RANK: f64 = 1024.0;
 
-/// What one model of the grid is trained with.
+/// The setting of one model of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     /// Numbers in a factor vector.
@@ -53,18 +53,18 @@ pub struct Config {
     pub slaves: usize,
     /// The ratings.
     pub source: Source,
-    /// The new user's ratings: a file as CloudSuite's, if anything.
+    /// The new user's ratings: a file like CloudSuite's, if any.
     pub personal: Option<PathBuf>,
     /// The models to train, in CloudSuite's order: by rank, then by lambda, then
     /// by iterations.
     pub grid: Vec<Setting>,
     /// How many items to recommend.
     pub recommend: usize,
-    /// What the models start from.
+    /// Seed of the models' start.
     pub seed: u64,
-    /// What computes it.
+    /// The engine.
     pub engine: Engine,
-    /// Where the best model and the recommendations are written to, if anywhere.
+    /// The directory for the best model and the recommendations, if any.
     pub output: Option<PathBuf>,
 }
 
@@ -125,7 +125,7 @@ fn source(params: &Params) -> Result<Source, Fault> {
     Ok(Source::Generated { scale, seed: params.count("seed", 1, 0)? })
 }
 
-/// What a count must be: in words, and as a condition.
+/// The condition on a count, in words and as a function.
 fn whole(most: f64) -> (String, impl Fn(f64) -> bool) {
     let holds = move |x: f64| x.fract() == 0.0 && (1.0..=most).contains(&x);
     (format!("a whole number from 1 to {most}"), holds)
@@ -154,63 +154,4 @@ fn list(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refusal(name: &str, value: impl Into<Value>) -> String {
-        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
-    }
-
-    fn with_list(name: &str, values: Vec<Value>) -> Result<Config, Fault> {
-        let mut params = Params::default();
-        params.0.insert(name.into(), Value::List(values));
-        Config::new(&params)
-    }
-
-    #[test]
-    fn what_is_not_said_is_as_cloudsuite_has_it() {
-        let config = Config::new(&Params::default()).expect("reads");
-        assert_eq!((config.slaves, config.grid.len(), config.recommend), (1, 8, 50));
-        assert_eq!(config.grid[0], Setting { rank: 8, lambda: 0.1, iterations: 10 });
-        assert_eq!(config.grid[1], Setting { rank: 8, lambda: 0.1, iterations: 20 });
-        assert_eq!(config.grid[2], Setting { rank: 8, lambda: 10.0, iterations: 10 });
-        assert_eq!(config.grid[7], Setting { rank: 12, lambda: 10.0, iterations: 20 });
-        assert_eq!(config.iterations(), 120);
-    }
-
-    #[test]
-    fn a_grid_is_listed_or_a_single_number() {
-        let config = with_list("rank", vec![Value::Int(4), Value::Int(6), Value::Int(9)]).expect("reads");
-        assert_eq!(config.grid.len(), 12);
-        let config = Config::new(&Params::default().with("lambda", 0).with("rank", 100)).expect("reads");
-        assert_eq!(config.grid.len(), 2);
-        assert_eq!((config.grid[0].lambda, config.grid[0].rank), (0.0, 100));
-    }
-
-    #[test]
-    fn bad_values_are_named() {
-        assert!(
-            refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1")
-        );
-        assert!(refusal("slaves", 5000).contains("at most 4096"));
-        assert!(refusal("rank", 0).starts_with("parameter `rank`: expected a whole number from 1 to 1024"));
-        assert!(refusal("rank", 8.5).contains("found `8.5`"));
-        assert!(refusal("rank", 2000).contains("found `2000`"));
-        assert!(refusal("lambda", -0.1).contains("a number of at least 0, found `-0.1`"));
-        assert!(refusal("iterations", "ten").contains("found `ten`"));
-        assert!(refusal("recommend", 0).contains("at least 1"));
-        assert!(refusal("scale", 0.01).contains("from 0.1 to 1000, found 0.01"));
-        assert!(refusal("ratings", 3).contains("expected a path"));
-        assert!(refusal("ranks", 8).contains("did you mean `rank`?"));
-        assert!(with_list("rank", Vec::new()).expect_err("refused").message.contains("found nothing"));
-        let fault = with_list("rank", vec![Value::Int(8), Value::Bool(true)]).expect_err("refused");
-        assert!(fault.message.contains("found `true`"), "{fault}");
-    }
-
-    #[test]
-    fn a_file_has_its_own_size() {
-        let params = Params::default().with("ratings", "ratings.csv").with("scale", 2);
-        let fault = Config::new(&params).expect_err("refused");
-        assert_eq!(fault.remedy.as_deref(), Some("leave out `ratings` or `scale`"));
-    }
-}
+mod tests;

@@ -1,12 +1,11 @@
 //! Factor vectors of one side's rows: single precision, as MLlib stores them.
 
-use crate::pagerank::rmat::counted;
+use crate::random::counted;
 
-/// Numbers that the kernel takes at once: vectors are filled up with zeros to a
-/// multiple of them.
+/// Numbers that the kernel handles at once: vectors are padded with zeros to a multiple of them.
 pub const BLOCK: usize = 4;
 
-/// A factor vector a row.
+/// A factor vector for each row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factors {
     rank: usize,
@@ -30,12 +29,12 @@ impl Factors {
         factors
     }
 
-    /// How long the vectors are.
+    /// The vectors' length.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many vectors there are.
+    /// The number of vectors.
     pub fn rows(&self) -> usize {
         self.rows
     }

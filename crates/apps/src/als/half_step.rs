@@ -9,10 +9,9 @@ use super::factors::{BLOCK, Factors};
 use super::normal::{Accumulate, Large, Small};
 use super::rows::Rows;
 
-/// For every row the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings
-/// r of columns with factor vectors f (`from`, by slot). A fault names the first
-/// row that has no single such x. `from` is freed here, so that a node's account
-/// has that in the same spell.
+/// For every row, the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings r of columns with factor
+/// vectors f (`from`, by slot). A fault names the first row without a unique x. `from` is freed here, so that
+/// its time is accounted for with the computation.
 pub fn half_step(rows: &Rows, from: Factors, lambda: f64) -> Result<Factors, Fault> {
     let mut into = Factors::zeros(rows.count(), from.rank());
     let singular = vector::run(HalfStep { rows, from: &from, lambda, into: &mut into });

@@ -1,5 +1,5 @@
-//! The master: reads and deals the ratings, has models trained, chooses the best,
-//! recommends, and checks the answer. It trains nothing, as Spark's driver.
+//! The master: reads the ratings and sends them to the slaves, lets them train models, chooses the best,
+//! recommends, and checks the answer. Like Spark's driver it trains nothing.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
@@ -19,32 +19,31 @@ use super::squares::Squares;
 use super::train;
 use super::verify;
 use super::wire::{Whole, deal};
-use crate::Answer;
-use crate::account::{cores, origin};
+use crate::account::{Answer, cores, origin};
+use crate::coordination::{MASTER, broadcast, collect, collect_exactly, join_empty};
 use crate::exchange::pairs;
-use crate::words::{MASTER, hear, hear_exactly, look_on, tell};
 
-/// A model that was judged.
+/// A model with its validation error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Judged {
+struct EvaluatedModel {
     setting: Setting,
     squares: Squares,
     rmse: f64,
 }
 
-/// Plays the master's part.
+/// Runs the master.
 pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
     rank.restart_clock()?;
     let split = input.read()?;
     let mut dealt = rank.serialise(|| deal(&split, config.slaves));
     dealt.insert(MASTER, Vec::new());
     rank.scatter(MASTER, dealt)?;
-    (0..shard::EXCHANGES).try_for_each(|_| look_on(rank))?;
-    let held = total(hear_exactly(rank)?);
+    (0..shard::EXCHANGES).try_for_each(|_| join_empty(rank))?;
+    let held = total(collect_exactly(rank)?);
     let loading = rank.now();
 
     let (judged, chosen) = choose(config, split.validation.len(), rank)?;
-    look_on(rank)?;
+    join_empty(rank)?;
     let test = squares(rank)?;
     let rmse_test = test.root_mean(split.test.len());
     let baseline = split.baseline();
@@ -55,7 +54,7 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
     let recommended = best(predicted.iter().flat_map(|buffer| pairs(buffer)), &rated, config.recommend);
     let account = rank.account();
 
-    let exchanged = hear(rank)?.iter().flatten().sum();
+    let exchanged = collect(rank)?.iter().flatten().sum();
     let mut whole = Whole::default();
     for part in rank.gather(MASTER, &[])?.unwrap_or_default().iter().skip(MASTER + 1) {
         whole.add(part, chosen.setting.rank)?;
@@ -83,23 +82,27 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
     Ok(Answer { loading, account, exchanged, checksum: whole.checksum(), own, verdict })
 }
 
-/// Has all models trained and judged; the first with the least error is the best.
-fn choose(config: &Config, validation: usize, rank: &mut Rank) -> Result<(Vec<Judged>, Judged), Fault> {
-    let mut judged: Vec<Judged> = Vec::new();
-    let (mut chosen, mut better): (Option<Judged>, bool) = (None, false);
+/// Lets the slaves train and evaluate all models; of equally good ones the first is the best.
+fn choose(
+    config: &Config,
+    validation: usize,
+    rank: &mut Rank,
+) -> Result<(Vec<EvaluatedModel>, EvaluatedModel), Fault> {
+    let mut judged: Vec<EvaluatedModel> = Vec::new();
+    let (mut chosen, mut better): (Option<EvaluatedModel>, bool) = (None, false);
     for setting in &config.grid {
-        tell(rank, [u64::from(better)])?;
-        // One exchange more brings the factors for validation.
-        (0..train::exchanges(setting) + 1).try_for_each(|_| look_on(rank))?;
+        broadcast(rank, [u64::from(better)])?;
+        // One more exchange brings the factors for validation.
+        (0..train::exchanges(setting) + 1).try_for_each(|_| join_empty(rank))?;
         let squares = squares(rank)?;
-        let model = Judged { setting: *setting, squares, rmse: squares.root_mean(validation) };
+        let model = EvaluatedModel { setting: *setting, squares, rmse: squares.root_mean(validation) };
         better = chosen.is_none_or(|best| model.rmse < best.rmse);
         if better {
             chosen = Some(model);
         }
         judged.push(model);
     }
-    tell(rank, [u64::from(better)])?;
+    broadcast(rank, [u64::from(better)])?;
     let chosen = chosen.ok_or_else(|| Fault::usage("there is no model to train"))?;
     Ok((judged, chosen))
 }
@@ -107,7 +110,7 @@ fn choose(config: &Config, validation: usize, rank: &mut Rank) -> Result<(Vec<Ju
 /// All slaves' squared errors.
 fn squares(rank: &mut Rank) -> Result<Squares, Fault> {
     let mut sum = Squares::default();
-    hear_exactly(rank)?.into_iter().for_each(|words| sum += Squares::from_words(words));
+    collect_exactly(rank)?.into_iter().for_each(|words| sum += Squares::from_words(words));
     Ok(sum)
 }
 
@@ -115,8 +118,8 @@ fn total(parts: Vec<[u64; 4]>) -> [u64; 4] {
     parts.into_iter().fold([0; 4], |sum, part| std::array::from_fn(|index| sum[index] + part[index]))
 }
 
-/// Writes what each model's validation gave, and the recommendations.
-fn write(directory: &Path, judged: &[Judged], recommended: &[(u32, f64)]) -> Result<(), Fault> {
+/// Writes each model's validation error, and the recommendations.
+fn write(directory: &Path, judged: &[EvaluatedModel], recommended: &[(u32, f64)]) -> Result<(), Fault> {
     let models = judged.iter().map(|model| {
         let Setting { rank, lambda, iterations } = model.setting;
         format!("{rank}\t{lambda}\t{iterations}\t{}\n", model.rmse)

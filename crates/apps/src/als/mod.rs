@@ -7,11 +7,11 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `csv`, `alias`, `generate`, `source`, `rating` | where ratings come from, and their split |
-//! | `wire` | what master and slaves send each other |
-//! | `rows`, `route`, `shard`, `node` | the ratings in parts, and the ways of factors between them |
+//! | `csv`, `alias`, `generate`, `source`, `rating` | the ratings, and their split |
+//! | `wire` | the messages between master and slaves |
+//! | `rows`, `route`, `shard`, `node` | the parts of the ratings, and the routes of factors between them |
 //! | `factors`, `normal`, `cholesky`, `half_step` | the kernel |
-//! | `train`, `squares`, `recommend` | models, their errors, and what they are for |
+//! | `train`, `model`, `squares`, `recommend` | models, their errors, and recommendations |
 //! | `slave`, `master` | the two roles |
 //! | `verify` | the check of every answer |
 //! | `spark` | the same on Spark |
@@ -21,7 +21,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 
-use super::Role;
+use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
 use crosstalk_work::Declared;
@@ -34,6 +34,7 @@ pub mod factors;
 mod generate;
 mod half_step;
 mod master;
+pub mod model;
 pub mod node;
 mod normal;
 pub mod rating;
@@ -68,10 +69,10 @@ fn deploy(config: &Config) -> Deployment {
     }
     let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
     own.extend(answer());
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
-/// What is told of the models.
+/// The metrics of the models.
 fn answer() -> Vec<Metric> {
     vec![
         Metric::new("rmse_validation", "", Better::Lower),
@@ -83,8 +84,8 @@ fn answer() -> Vec<Metric> {
     ]
 }
 
-/// On two cores of the yardstick: ratings are generated, read twice and
-/// dealt; each iteration passes over them twice and solves for every row.
+/// Seconds on two cores of the yardstick: ratings are generated, read twice and sent; each iteration passes
+/// over them twice and solves for every row.
 fn seconds(config: &Config) -> f64 {
     let ratings = config.source.ratings().unwrap_or(1e5);
     let work = |setting: &config::Setting| {
@@ -95,7 +96,7 @@ fn seconds(config: &Config) -> f64 {
     0.1 + 0.1 * config.slaves as f64 + ratings * (2e-6 + passes)
 }
 
-/// On Spark: every iteration has stages, which take the time of small tasks.
+/// Seconds on Spark: every iteration has stages, which take the time of small tasks.
 fn on_spark(config: &Config) -> f64 {
     let iterations: usize = config.grid.iter().map(|setting| setting.iterations).sum();
     2.4 + 0.14 * iterations as f64 + config.source.ratings().unwrap_or(1e5) * 2.1e-5
@@ -105,14 +106,14 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (input, part) = (config.source.open(config.personal.as_deref())?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, &input, &part, rank)))
         }
         Some(_) => Role::Slave(Box::new(move |rank| slave::run(&config, rank))),
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
 #[cfg(test)]

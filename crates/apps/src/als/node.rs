@@ -1,45 +1,34 @@
-//! What a slave's program needs of its node: the other slaves, and an account of
-//! what it does.
+//! A slave's node: its exchanges with other slaves, and an account of its work.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use super::factors::Factors;
-use super::route::Route;
+use crate::coordination::Slaves;
 use crate::exchange::Exchange;
-use crate::words::Slaves;
 
-/// A slave's node.
+/// The node of a slave.
 pub trait Node {
     /// This slave's number, from 0.
     fn part(&self) -> usize;
     /// How many slaves there are.
     fn parts(&self) -> usize;
-    /// Hands `outgoing[p]` to slave `p`; returns what each handed to this one.
+    /// Sends `outgoing[p]` to slave `p`; returns what each slave sent to this one.
     fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault>;
     /// Computes, on all cores of the node.
     fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R;
-    /// Turns data into messages or back.
+    /// Serialises or deserialises.
     fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R;
-
-    /// Brings other slaves' factor vectors here along a route, and hands out
-    /// those of this slave that others need.
-    fn bring(&mut self, route: &Route, own: &Factors) -> Result<Factors, Fault> {
-        let outgoing = self.serialise(|| route.pack(own));
-        let arrived = self.exchange(outgoing)?;
-        self.serialise(|| route.unpack(arrived, own.rank()))
-    }
 }
 
-/// A node whose time is kept.
-pub struct Timed<'a, 'c> {
+/// A node whose time is accounted for.
+pub struct TimedNode<'a, 'c> {
     /// Its rank.
     pub rank: &'a mut Rank<'c>,
     /// Bytes that it has sent to other slaves.
     pub sent: u64,
 }
 
-impl Node for Timed<'_, '_> {
+impl Node for TimedNode<'_, '_> {
     fn part(&self) -> usize {
         self.rank.id() - 1
     }
@@ -63,10 +52,10 @@ impl Node for Timed<'_, '_> {
     }
 }
 
-/// A node whose time nobody keeps.
-pub struct Untimed<'a>(pub &'a mut dyn Exchange);
+/// A node without an account.
+pub struct UntimedNode<'a>(pub &'a mut dyn Exchange);
 
-impl Node for Untimed<'_> {
+impl Node for UntimedNode<'_> {
     fn part(&self) -> usize {
         self.0.part()
     }

@@ -31,14 +31,14 @@ pub trait Accumulate {
 /// vectors of four doubles).
 pub struct Small<'a, const B: usize> {
     from: &'a [Vector<B>],
-    /// Where the sums go from the registers. The loop that adds does not touch
-    /// it, for what has an address that varies stays in memory.
+    /// The sums' destination after the registers. The loop that adds does not touch it: what has a variable
+    /// address stays in memory.
     matrix: [[[Strip; B]; BLOCK]; B],
     right: [Strip; B],
 }
 
 impl<'a, const B: usize> Small<'a, B> {
-    /// For vectors that stand in `from`.
+    /// For vectors in `from`.
     pub fn new(from: &'a [[f32; BLOCK]]) -> Self {
         let from = from.as_chunks::<B>().0;
         Small { from, matrix: [[[[0.0; BLOCK]; B]; BLOCK]; B], right: [[0.0; BLOCK]; B] }
@@ -90,23 +90,23 @@ impl<const B: usize> Accumulate for Small<'_, B> {
     }
 }
 
-/// Ratings whose vectors [`Large`] keeps at hand while it goes over the matrix.
+/// Ratings whose vectors [`Large`] keeps in its panel while it passes over the matrix.
 const PANEL: usize = 32;
 
-/// Accumulates rows of any rank: vectors are gathered into panels, and for each
-/// panel the matrix is gone over in tiles that fit into registers.
+/// Accumulates rows of any rank: vectors are gathered into panels; for each panel the matrix is processed in
+/// tiles that fit into registers.
 pub struct Large<'a> {
     blocks: usize,
     from: &'a [[f32; BLOCK]],
     panel: Vec<Strip>,
     ratings: Vec<f64>,
-    /// Row by row of blocks, of each the columns up to the diagonal's block.
+    /// Block rows, each with the columns up to the diagonal's block.
     matrix: Vec<[Strip; BLOCK]>,
     right: Vec<Strip>,
 }
 
 impl<'a> Large<'a> {
-    /// Room for vectors of so many blocks, which stand in `from`.
+    /// Buffers for vectors of so many blocks, in `from`.
     pub fn new(blocks: usize, from: &'a [[f32; BLOCK]]) -> Self {
         Large {
             blocks,

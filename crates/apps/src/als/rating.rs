@@ -1,33 +1,32 @@
 //! Ratings, and CloudSuite's split of them.
 
-/// The new user, for whom items are recommended; nobody else has this id.
+/// The id of the new user, for whom items are recommended; no other user has it.
 pub const NEW_USER: u32 = 0;
 
-/// A user's opinion of an item.
+/// A rating.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rating {
-    /// Who.
+    /// The user.
     pub user: u32,
-    /// Of what.
+    /// The item.
     pub item: u32,
-    /// How many stars.
+    /// The number of stars.
     pub stars: f32,
 }
 
-/// Which part of the ratings serves what.
+/// The split of the ratings.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
-    /// Models are trained on these: the last digit of the time stamp is below 6;
-    /// and the new user's.
+    /// For training: the last digit of the time stamp is below 6; and the new user's.
     pub training: Vec<Rating>,
-    /// The best model is chosen by these: the digit is 6 or 7.
+    /// For validation, which chooses the best model: the digit is 6 or 7.
     pub validation: Vec<Rating>,
-    /// The best model is judged by these: the digit is 8 or 9.
+    /// For the test of the best model: the digit is 8 or 9.
     pub test: Vec<Rating>,
 }
 
 impl Split {
-    /// Deals a rating by its time stamp.
+    /// Adds a rating to a part, by its time stamp.
     pub fn add(&mut self, rating: Rating, timestamp: u64) {
         let part = match timestamp % 10 {
             0..6 => &mut self.training,

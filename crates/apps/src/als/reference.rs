@@ -1,4 +1,4 @@
-//! The recurrence in its plainest form, to hold the answer against.
+//! The plain recurrence, as a reference for the answer.
 
 /// The x that minimises Σ (r − x·f)² + λ n |x|² over a row's n (column, rating)
 /// pairs, by Gaussian elimination.

@@ -1,7 +1,7 @@
-//! Which factor vectors travel where: a slave needs those of the columns that
-//! its ratings name, each once, and gets no others. MLlib's out-block.
+//! The routes of factor vectors: a slave gets those of the columns in its ratings, each once, and no others.
+//! MLlib's out-block.
 //!
-//! A vector that arrives has a *slot*: slots go by owner, then by id.
+//! A received vector has a *slot*: slots are ordered by owner, then by id.
 
 use crosstalk_core::Fault;
 
@@ -16,27 +16,27 @@ pub const EXCHANGES: usize = 2;
 /// Marks an id that has no slot.
 const NONE: u32 = u32::MAX;
 
-/// Who owns a row: ids are dealt by their remainder, as Spark's hash partitioner does.
+/// The owner of a row: the id's remainder, as in Spark's hash partitioner.
 pub fn owner(id: u32, parts: usize) -> usize {
     id as usize % parts
 }
 
-/// The ways of one side's factor vectors to one slave, and from it.
+/// The routes of one side's factor vectors to one slave, and from it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Route {
-    /// Slave → this one's rows that it needs, in the order of its slots.
+    /// Slave → the rows of this one that it needs, in the order of its slots.
     supplies: Vec<Vec<u32>>,
-    /// Slave → how many of its rows are needed here.
+    /// Slave → the number of its rows that are needed here.
     wanted: Vec<usize>,
 }
 
 /// Ids below this have a table, whatever their gaps: it is small.
 const FEW: usize = 1 << 20;
 
-/// A table has at most so many places to an id that is looked for.
+/// The most table entries per id.
 const GAPS: usize = 4;
 
-/// Id → slot, in memory that follows the number of ids, not the largest one.
+/// Id → slot; its memory grows with the number of ids, not with the largest one.
 pub enum Slots {
     /// By id.
     Table(Vec<u32>),
@@ -45,7 +45,7 @@ pub enum Slots {
 }
 
 impl Slots {
-    /// Room for each of these ids, which have no slots yet; and each id once, ascending.
+    /// An entry without a slot for each of these ids; and each id once, ascending.
     fn of_ids(ids: &[u32]) -> (Self, Vec<u32>) {
         let bound = ids.iter().max().map_or(0, |most| *most as usize + 1);
         if bound > FEW.max(GAPS * ids.len()) {
@@ -72,7 +72,7 @@ impl Slots {
         }
     }
 
-    /// The slot of an id that was wanted, if its owner has it.
+    /// The slot of a needed id, if its owner has it.
     pub fn of(&self, id: u32) -> Option<u32> {
         let slot = match self {
             Slots::Table(table) => table.get(id as usize),
@@ -83,31 +83,39 @@ impl Slots {
 }
 
 impl Route {
-    /// Agrees with all slaves on who needs which rows: here, those with an id in
-    /// `ids`. `own`: the rows that this slave has of the same side.
+    /// Agrees with all slaves on the rows that each needs: here, those with an id in `ids`. `own`: the rows
+    /// of the same side that this slave owns.
     pub fn lay(ids: &[u32], own: &Rows, node: &mut impl Node) -> Result<(Self, Slots), Fault> {
         let parts = node.parts();
-        let (mut slots, asked) = node.compute(|| distinct(ids, parts));
-        let outgoing = node.serialise(|| asked.iter().map(|ids| to_bytes(ids)).collect());
+        let (mut slots, needed_ids) = node.compute(|| distinct(ids, parts));
+        let outgoing = node.serialise(|| needed_ids.iter().map(|ids| to_bytes(ids)).collect());
         let questions = node.exchange(outgoing)?;
-        let (supplies, answers) = node.compute(|| questions.iter().map(|ids| known(ids, own)).unzip());
+        let (supplies, answers) = node.compute(|| questions.iter().map(|ids| present(ids, own)).unzip());
         let answers = node.exchange(answers)?;
         let (mut wanted, mut next) = (Vec::new(), 0);
-        for (asked, answer) in asked.iter().zip(&answers) {
-            if asked.len() != answer.len() {
-                return Err(Fault::attempt("a slave answers for other rows than it was asked for"));
+        for (needed, answer) in needed_ids.iter().zip(&answers) {
+            if needed.len() != answer.len() {
+                return Err(Fault::attempt("a slave answers for other rows than were requested"));
             }
             let before = next;
-            for (id, known) in asked.iter().zip(answer) {
-                slots.set(*id, if *known == 1 { next } else { NONE });
-                next += u32::from(*known);
+            for (id, is_there) in needed.iter().zip(answer) {
+                slots.set(*id, if *is_there == 1 { next } else { NONE });
+                next += u32::from(*is_there);
             }
             wanted.push((next - before) as usize);
         }
         Ok((Route { supplies, wanted }, slots))
     }
 
-    /// What each slave needs of this one's vectors.
+    /// Brings the vectors of other slaves here along this route, and sends them those of this slave that
+    /// they need.
+    pub fn bring(&self, own: &Factors, node: &mut impl Node) -> Result<Factors, Fault> {
+        let outgoing = node.serialise(|| self.pack(own));
+        let arrived = node.exchange(outgoing)?;
+        node.serialise(|| self.unpack(arrived, own.rank()))
+    }
+
+    /// The messages with the vectors that each slave needs of this one.
     pub fn pack(&self, own: &Factors) -> Vec<Vec<u8>> {
         let bytes = own.rank() * 4;
         let pack = |rows: &Vec<u32>| {
@@ -122,7 +130,7 @@ impl Route {
         self.supplies.iter().map(pack).collect()
     }
 
-    /// The vectors that arrived, by slot; frees the messages.
+    /// The received vectors, by slot; frees the messages.
     pub fn unpack(&self, arrived: Vec<Vec<u8>>, rank: usize) -> Result<Factors, Fault> {
         let mut factors = Factors::zeros(self.wanted.iter().sum(), rank);
         let mut slot = 0;
@@ -143,16 +151,16 @@ impl Route {
     }
 }
 
-/// Room for the slots of all ids, and each id once, by owner, ascending.
+/// An entry for the slots of all ids, and each id once, by owner, ascending.
 fn distinct(ids: &[u32], parts: usize) -> (Slots, Vec<Vec<u32>>) {
     let (slots, once) = Slots::of_ids(ids);
-    let mut asked = vec![Vec::new(); parts];
-    once.into_iter().for_each(|id| asked[owner(id, parts)].push(id));
-    (slots, asked)
+    let mut needed = vec![Vec::new(); parts];
+    once.into_iter().for_each(|id| needed[owner(id, parts)].push(id));
+    (slots, needed)
 }
 
-/// The rows with ascending ids in `question`; and of each id whether there is one.
-fn known(question: &[u8], own: &Rows) -> (Vec<u32>, Vec<u8>) {
+/// The rows with the ascending ids in `question`; and for each id whether there is a row.
+fn present(question: &[u8], own: &Rows) -> (Vec<u32>, Vec<u8>) {
     let (mut rows, mut answer, mut row) = (Vec::new(), Vec::new(), 0);
     for id in numbers(question) {
         row += own.ids[row..].iter().take_while(|own| **own < id).count();
@@ -172,7 +180,7 @@ fn to_bytes(ids: &[u32]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::als::node::Untimed;
+    use crate::als::node::UntimedNode;
     use crate::exchange::mock::on_threads;
 
     #[test]
@@ -182,7 +190,7 @@ mod tests {
         for far in [0, 2_000_000_000] {
             let wanted: [&[u32]; 2] = [&[5 + far, 2, 1, 2], &[6 + far]];
             let found = on_threads(2, |exchange| {
-                let mut node = Untimed(exchange);
+                let mut node = UntimedNode(exchange);
                 let part = node.part();
                 let own = Rows { ids: [vec![2, 6 + far], vec![1, 3 + far]][part].clone(), ..Rows::default() };
                 let (route, slots) = Route::lay(wanted[part], &own, &mut node).expect("laid");
@@ -190,7 +198,7 @@ mod tests {
                 let mut factors = Factors::zeros(2, 3);
                 own.ids.iter().enumerate().for_each(|(row, id)| factors.set(row, &[(*id % 10) as f32; 3]));
                 let sent: usize = route.pack(&factors).iter().map(Vec::len).sum();
-                let arrived = node.bring(&route, &factors).expect("brought");
+                let arrived = route.bring(&factors, &mut node).expect("brought");
                 let first = |id| slots.of(id).map(|slot| arrived.row(slot as usize)[0]);
                 (sent, arrived.rows(), [1, 2, 5 + far, 6 + far].map(first))
             });

@@ -1,4 +1,4 @@
-//! One side's part of the ratings, row by row: MLlib's in-block.
+//! The ratings of one side, row by row: MLlib's in-block.
 
 /// Ratings of the rows (users, or items) that one slave owns.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -7,9 +7,8 @@ pub struct Rows {
     pub ids: Vec<u32>,
     /// Row → where its ratings begin; one more at the end.
     pub offsets: Vec<usize>,
-    /// Of each rating the other side: first its id, and once a route is laid its
-    /// slot. Within a row in the order of ids, so that every sum over a row
-    /// rounds the same, however rows are dealt to slaves.
+    /// The other side of each rating: first its id, and with a route its slot. Within a row they are in the
+    /// order of ids, so that sums over a row round the same on any number of slaves.
     pub columns: Vec<u32>,
     /// Each rating.
     pub ratings: Vec<f32>,
@@ -18,7 +17,7 @@ pub struct Rows {
 impl Rows {
     /// Sorts ratings, each (row, column, rating), into rows.
     pub fn new(mut ratings: Vec<(u32, u32, f32)>) -> Self {
-        // Ratings often come in order, and then this costs next to nothing.
+        // Ratings that are in order already cost next to nothing.
         ratings.sort_unstable_by_key(|(row, column, _)| u64::from(*row) << 32 | u64::from(*column));
         let mut rows = Rows::default();
         for (index, (row, _, _)) in ratings.iter().enumerate() {
@@ -33,7 +32,7 @@ impl Rows {
         rows
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn count(&self) -> usize {
         self.ids.len()
     }

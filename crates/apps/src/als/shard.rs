@@ -1,28 +1,27 @@
-//! One slave's part of everything: user and item blocks for training, and the
-//! pairs to judge models by.
+//! One slave's share of the data: user and item blocks for training, and pairs for validation and the test.
 
 use crosstalk_core::Fault;
 
 use super::factors::predict;
+use super::model::Model;
 use super::node::Node;
 use super::rating::{Rating, Split};
 use super::route::{self, Route, owner};
 use super::rows::Rows;
 use super::squares::Squares;
-use super::train::Model;
 
 /// Exchanges that [`Shard::build`] makes: one of ratings, and four routes.
 pub const EXCHANGES: usize = 1 + 4 * route::EXCHANGES;
 
-/// One side's rows, and how the other side's vectors come to them.
+/// One side's rows, and the route of the other side's vectors to them.
 pub struct Side {
     /// The rows; their columns are slots.
     pub rows: Rows,
-    /// The way to them.
+    /// That route.
     pub route: Route,
 }
 
-/// What one slave holds.
+/// One slave's data.
 pub struct Shard {
     /// Its users.
     pub users: Side,
@@ -35,9 +34,8 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Builds the shard of a slave that has its users' ratings, while all others
-    /// build theirs. Every rating is kept twice, as in MLlib: with its user, and
-    /// at the slave that owns its item.
+    /// Builds the shard of a slave from its users' ratings, while all others build theirs. As in MLlib every
+    /// rating is stored twice: with its user, and at the owner of its item.
     pub fn build(split: Split, node: &mut impl Node) -> Result<Self, Fault> {
         let parts = node.parts();
         let outgoing = node.serialise(|| by_item(&split.training, parts));
@@ -67,9 +65,9 @@ impl Shard {
     }
 }
 
-/// User-item pairs whose ratings are known, to predict them.
+/// User-item pairs with known ratings.
 pub struct Pairs {
-    /// The ratings here, predictable or not.
+    /// Number of ratings, predictable or not.
     pub count: usize,
     route: Route,
     /// The user's row, the item's slot, and the rating, where both have factors.
@@ -92,7 +90,7 @@ impl Pairs {
 
     /// A model's squared errors on these pairs.
     pub fn squares(&self, model: &Model, node: &mut impl Node) -> Result<Squares, Fault> {
-        let items = node.bring(&self.route, &model.items)?;
+        let items = self.route.bring(&model.items, node)?;
         node.compute(|| {
             let mut squares = Squares::default();
             for (row, slot, stars) in &self.predictable {

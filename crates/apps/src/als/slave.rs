@@ -1,4 +1,4 @@
-//! A slave: holds users and items, and trains models when the master says so.
+//! A slave: has a share of users and items, and trains models when the master says so.
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
@@ -8,21 +8,22 @@ use std::path::Path;
 
 use super::config::Config;
 use super::factors::Factors;
-use super::node::{Node, Timed};
+use super::model::Model;
+use super::node::{Node, TimedNode};
 use super::rating::NEW_USER;
 use super::route::owner;
 use super::shard::Shard;
-use super::train::{Model, train};
+use super::train::train;
 use super::wire::{Whole, dealt, pack_predictions};
-use crate::words::{MASTER, report, tell};
+use crate::coordination::{MASTER, broadcast, report};
 
-/// Plays a slave's part; returns where the time went.
+/// Runs a slave; returns where its time went.
 pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
     rank.restart_clock()?;
     let buffer = rank.scatter(MASTER, Vec::new())?;
     let split = rank.serialise(|| dealt(&buffer))?;
     drop(buffer);
-    let mut node = Timed { rank, sent: 0 };
+    let mut node = TimedNode { rank, sent: 0 };
     let shard = Shard::build(split, &mut node)?;
     report(node.rank, &counts(&shard))?;
 
@@ -42,17 +43,17 @@ pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
     Ok(account)
 }
 
-/// What a slave holds: ratings by user and by item, for validation and the test.
+/// A slave's data: ratings by user and by item, for validation and the test.
 fn counts(shard: &Shard) -> [u64; 4] {
     let [users, items] = [&shard.users, &shard.items].map(|side| side.rows.ratings.len() as u64);
     [users, items, shard.validation.count as u64, shard.test.count as u64]
 }
 
 /// Trains all models; the master says after each whether it is the best so far.
-fn choose(config: &Config, shard: &Shard, node: &mut Timed) -> Result<Model, Fault> {
+fn choose(config: &Config, shard: &Shard, node: &mut TimedNode) -> Result<Model, Fault> {
     let (mut best, mut last) = (None, None);
     for setting in &config.grid {
-        if tell(node.rank, [0])? == [1] {
+        if broadcast(node.rank, [0])? == [1] {
             best = last.take();
         }
         let model = train(shard, setting, config.seed, node)?;
@@ -60,14 +61,14 @@ fn choose(config: &Config, shard: &Shard, node: &mut Timed) -> Result<Model, Fau
         report(node.rank, &squares.to_words())?;
         last = Some(model);
     }
-    if tell(node.rank, [0])? == [1] {
+    if broadcast(node.rank, [0])? == [1] {
         best = last;
     }
     best.ok_or_else(|| Fault::attempt("the master chose no model"))
 }
 
-/// Predicts all items here for the new user, whose owner tells everyone the vector.
-fn recommend(shard: &Shard, model: &Model, node: &mut Timed) -> Result<(), Fault> {
+/// Predicts all items here for the new user; the user's owner sends the vector to all slaves.
+fn recommend(shard: &Shard, model: &Model, node: &mut TimedNode) -> Result<(), Fault> {
     let row = shard.users.rows.find(NEW_USER);
     let mut vector = node.serialise(|| {
         let own = row.map_or(&[][..], |row| model.users.row(row));
@@ -80,7 +81,7 @@ fn recommend(shard: &Shard, model: &Model, node: &mut Timed) -> Result<(), Fault
     node.rank.gather(MASTER, &predictions).map(|_| ())
 }
 
-/// Writes an id and its vector a line.
+/// Writes an id and its vector on each line.
 fn write(path: &Path, ids: &[u32], factors: &Factors) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         if let Some(directory) = path.parent() {

@@ -1,5 +1,4 @@
-//! Where ratings come from: a generator or a file. Both give a text, which the
-//! master reads when the clock runs.
+//! The ratings: from a generator or a file. Both give a text, which the master reads while the clock runs.
 
 use crosstalk_core::Fault;
 use std::borrow::Cow;
@@ -11,7 +10,7 @@ use super::csv::{self, Layout};
 use super::generate::generate;
 use super::rating::{NEW_USER, Rating, Split};
 
-/// Ratings of the stand-in for CloudSuite's myratings.csv, which has so many.
+/// Number of ratings of the stand-in for CloudSuite's myratings.csv, which has as many.
 const PERSONAL: usize = 11;
 
 /// Ratings.
@@ -19,16 +18,16 @@ const PERSONAL: usize = 11;
 pub enum Source {
     /// Generated, at a scale from a seed.
     Generated {
-        /// Times the users, items and ratings of the data set.
+        /// Factor on the users, items and ratings of the data set.
         scale: f64,
-        /// What they are drawn from.
+        /// Seed of the random numbers.
         seed: u64,
     },
     /// Read from a file.
     File(PathBuf),
 }
 
-/// A text that was found to be good.
+/// A text that was checked.
 pub enum Text {
     /// In memory.
     Here(Vec<u8>),
@@ -36,14 +35,14 @@ pub enum Text {
     File(PathBuf),
 }
 
-/// What the master reads.
+/// The master's input.
 pub struct Input {
     text: Text,
     personal: Vec<Rating>,
 }
 
 impl Source {
-    /// About how many ratings there are, where that is known without reading.
+    /// About the number of ratings, if known without reading.
     pub fn ratings(&self) -> Option<f64> {
         match self {
             Source::Generated { scale, .. } => Some(scale * 1e5),
@@ -51,8 +50,8 @@ impl Source {
         }
     }
 
-    /// Generates or reads all ratings once, and finds their faults. The new
-    /// user's come from `personal`; else stand-ins are made.
+    /// Generates or reads all ratings once, and reports their faults. The new user's come from `personal`, or
+    /// are made up.
     pub fn open(&self, personal: Option<&Path>) -> Result<Input, Fault> {
         let (text, place) = match self {
             Source::Generated { scale, seed } => {
@@ -111,8 +110,7 @@ impl Text {
     }
 }
 
-/// Reads the text; nobody may have rated an item twice, and no part of the split
-/// may be empty.
+/// Reads the text. No user may rate an item twice, and no part of the split may be empty.
 fn good(text: &[u8], place: &str) -> Result<Split, Fault> {
     let (mut split, mut pairs) = (Split::default(), Vec::new());
     csv::ratings(text, place, |rating, timestamp| {
@@ -120,7 +118,7 @@ fn good(text: &[u8], place: &str) -> Result<Split, Fault> {
         split.add(rating, timestamp);
     })?;
     if let Some((pair, [first, second])) = twice(pairs.into_iter()) {
-        // Blank lines are no ratings: the lines are counted anew.
+        // Blank lines are no ratings: the lines are counted again.
         let line = |index| csv::line_of(text, index);
         let message =
             format!("user {} has rated item {} before, on line {}", pair >> 32, pair as u32, line(first));
@@ -145,8 +143,8 @@ fn twice<K: Ord + Copy>(keys: impl Iterator<Item = K>) -> Option<(K, [usize; 2])
     Some((pair[0].0, [pair[0].1, pair[1].1]))
 }
 
-/// Ratings of the new user where none are given: of the items with the most
-/// ratings for training, 3, 4 and 5 stars by turns.
+/// The new user's ratings by default: of the items with the most ratings for training, 3, 4 and 5 stars in
+/// turn.
 fn stand_in(training: &[Rating]) -> Vec<Rating> {
     let mut counts = BTreeMap::new();
     training.iter().for_each(|rating| *counts.entry(rating.item).or_insert(0_u32) += 1);
@@ -158,76 +156,4 @@ fn stand_in(training: &[Rating]) -> Vec<Rating> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write as _;
-    use tempfile::NamedTempFile;
-
-    fn file(lines: &str) -> NamedTempFile {
-        let mut file = NamedTempFile::new().expect("a file");
-        write!(file, "{}\n{lines}", csv::HEADING).expect("written");
-        file
-    }
-
-    fn open(lines: &str) -> Result<Split, Fault> {
-        Source::File(file(lines).path().into()).open(None).map(|_| Split::default())
-    }
-
-    #[test]
-    fn a_file_is_split_and_the_new_user_trains() {
-        let file = file("1,5,3.0,10\n2,5,4.0,11\n2,6,1.0,12\n1,6,2.0,16\n2,7,3.0,19\n");
-        let input = Source::File(file.path().into()).open(None).expect("good");
-        let split = input.read().expect("reads");
-        assert_eq!([split.training.len(), split.validation.len(), split.test.len()], [5, 1, 1]);
-        // Item 5 was rated most.
-        assert_eq!(split.training[3], Rating { user: NEW_USER, item: 5, stars: 3.0 });
-        assert_eq!(split.training[4], Rating { user: NEW_USER, item: 6, stars: 4.0 });
-    }
-
-    #[test]
-    fn a_pair_that_comes_twice_is_named_with_both_lines() {
-        let fault = open("1,5,3.0,10\n\n2,5,4.0,16\n1,5,3.0,19\n").expect_err("refused");
-        assert_eq!(fault.message, "user 1 has rated item 5 before, on line 2");
-        assert!(fault.place.expect("a place").ends_with(":5"));
-    }
-
-    #[test]
-    fn other_formats_are_read_alike_and_are_a_ratings_csv_to_spark() {
-        let lines = "1,5,3,10\n2,5,4.5,11\n2,6,1,12\n1,6,2,16\n2,7,3,19\n";
-        let csv = file(lines);
-        let input = Source::File(csv.path().into()).open(None).expect("good");
-        let expected = input.read().expect("reads");
-        for separator in ["::", "\t"] {
-            let mut file = NamedTempFile::new().expect("a file");
-            write!(file, "\u{feff}{}", lines.replace(',', separator).replace('\n', "\r\n")).expect("written");
-            let input = Source::File(file.path().into()).open(None).expect("good");
-            assert_eq!(input.read().expect("reads"), expected);
-            let text = String::from_utf8(input.csv().expect("reads").into_owned()).expect("text");
-            assert_eq!(text, format!("{}\n{lines}", csv::HEADING));
-        }
-    }
-
-    #[test]
-    fn a_pair_that_comes_twice_in_a_file_without_heading_is_named_with_both_lines() {
-        let mut file = NamedTempFile::new().expect("a file");
-        write!(file, "1::5::3::10\n\n1::5::3::19\n").expect("written");
-        let fault = Source::File(file.path().into()).open(None).map(|_| ()).expect_err("refused");
-        assert_eq!(fault.message, "user 1 has rated item 5 before, on line 1");
-        assert!(fault.place.expect("a place").ends_with(":3"));
-    }
-
-    #[test]
-    fn an_empty_part_is_refused() {
-        let fault = open("1,5,3.0,10\n2,5,4.0,16\n").expect_err("refused");
-        assert_eq!(fault.message, "no rating has a time stamp that ends in 8 or 9");
-    }
-
-    #[test]
-    fn a_generated_source_can_be_read_twice() {
-        let input = Source::Generated { scale: 0.1, seed: 1 }.open(None).expect("good");
-        let split = input.read().expect("reads");
-        assert_eq!(split, input.read().expect("reads"));
-        let ratings = split.training.len() + split.validation.len() + split.test.len();
-        assert_eq!(ratings, 10_000 + PERSONAL);
-    }
-}
+mod tests;

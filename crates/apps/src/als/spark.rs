@@ -1,6 +1,5 @@
-//! ALS on Spark: MLlib's own, asked for through `engine::spark`. Its model is held
-//! against the ratings and against ours: MLlib starts from other random numbers, so
-//! that factors differ and errors agree only nearly.
+//! ALS on Spark: MLlib's, through `engine::spark`. Its model is checked against the ratings and against ours:
+//! MLlib starts from other random numbers, so factors differ and errors agree only nearly.
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Origin, Reading};
@@ -9,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config::{Config, Setting};
-use super::node::Untimed;
+use super::node::UntimedNode;
 use super::rating::Split;
 use super::shard::Shard;
 use super::train::train;
@@ -18,19 +17,19 @@ use super::wire::{ById, Whole};
 use crate::engine::spark::{Job, Object, lines, number};
 use crate::exchange::Alone;
 
-/// How far MLlib's test error may lie from ours, as a share: where the start differs.
+/// Largest difference between MLlib's test error and ours, as a share, from other random numbers.
 const ALIKE: f64 = 0.01;
 
-/// How far an error that MLlib tells may lie from that of its model: its predictions
-/// are in single precision.
+/// Largest difference between an error that MLlib reports and its model's, whose predictions are in single
+/// precision.
 const ROUNDING: f64 = 1e-4;
 
-/// What MLlib is asked, and how its answer is checked.
+/// The request to MLlib, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| ask(&config, scratch, cores)),
+        request: Box::new(move |scratch, cores| request(&config, scratch, cores)),
         check: Box::new(move |answer, scratch| check(&checked, answer, scratch)),
     }
 }
@@ -39,7 +38,7 @@ fn model(scratch: &Path) -> PathBuf {
     scratch.join("als-model")
 }
 
-fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
+fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let input = config.source.open(config.personal.as_deref())?;
     let (ratings, personal) = (scratch.join("ratings.csv"), scratch.join("personal.csv"));
     let own: String =
@@ -81,9 +80,9 @@ fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading
         ..Whole::default()
     };
     for (name, part) in [("rmse_validation", &split.validation), ("rmse_test", &split.test)] {
-        let (told, found) = (number(answer, name)?, squares(part, &whole)?.root_mean(part.len()));
-        if (told - found).abs() > ROUNDING * found {
-            return Err(wrong(format!("its {name} is {told}, its model's {found}")));
+        let (reported, found) = (number(answer, name)?, squares(part, &whole)?.root_mean(part.len()));
+        if (reported - found).abs() > ROUNDING * found {
+            return Err(wrong(format!("its {name} is {reported}, its model's {found}")));
         }
     }
     users_solve(&split.training, &whole, best.lambda, config.seed)?;
@@ -102,15 +101,16 @@ fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading
     ])
 }
 
-/// Which model of the grid MLlib found best.
+/// The model of the grid that MLlib found best.
 fn best(config: &Config, answer: &Object) -> Result<Setting, Fault> {
-    let told: Vec<f64> = answer
+    let reported: Vec<f64> = answer
         .get("best")
         .and_then(Value::as_array)
         .map(|best| best.iter().filter_map(Value::as_f64).collect())
         .unwrap_or_default();
-    let is = |setting: &&Setting| told == [setting.rank as f64, setting.lambda, setting.iterations as f64];
-    config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{told:?} is no model of the grid")))
+    let is =
+        |setting: &&Setting| reported == [setting.rank as f64, setting.lambda, setting.iterations as f64];
+    config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{reported:?} is no model of the grid")))
 }
 
 /// Id → vector, as Spark wrote them.
@@ -126,7 +126,7 @@ fn vectors(folder: &Path, rank: usize) -> Result<ById, Fault> {
 /// The test error of our own model with the same setting.
 fn our_error(split: &Split, setting: &Setting, seed: u64) -> Result<f64, Fault> {
     let mut alone = Alone;
-    let mut node = Untimed(&mut alone);
+    let mut node = UntimedNode(&mut alone);
     let shard = Shard::build(split.clone(), &mut node)?;
     let model = train(&shard, setting, seed, &mut node)?;
     let mut whole = Whole::default();
@@ -139,80 +139,4 @@ fn wrong(what: String) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crosstalk_core::value::Params;
-    use std::fmt::Write;
-
-    fn config() -> Config {
-        let params = Params::default().with("scale", 0.1).with("rank", 4).with("iterations", 5);
-        Config::new(&params.with("lambda", 0.1)).expect("reads")
-    }
-
-    /// Our own model, written and told as Spark would.
-    fn answered(config: &Config, scratch: &Path) -> Object {
-        let split = config.source.open(None).and_then(|input| input.read()).expect("reads");
-        let mut alone = Alone;
-        let mut node = Untimed(&mut alone);
-        let shard = Shard::build(split.clone(), &mut node).expect("builds");
-        // From another start, as MLlib's would be.
-        let model = train(&shard, &config.grid[0], 77, &mut node).expect("trains");
-        let mut whole = Whole::default();
-        whole.add(&Whole::pack(&shard, &model), 4).expect("is whole");
-        for (side, by_id) in [("users", &whole.users), ("items", &whole.items)] {
-            let folder = scratch.join("als-model").join(side);
-            fs::create_dir_all(&folder).expect("makes");
-            let mut text = String::new();
-            for (id, vector) in by_id {
-                let numbers: Vec<String> = vector.iter().map(ToString::to_string).collect();
-                writeln!(text, "{id}\t{}", numbers.join("\t")).expect("writes");
-            }
-            fs::write(folder.join("part-00000"), text).expect("writes");
-        }
-        let error = |part: &[_]| squares(part, &whole).expect("finite").root_mean(part.len());
-        let answer = json!({
-            "best": [4, 0.1, 5], "rmse_mean": 1.0,
-            "rmse_validation": error(&split.validation), "rmse_test": error(&split.test),
-        });
-        answer.as_object().expect("an object").clone()
-    }
-
-    #[test]
-    fn a_model_from_another_start_is_taken_and_what_is_told_wrongly_is_not() {
-        let (config, scratch) = (config(), tempfile::tempdir().expect("a temporary folder"));
-        let answer = answered(&config, scratch.path());
-        let readings = check(&config, &answer, scratch.path()).expect("is right");
-        assert!(readings.iter().any(|reading| reading.metric == "rmse_test"));
-        let refusal = |name: &str, value: Value| {
-            let mut answer = answer.clone();
-            answer.insert(name.into(), value);
-            check(&config, &answer, scratch.path()).expect_err("refused").message
-        };
-        assert!(refusal("rmse_test", json!(0.5)).contains("its rmse_test is 0.5"));
-        assert!(refusal("best", json!([5, 0.1, 5])).contains("no model of the grid"));
-    }
-
-    #[test]
-    fn a_user_whose_vector_is_another_is_found() {
-        let (config, scratch) = (config(), tempfile::tempdir().expect("a temporary folder"));
-        let answer = answered(&config, scratch.path());
-        let path = scratch.path().join("als-model/users/part-00000");
-        let text = fs::read_to_string(&path).expect("reads");
-        let (new_user, rest) = text.split_once('\n').expect("has lines");
-        let (id, _) = new_user.split_once('\t').expect("has fields");
-        fs::write(&path, format!("{id}\t1\t0\t0\t0\n{rest}")).expect("writes");
-        let fault = check(&config, &answer, scratch.path()).expect_err("refused");
-        assert!(fault.message.contains("user 0 does not solve its equations"), "{fault}");
-    }
-
-    #[test]
-    fn mllib_is_asked_for_the_whole_grid() {
-        let scratch = tempfile::tempdir().expect("a temporary folder");
-        let config = Config::new(&Params::default().with("scale", 0.1)).expect("reads");
-        let request = ask(&config, scratch.path(), 2).expect("asks");
-        assert_eq!((&request["rank"], &request["iterations"]), (&json!([8, 12]), &json!([10, 20])));
-        assert_eq!(request["lambda"], json!([0.1, 10.0]));
-        let text = fs::read_to_string(scratch.path().join("personal.csv")).expect("is written");
-        assert!(text.starts_with("0,") && text.lines().count() == 11, "{text}");
-    }
-}
+mod tests;

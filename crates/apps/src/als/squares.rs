@@ -10,7 +10,7 @@ const UNITS: f64 = (1_u64 << 40) as f64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Squares {
     sum: u128,
-    /// How many were added.
+    /// Their number.
     pub count: u64,
 }
 
@@ -27,8 +27,8 @@ impl Squares {
         Ok(())
     }
 
-    /// The root of the mean over `ratings`, of which some may not have been
-    /// predictable: CloudSuite divides by all of them.
+    /// The root of the mean over `ratings`, some of which may not be predictable: CloudSuite divides by all
+    /// of them.
     pub fn root_mean(&self, ratings: usize) -> f64 {
         (self.sum as f64 / UNITS / ratings as f64).sqrt()
     }
@@ -38,7 +38,7 @@ impl Squares {
         [self.sum as u64, (self.sum >> 64) as u64, self.count]
     }
 
-    /// What [`Squares::to_words`] wrote.
+    /// Reads the words of [`Squares::to_words`].
     pub fn from_words([low, high, count]: [u64; 3]) -> Self {
         Squares { sum: u128::from(high) << 64 | u128::from(low), count }
     }

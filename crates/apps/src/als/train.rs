@@ -6,20 +6,9 @@ use crosstalk_core::Fault;
 use super::config::Setting;
 use super::factors::Factors;
 use super::half_step::half_step;
+use super::model::Model;
 use super::node::Node;
 use super::shard::Shard;
-
-/// One slave's part of a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    /// Of its users.
-    pub users: Factors,
-    /// Of its items.
-    pub items: Factors,
-    /// Of its users, before the last half of the last iteration: what `items`
-    /// was computed from.
-    pub earlier: Factors,
-}
 
 /// Exchanges that a model's training makes.
 pub fn exchanges(setting: &Setting) -> usize {
@@ -32,9 +21,9 @@ pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) 
     let none = Factors::zeros(0, setting.rank);
     let mut model = Model { users, items: none.clone(), earlier: none };
     for _ in 0..setting.iterations {
-        let users = node.bring(&shard.items.route, &model.users)?;
+        let users = shard.items.route.bring(&model.users, node)?;
         model.items = node.compute(move || half_step(&shard.items.rows, users, setting.lambda))?;
-        let items = node.bring(&shard.users.route, &model.items)?;
+        let items = shard.users.route.bring(&model.items, node)?;
         let users = node.compute(move || half_step(&shard.users.rows, items, setting.lambda))?;
         model.earlier = std::mem::replace(&mut model.users, users);
     }
@@ -42,105 +31,4 @@ pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::als::node::Untimed;
-    use crate::als::rating::{Rating, Split};
-    use crate::als::reference;
-    use crate::als::route::owner;
-    use crate::als::source::Source;
-    use crate::exchange::mock::on_threads;
-    use std::collections::BTreeMap;
-
-    const SETTING: Setting = Setting { rank: 8, lambda: 0.1, iterations: 3 };
-
-    fn split() -> Split {
-        let input = Source::Generated { scale: 0.1, seed: 3 }.open(None).expect("good");
-        input.read().expect("reads")
-    }
-
-    /// A slave's users' ratings.
-    fn share(split: &Split, part: usize, parts: usize) -> Split {
-        let mine = |ratings: &Vec<Rating>| {
-            ratings.iter().copied().filter(|rating| owner(rating.user, parts) == part).collect()
-        };
-        Split {
-            training: mine(&split.training),
-            validation: mine(&split.validation),
-            test: mine(&split.test),
-        }
-    }
-
-    type ById = BTreeMap<u32, Vec<f32>>;
-
-    /// All users' and items' factors, and the validation's squared errors.
-    fn trained(parts: usize) -> (ById, ById, [u64; 3]) {
-        let split = split();
-        let slaves = on_threads(parts, |exchange| {
-            let mut node = Untimed(exchange);
-            let mine = share(&split, node.part(), parts);
-            let shard = Shard::build(mine, &mut node).expect("builds");
-            let model = train(&shard, &SETTING, 5, &mut node).expect("trains");
-            let squares = shard.validation.squares(&model, &mut node).expect("predicts");
-            let by_id = |ids: &[u32], factors: &Factors| -> ById {
-                ids.iter().enumerate().map(|(row, id)| (*id, factors.row(row).to_vec())).collect()
-            };
-            (by_id(&shard.users.rows.ids, &model.users), by_id(&shard.items.rows.ids, &model.items), squares)
-        });
-        let (mut users, mut items) = (ById::new(), ById::new());
-        let mut squares = crate::als::squares::Squares::default();
-        for (own_users, own_items, own_squares) in slaves {
-            users.extend(own_users);
-            items.extend(own_items);
-            squares += own_squares;
-        }
-        (users, items, squares.to_words())
-    }
-
-    #[test]
-    fn a_model_is_the_same_bit_by_bit_however_many_slaves_train_it() {
-        let alone = trained(1);
-        for parts in [2, 3, 6] {
-            assert_eq!(trained(parts), alone, "{parts} slaves");
-        }
-    }
-
-    #[test]
-    fn a_model_is_what_the_plain_recurrence_gives() {
-        let split = split();
-        let mut of_user: BTreeMap<u32, (Vec<u32>, Vec<f32>)> = BTreeMap::new();
-        let mut of_item = of_user.clone();
-        for rating in &split.training {
-            for (map, row, column) in
-                [(&mut of_user, rating.user, rating.item), (&mut of_item, rating.item, rating.user)]
-            {
-                let (columns, ratings) = map.entry(row).or_default();
-                columns.push(column);
-                ratings.push(rating.stars);
-            }
-        }
-        let step = |rows: &BTreeMap<u32, (Vec<u32>, Vec<f32>)>, from: &ById| -> ById {
-            let solve = |(columns, ratings): &(Vec<u32>, Vec<f32>)| {
-                let x = reference::solve((columns, ratings), |c| from[&c].clone(), SETTING.lambda);
-                x.into_iter().map(|x| x as f32).collect()
-            };
-            rows.iter().map(|(id, row)| (*id, solve(row))).collect()
-        };
-        let ids: Vec<u32> = of_user.keys().copied().collect();
-        let start = Factors::random(&ids, SETTING.rank, 5);
-        let mut users: ById =
-            ids.iter().enumerate().map(|(row, id)| (*id, start.row(row).to_vec())).collect();
-        let mut items = ById::new();
-        for _ in 0..SETTING.iterations {
-            items = step(&of_item, &users);
-            users = step(&of_user, &items);
-        }
-        let (found_users, found_items, _) = trained(3);
-        for (found, expected) in [(found_users, users), (found_items, items)] {
-            assert!(found.keys().eq(expected.keys()));
-            for (found, expected) in found.values().flatten().zip(expected.values().flatten()) {
-                assert!((found - expected).abs() < 1e-4, "{found} for {expected}");
-            }
-        }
-    }
-}
+mod tests;

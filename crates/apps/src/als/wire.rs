@@ -1,19 +1,19 @@
-//! What the master deals to slaves, and what it gets back to check and to write.
+//! The messages from the master to the slaves, and the results that it collects to check and write.
 
 use crosstalk_core::Fault;
 use std::collections::BTreeMap;
 
 use super::factors::Factors;
+use super::model::Model;
 use super::rating::{Rating, Split};
 use super::route::owner;
 use super::shard::Shard;
-use super::train::Model;
 use crate::exchange::{numbers, put_pair};
 
 /// The sizes of the three parts of the split stand before a slave's ratings.
 const SIZES: usize = 3;
 
-/// Each slave's users' ratings.
+/// The messages with each slave's users' ratings.
 pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
     let parts = [&split.training, &split.validation, &split.test];
     let mut sizes = vec![[0_u32; SIZES]; slaves];
@@ -38,7 +38,7 @@ pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
     dealt
 }
 
-/// What [`deal`] gave this slave.
+/// Reads the message of [`deal`] to this slave.
 pub fn dealt(buffer: &[u8]) -> Result<Split, Fault> {
     let short = || Fault::attempt("the master's ratings came incomplete");
     let (sizes, ratings) = buffer.split_at_checked(4 * SIZES).ok_or_else(short)?;
@@ -85,7 +85,7 @@ impl Whole {
         buffer
     }
 
-    /// Adds what [`Whole::pack`] wrote of a model of this rank.
+    /// Adds the part that [`Whole::pack`] wrote, for a model of this rank.
     pub fn add(&mut self, buffer: &[u8], rank: usize) -> Result<(), Fault> {
         let words = buffer.as_chunks::<4>().0;
         let short = || Fault::attempt("a slave's part of the model came incomplete");
@@ -106,7 +106,7 @@ impl Whole {
         Ok(())
     }
 
-    /// The same for the same model, bit by bit.
+    /// A checksum: equal for equal models, bit by bit.
     pub fn checksum(&self) -> u64 {
         let numbers = self
             .users
@@ -120,7 +120,7 @@ impl Whole {
     }
 }
 
-/// What items are predicted to be worth to a user, as bytes: item and prediction.
+/// The predictions for a user, as bytes: item and prediction.
 pub fn pack_predictions(ids: &[u32], items: &Factors, user: &[f32]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(ids.len() * 12);
     for (row, id) in ids.iter().enumerate() {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_s_checksum_tells_its_vectors_and_ids() {
+    fn a_model_s_checksum_depends_on_its_vectors_and_ids() {
         let whole = |id: u32, x: f32| Whole { users: ById::from([(id, vec![x])]), ..Whole::default() };
         assert_ne!(whole(1, 2.0).checksum(), whole(1, 2.000_000_2).checksum());
         assert_ne!(whole(1, 2.0).checksum(), whole(2, 2.0).checksum());

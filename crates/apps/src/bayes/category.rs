@@ -54,8 +54,8 @@ pub fn label(text: &str) -> Option<u8> {
     })
 }
 
-/// The text without its category links, so that it does not name its label:
-/// Mahout's option `removeLabels`.
+/// The text without its category links, so that it does not contain its label: Mahout's option
+/// `removeLabels`.
 pub fn without_links(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut at = 0;
@@ -67,7 +67,7 @@ pub fn without_links(text: &str) -> String {
     kept
 }
 
-/// Where each link begins, and where its name ends.
+/// The beginning of each link, and the end of its name.
 fn links(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

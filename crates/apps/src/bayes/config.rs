@@ -1,4 +1,4 @@
-//! What a study says about a run.
+//! The parameters of a classification run.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -8,13 +8,13 @@ use std::path::PathBuf;
 
 use super::category::NAMES;
 use super::corpus::Corpus;
-use super::source::Source;
+use super::source::{MOST_PAGES, Source};
 use super::split::Split;
 use crate::engine::{Engine, settings as engine};
 use crate::mapreduce::budget;
 use crate::mapreduce::record::Tally;
 
-/// The parameters.
+/// The declared parameters.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -48,12 +48,9 @@ const OWN: &[Parameter] = &[
     Parameter::new("output", "none", "a directory for the decisions, a file a slave"),
 ];
 
-/// Those that shape generated corpora.
+/// The parameters of generated corpora.
 const GENERATED: &[&str] =
     &["documents", "document_words", "vocabulary", "categories", "topical", "mislabelled", "seed"];
-
-/// The most pages: weights of so many add up without overflow.
-pub const MOST_PAGES: u64 = 1 << 24;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,28 +61,28 @@ pub struct Config {
     pub source: Source,
     /// What is computed.
     pub settings: Settings,
-    /// Bytes that a slave may hold, where that is said.
+    /// Memory of a slave, in bytes, if set.
     pub memory_limit: Option<Bytes>,
-    /// Where slaves spill to: a directory.
+    /// The directory for spilled data.
     pub scratch: PathBuf,
-    /// Where slaves write their decisions to, if anywhere: a directory.
+    /// The directory for the decisions, if any.
     pub output: Option<PathBuf>,
-    /// What computes it.
+    /// The engine.
     pub engine: Engine,
 }
 
-/// What is computed from the corpus, and within what.
+/// The settings of the computation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Whether category links are taken out of the text.
     pub remove_labels: bool,
     /// 1: words; 2: pairs of neighbours too.
     pub ngrams: u64,
-    /// A word or pair must occur so often in all.
+    /// The least number of occurrences of a word or pair.
     pub min_support: u64,
-    /// And in no more than this percentage of the documents.
+    /// The largest percentage of documents that contain it.
     pub max_df: f64,
-    /// Which documents are held back.
+    /// The split into training and test.
     pub split: Split,
     /// Smoothing.
     pub alpha: f64,
@@ -94,7 +91,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether what occurs so often in so many documents is no stop word.
+    /// Whether a word or pair with this tally is not a stop word.
     pub fn is_feature(&self, tally: &Tally, documents: u64) -> bool {
         100.0 * tally.documents as f64 <= self.max_df * documents as f64
     }
@@ -155,7 +152,7 @@ fn source(params: &Params) -> Result<Source, Fault> {
     }))
 }
 
-/// The memory limit, where one is said: enough for the least buffers.
+/// The memory limit, if set: it must suffice for the least buffers.
 fn limit(params: &Params, slaves: usize) -> Result<Option<Bytes>, Fault> {
     if params.get("memory_limit").is_none() {
         return Ok(None);

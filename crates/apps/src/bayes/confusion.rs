@@ -1,5 +1,4 @@
-//! The last stage: the documents held back get labels, and these are held
-//! against the true ones.
+//! The last stage: the test documents get labels, which are compared with the true ones.
 
 use crosstalk_core::Fault;
 
@@ -13,7 +12,7 @@ use crate::mapreduce::spool::Spool;
 
 const LABELS: usize = NAMES.len();
 
-/// How many documents of each label got which.
+/// The number of documents by true and given label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion([[u64; LABELS]; LABELS]);
 
@@ -29,7 +28,7 @@ impl Confusion {
         self.0[usize::from(label)][usize::from(decided)] += 1;
     }
 
-    /// Adds what [`Confusion::words`] told.
+    /// Adds the counts of [`Confusion::words`].
     pub fn add(&mut self, words: &[u64]) -> Result<(), Fault> {
         if words.len() != LABELS * LABELS {
             return Err(Fault::attempt("a confusion matrix was cut short"));
@@ -65,18 +64,18 @@ impl Confusion {
     }
 }
 
-/// A document that was held back, and what it got.
+/// A test document and its given label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     /// The page's number in the corpus.
     pub number: u32,
     /// Its category.
     pub label: u8,
-    /// The one that it got.
+    /// The category that it got.
     pub decided: u8,
 }
 
-/// Decides about the vectors that are to test with.
+/// Labels the test vectors.
 pub fn test<C: Cluster>(node: &mut Node<C>, vectors: &Spool, model: &Model) -> Result<Vec<Decision>, Fault> {
     let decisions = node.cluster.parallel(|disk| {
         let mut decisions = Vec::new();

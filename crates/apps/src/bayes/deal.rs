@@ -1,6 +1,5 @@
-//! A file's pages on their way from the master to the slaves, in rounds: one
-//! byte says whether a round follows, then come pages, each after its number
-//! and its length.
+//! Sends a file's pages from the master to the slaves, in rounds: one byte says whether a round follows, then
+//! come pages, each after its number and its length.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
@@ -8,14 +7,14 @@ use std::path::Path;
 
 use super::export::Pages;
 use super::source::keep;
+use crate::coordination::MASTER;
 use crate::mapreduce::record::{number, put};
 use crate::mapreduce::spool::Spool;
-use crate::words::MASTER;
 
-/// Bytes that a slave gets in a round, about.
+/// About the bytes that a slave gets in a round.
 const ROUND: usize = 256 << 10;
 
-/// The master reads the file and deals its pages.
+/// The master's side: reads the file and sends its pages.
 pub fn deal(path: &Path, expected: u64, rank: &mut Rank) -> Result<(), Fault> {
     let slaves = rank.size() - 1;
     let mut pages = Pages::open(path)?;
@@ -53,7 +52,7 @@ pub fn deal(path: &Path, expected: u64, rank: &mut Rank) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A slave takes its pages; returns their bytes.
+/// A slave's side: receives its pages; returns their bytes.
 pub fn take(rank: &mut Rank, pages: &mut Spool) -> Result<u64, Fault> {
     let (mut record, mut bytes) = (Vec::new(), 0);
     loop {

@@ -13,8 +13,7 @@ use crate::mapreduce::record::{Key, Tally, Value, number, put};
 use crate::mapreduce::spool::Spool;
 use crate::mapreduce::word::Word;
 
-/// Words with their numbers, held by every slave as Hadoop's distributed cache
-/// hands it out.
+/// Words with their numbers. Every slave has them all, as in Hadoop's distributed cache.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     numbers: HashMap<Word, u32, FxBuildHasher>,
@@ -28,7 +27,7 @@ pub struct Dictionary {
 
 impl Dictionary {
     fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
-        // A stable sort finds the runs in order that the slaves sent.
+        // A stable sort profits from the ordered runs of the slaves.
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         if entries.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
@@ -72,7 +71,7 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: Spool) -> Result<(Spool,
                 record.push(word.len() as u8);
                 record.extend_from_slice(word);
             });
-            // All at once: nothing but the table is waited for, and many at a time.
+            // All at once: only table accesses wait, many at a time.
             for word in each(&record[begin..]) {
                 combiner.at(word?).see(document);
                 emitted += 1;

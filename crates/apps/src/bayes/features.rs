@@ -45,7 +45,7 @@ pub struct Features {
     pub sample: Vec<(Gram, Tally)>,
 }
 
-/// Features that are looked at again when all is done.
+/// Number of features that are checked at the end.
 const SAMPLE: usize = 8;
 
 /// Lucene's `ClassicSimilarity` since 6.0, which Mahout 14.1 uses, and
@@ -56,7 +56,7 @@ pub fn idf(having: u64, documents: u64) -> f64 {
 
 impl Features {
     fn new(mut grams: Vec<(Gram, Tally)>, words: usize, documents: u64) -> Result<Self, Fault> {
-        // A stable sort finds the runs in order that the slaves sent.
+        // A stable sort profits from the ordered runs of the slaves.
         grams.sort_by_key(|(gram, _)| *gram);
         if grams.len() >= UNKNOWN as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
@@ -82,7 +82,7 @@ impl Features {
         (lists + size_of_val(self.idf.as_slice())) as u64
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn count(&self) -> usize {
         self.idf.len()
     }
@@ -90,7 +90,7 @@ impl Features {
     /// The features of a document, one for each time that they occur.
     pub fn of(&self, words: &[u32], found: &mut Vec<u32>) {
         found.clear();
-        // Those that begin with the word before.
+        // The features that begin with the previous word.
         let (mut first, mut before) = (0, &[][..]);
         for &word in words {
             if word == UNKNOWN {
@@ -195,8 +195,8 @@ fn read(
     Features::new(grams, dictionary.tallies.len(), documents)
 }
 
-/// How often each of the sample's features occurs in these documents, and in
-/// how many, seen without any table: what the counted ones are held against.
+/// The tally of each of the sample's features in these documents, counted without any table: the reference
+/// for the counted ones.
 pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)], disk: &mut dyn Disk) -> Result<Vec<Tally>, Fault> {
     let mut tallies = vec![Tally::default(); sample.len()];
     let mut reader = numbered.reader();

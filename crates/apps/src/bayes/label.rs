@@ -19,7 +19,7 @@ pub struct Counts {
     pub labelled: [[u64; 2]; NAMES.len()],
 }
 
-/// How many words [`Counts`] are.
+/// Number of 64-bit words of [`Counts`].
 pub const WORDS: usize = 1 + 2 * NAMES.len();
 
 impl Counts {
@@ -46,12 +46,12 @@ impl Counts {
         self.documents() - self.training()
     }
 
-    /// Labels that there is something to train with for.
+    /// Labels that have training documents.
     pub fn labels(&self) -> impl Iterator<Item = u8> + '_ {
         (0..).zip(&self.labelled).filter(|(_, [train, _])| *train > 0).map(|(label, _)| label)
     }
 
-    /// There is something to tell apart, and something to test with.
+    /// Checks that there are at least two labels, and test documents.
     pub fn verify(&self) -> Result<(), Fault> {
         let advice = "take a larger corpus, or another `split_seed`";
         let mut labels = self.labels();
@@ -80,7 +80,7 @@ impl Counts {
         words
     }
 
-    /// What [`Counts::to_words`] wrote.
+    /// Reads the words of [`Counts::to_words`].
     pub fn from_words(words: &[u64; WORDS]) -> Self {
         let mut counts = Counts { pages: words[0], ..Counts::default() };
         counts.labelled.as_flattened_mut().copy_from_slice(&words[1..]);

@@ -14,7 +14,7 @@ const NAME: &str = "Category";
 /// Bytes that a namespace's name may have with the blanks around it.
 const LONGEST: usize = 128;
 
-/// A name as it is compared.
+/// A name in the form that is compared.
 pub fn folded(name: &str) -> String {
     let is_mark = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
     let plain: String =
@@ -22,7 +22,8 @@ pub fn folded(name: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// The page with its category links so written. `local` is the namespace's folded name in the wiki's language.
+/// The page with its category links in that form. `local` is the namespace's folded name in the wiki's
+/// language.
 pub fn unified<'a>(page: &'a str, local: &str) -> Cow<'a, str> {
     let (mut written, mut kept, mut at) = (String::new(), 0, 0);
     while let Some(found) = memchr::memmem::find(&page.as_bytes()[at..], OPEN.as_bytes()) {
@@ -44,7 +45,7 @@ pub fn unified<'a>(page: &'a str, local: &str) -> Cow<'a, str> {
     Cow::Owned(written)
 }
 
-/// What stands before a link's first colon.
+/// The text before a link's first colon.
 fn namespace(link: &str) -> Option<&str> {
     let end =
         link.bytes().take(LONGEST).position(|byte| matches!(byte, b':' | b'|' | b'[' | b']' | b'\n'))?;

@@ -1,5 +1,5 @@
-//! The master: deals the corpus, looks on as the slaves go through the stages,
-//! and checks the answer. It holds no document, as Hadoop's.
+//! The master: sends the corpus, attends the slaves' exchanges in all stages, and checks the answer. Like
+//! Hadoop's it has no document.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
@@ -13,46 +13,44 @@ use super::label::Counts;
 use super::node::STAGES;
 use super::source::Source;
 use super::verify::{self, Testimony};
-use crate::Answer;
-use crate::account::{cores, origin};
-use crate::mapreduce::cluster::look_on;
-use crate::words::{hear, hear_exactly, tell};
+use crate::account::{Answer, cores, origin};
+use crate::coordination::{broadcast, collect, collect_exactly};
+use crate::mapreduce::cluster::join_empty;
 
-/// Shuffles, and hand-outs of what came out: of words, of pairs, of weights.
+/// Shuffles, and distributions of their results: of words, of pairs, of weights.
 const EXCHANGES: usize = 6;
 
-/// What a slave says of its disk and its memory, by metric.
+/// A slave's report of its disk and memory, by metric.
 const MOVED: [&str; 5] = ["bytes_spilled", "bytes_read_back", "spills", "seeks", "bytes_held"];
 
-/// Plays the master's part. Time counts from the first stage's begin until the
-/// last decision is here.
+/// Runs the master. Time counts from the start of the first stage until the last decision has arrived.
 pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
     if let Source::File(path) = &config.source {
         deal(path, pages, rank)?;
     }
-    let bytes: u64 = hear_exactly::<1>(rank)?.iter().map(|[bytes]| bytes).sum();
+    let bytes: u64 = collect_exactly::<1>(rank)?.iter().map(|[bytes]| bytes).sum();
     let loading = rank.now();
 
     rank.restart_clock()?;
     let mut counts = Counts::default();
-    hear_exactly(rank)?.iter().for_each(|words| counts.add(&Counts::from_words(words)));
-    tell(rank, counts.to_words())?;
+    collect_exactly(rank)?.iter().for_each(|words| counts.add(&Counts::from_words(words)));
+    broadcast(rank, counts.to_words())?;
     counts.verify()?;
     for _ in 0..EXCHANGES {
-        look_on(rank)?;
+        join_empty(rank)?;
     }
     let mut confusion = Confusion::default();
-    hear(rank)?.iter().try_for_each(|words| confusion.add(words))?;
+    collect(rank)?.iter().try_for_each(|words| confusion.add(words))?;
     let account = rank.account();
 
-    let told: Vec<[u64; 2]> = hear_exactly(rank)?;
-    let moved: Vec<[u64; MOVED.len()]> = hear_exactly(rank)?;
-    let stages: Vec<[u64; STAGES.len()]> = hear_exactly(rank)?;
-    let testimony = Testimony::new(&hear(rank)?)?;
+    let reports: Vec<[u64; 2]> = collect_exactly(rank)?;
+    let moved: Vec<[u64; MOVED.len()]> = collect_exactly(rank)?;
+    let stages: Vec<[u64; STAGES.len()]> = collect_exactly(rank)?;
+    let testimony = Testimony::new(&collect(rank)?)?;
     let verdict = verify::pages(pages, counts.pages)
         .and_then(|()| verify::decided(counts.testing(), confusion.documents()))
         .and_then(|()| testimony.verify());
-    let features = told.first().map_or(0, |[_, features]| *features);
+    let features = reports.first().map_or(0, |[_, features]| *features);
     let throughput = bytes as f64 / (account.total().0 * cores(part));
     let mut own = vec![
         Reading::value("throughput", throughput, origin(part)),
@@ -77,7 +75,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     Ok(Answer {
         loading,
         account,
-        exchanged: told.iter().map(|[sent, _]| sent).sum(),
+        exchanged: reports.iter().map(|[sent, _]| sent).sum(),
         checksum: testimony.checksum(),
         own,
         verdict,

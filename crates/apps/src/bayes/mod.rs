@@ -8,8 +8,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `corpus`, `random`, `export`, `source`, `deal` | where pages come from |
-//! | `node`, `record` | what stages work with and hand on |
+//! | `corpus`, `random`, `export`, `source`, `deal` | the pages |
+//! | `node`, `record` | a stage's resources and its records |
 //! | `page`, `category`, `split`, `label` | pages become labelled documents |
 //! | `token`, `dictionary` | words |
 //! | `features`, `vectors` | pairs of words, and weights |
@@ -24,9 +24,9 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 use crosstalk_core::units::Bytes;
 
-use super::Role;
-use super::input::{self, Packing};
+use crate::application::{self, Role};
 use crate::engine;
+use crate::input::{self, Packing};
 use config::Config;
 use crosstalk_work::Declared;
 use source::Source;
@@ -83,10 +83,10 @@ fn deploy(config: &Config) -> Deployment {
         Metric::new("seeks", "", Better::Neither),
         Metric::new("bytes_held", "B", Better::Neither),
     ]);
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
-/// What is told of the classification.
+/// The metrics of the classification.
 fn answer() -> Vec<Metric> {
     vec![
         Metric::new("accuracy", "", Better::Higher),
@@ -96,18 +96,17 @@ fn answer() -> Vec<Metric> {
     ]
 }
 
-/// On two cores of the yardstick.
+/// Seconds on two cores of the yardstick.
 fn seconds(config: &Config) -> f64 {
     0.1 + 0.12 * config.slaves as f64 + bytes(config) * 1.2e-7
 }
 
-/// On Spark, once Java is warm.
+/// Seconds on Spark, once Java is warm.
 fn on_spark(config: &Config) -> f64 {
     4.7 + bytes(config) * 9e-7
 }
 
-/// Bytes of text, about. A file's size is looked at, and taken to be a quarter of
-/// its text where it is packed.
+/// About the bytes of text. A file's size counts, four times where it is packed.
 fn bytes(config: &Config) -> f64 {
     match &config.source {
         Source::Generated(corpus) => corpus.documents as f64 * corpus.words as f64 * 6.0,
@@ -123,7 +122,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (pages, part) = (config.source.pages()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
@@ -133,11 +132,10 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             Role::Slave(Box::new(move |rank| slave::run(&config, memory, rank)))
         }
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
-/// What a slave may hold: `memory_limit`; else in virtual time its node's
-/// memory, in real time 1 GiB.
+/// The memory of a slave: `memory_limit`; else in virtual time its node's memory, in real time 1 GiB.
 fn memory(config: &Config, part: &Part) -> Bytes {
     let node = part.emulation.as_ref().map(|emulation| emulation.node.memory);
     config.memory_limit.or(node).unwrap_or(Bytes(1 << 30))

@@ -1,4 +1,4 @@
-//! Complementary Naive Bayes: what it has learned, and how it decides.
+//! Complementary Naive Bayes: the model, and its decisions.
 //!
 //! Rennie, Shih, Teevan, Karger: *Tackling the Poor Assumptions of Naive Bayes
 //! Text Classifiers*, ICML 2003, as scikit-learn's `ComplementNB` has it: with
@@ -11,12 +11,14 @@
 //! the label with the highest Σ_i x_i w_ci, of equal ones the first.
 
 use super::category::NAMES;
-use super::train::UNITS;
 
-/// What training gave.
+/// The units in a weight of 1.
+pub const UNITS: f64 = (1_u64 << 40) as f64;
+
+/// A trained model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Labels that can be told, ascending.
+    /// The labels that it can give, ascending.
     labels: Vec<u8>,
     /// Feature → ln(α + N_i).
     base: Vec<f64>,
@@ -26,7 +28,7 @@ pub struct Model {
     cells: Vec<(u8, f64)>,
     /// Label → ln Σ_j (α + N_j − N_cj).
     log_total: [f64; NAMES.len()],
-    /// Label → what its scores are divided by.
+    /// Label → the divisor of its scores.
     divisor: [f64; NAMES.len()],
 }
 
@@ -101,7 +103,7 @@ impl Model {
         best
     }
 
-    /// The same for the same model, bit by bit.
+    /// A checksum: equal for equal models, bit by bit.
     pub fn checksum(&self) -> u64 {
         let cells = self.cells.iter().flat_map(|(label, delta)| [u64::from(*label), delta.to_bits()]);
         let numbers = self.base.iter().chain(&self.log_total).chain(&self.divisor).map(|n| n.to_bits());
@@ -114,66 +116,4 @@ impl Model {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// The formula at the top of this file as it is written.
-    fn reference(sums: &[Vec<f64>], labels: &[u8], document: &[f64], alpha: f64, norm: bool) -> Vec<f64> {
-        let all: Vec<f64> = (0..document.len()).map(|i| sums.iter().map(|of| of[i]).sum()).collect();
-        let score = |label: &u8| {
-            let rest: Vec<f64> =
-                all.iter().zip(&sums[usize::from(*label)]).map(|(n, of)| alpha + n - of).collect();
-            let total: f64 = rest.iter().sum();
-            let weights: Vec<f64> = rest.iter().map(|rest| -(rest / total).ln()).collect();
-            let divisor = if norm { weights.iter().sum() } else { 1.0 };
-            weights.iter().zip(document).map(|(w, x)| w * x).sum::<f64>() / divisor
-        };
-        labels.iter().map(score).collect()
-    }
-
-    proptest! {
-        #[test]
-        fn it_decides_as_the_formula_does(
-            sums in proptest::collection::vec(proptest::collection::vec(0..3_u8, 6), 4),
-            document in proptest::collection::vec(0..4_u8, 6),
-            alpha in 0.1..2.0_f64,
-            norm: bool,
-        ) {
-            let labels = vec![0, 2, 3];
-            let sum = |label: usize, feature: usize| if label == 1 { 0 } else { sums[label][feature] };
-            let units = UNITS as u64 / 4;
-            let mut cells = Vec::new();
-            for feature in 0..6 {
-                for label in (0..4).filter(|label| sum(*label, feature) > 0) {
-                    cells.push((feature as u32, label as u8, u64::from(sum(label, feature)) * units));
-                }
-            }
-            let model = Model::new(cells, 6, labels.clone(), alpha, norm);
-            let plain: Vec<Vec<f64>> =
-                (0..4).map(|label| (0..6).map(|i| f64::from(sum(label, i)) / 4.0).collect()).collect();
-            let weights: Vec<f64> = document.iter().map(|x| f64::from(*x)).collect();
-            let scores = reference(&plain, &labels, &weights, alpha, norm);
-            let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let sparse = (0..).zip(weights.iter().copied()).filter(|(_, x)| *x > 0.0);
-            let decided = labels.iter().position(|label| *label == model.decide(sparse.clone())).expect("a label");
-            // Equal scores may round to either side.
-            prop_assert!(scores[decided] >= best - 1e-9 * best.abs(), "{:?}, decided {}", scores, decided);
-        }
-    }
-
-    #[test]
-    fn a_document_without_features_gets_the_first_label() {
-        let model = Model::new(vec![(0, 3, 1 << 40), (0, 4, 1 << 40)], 1, vec![3, 4], 1.0, false);
-        assert_eq!(model.decide(std::iter::empty()), 3);
-        assert_eq!(model.decide([(0, 1.0)].into_iter()), 3);
-    }
-
-    #[test]
-    fn another_model_has_another_checksum() {
-        let model =
-            |units| Model::new(vec![(0, 3, units), (1, 4, 1 << 40)], 2, vec![3, 4], 1.0, false).checksum();
-        assert_eq!(model(1 << 39), model(1 << 39));
-        assert_ne!(model(1 << 39), model((1 << 39) + (1 << 10)));
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! What every stage of a slave works with.
+//! The resources of a slave's stages.
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
@@ -7,26 +7,26 @@ use super::config::Settings;
 use crate::mapreduce::budget::Memory;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::combine::Combiner;
-use crate::mapreduce::list::{Gathered, List, Numeric};
+use crate::mapreduce::list::{Aggregate, List, Numeric};
 use crate::mapreduce::record::{Key, Value};
-use crate::mapreduce::runs::Sorted;
+use crate::mapreduce::runs::SortedRecords;
 use crate::mapreduce::shuffle::shuffle;
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Scratch};
 
-/// A slave's means.
+/// A slave's resources.
 pub struct Node<'a, C> {
     /// What is computed.
     pub settings: &'a Settings,
     /// The other slaves.
     pub cluster: &'a mut C,
-    /// Where to spill.
+    /// The directory for spilled data.
     pub scratch: Scratch,
-    /// What it may hold, and holds for longer than a stage.
+    /// Its memory.
     pub memory: Memory,
-    /// Bytes that went to other slaves.
+    /// Bytes that were sent to other slaves.
     pub sent: u64,
-    /// What each of [`STAGES`] took.
+    /// Time of each of [`STAGES`].
     pub stages: [Seconds; STAGES.len()],
     last: Seconds,
 }
@@ -48,7 +48,7 @@ pub const STAGES: [Stage; 8] = [
 pub enum Stage {
     /// Pages become labelled documents.
     Label,
-    /// Words are told apart and counted.
+    /// Words are separated and counted.
     CountWords,
     /// Counts of words are shuffled, and become a dictionary on every slave.
     ShareWords,
@@ -60,12 +60,12 @@ pub enum Stage {
     Weigh,
     /// Weights are added up by label, and become a model on every slave.
     Train,
-    /// What was held back is decided about.
+    /// The test documents get labels.
     Test,
 }
 
 impl Stage {
-    /// As labels and people name it.
+    /// Its name, for labels and people.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Label => "label",
@@ -81,7 +81,7 @@ impl Stage {
 }
 
 impl<'a, C: Cluster> Node<'a, C> {
-    /// Whose first stage begins now.
+    /// Resources whose first stage starts now.
     pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
         let last = cluster.now();
         Node { settings, cluster, scratch, memory, sent: 0, stages: [Seconds(0.0); STAGES.len()], last }
@@ -98,7 +98,7 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 
     /// An empty list of numbers.
-    pub fn list<K: Numeric, V: Gathered>(&self) -> List<K, V> {
+    pub fn list<K: Numeric, V: Aggregate>(&self) -> List<K, V> {
         List::new(self.memory.budget(), &self.scratch)
     }
 
@@ -110,28 +110,28 @@ impl<'a, C: Cluster> Node<'a, C> {
         self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.fit(disk, room)))
     }
 
-    /// Gives back what was held.
+    /// Releases what was held.
     pub fn release(&mut self, bytes: u64) {
         self.memory.release(bytes);
     }
 
-    /// Shuffles what `finish` gives; `reduce` gets the sum of each key's values.
+    /// Shuffles the records of `finish`; `reduce` gets the sum of each key's values.
     pub fn shuffle<K: Key, V: Value>(
         &mut self,
-        finish: impl FnOnce(&mut dyn Disk) -> Result<Sorted<K, V>, Fault>,
+        finish: impl FnOnce(&mut dyn Disk) -> Result<SortedRecords<K, V>, Fault>,
         reduce: impl FnMut(K, V) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.sent += shuffle(finish, self.memory.budget(), &self.scratch, self.cluster, reduce)?;
         Ok(())
     }
 
-    /// Hands `mine` to every slave, and returns what each handed.
+    /// Sends `mine` to every slave, and returns what each sent.
     pub fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         self.sent += (mine.len() * (self.cluster.parts() - 1)) as u64;
         self.cluster.share(mine)
     }
 
-    /// The stage that ends here took from the one before until now.
+    /// Ends a stage, which took the time since the one before.
     pub fn ends(&mut self, stage: Stage) {
         let now = self.cluster.now();
         self.stages[stage as usize] = Seconds(now.0 - self.last.0);
@@ -139,7 +139,7 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 }
 
-/// A total that two ways of counting agree on.
+/// Checks that two ways of counting agree on a total.
 pub fn same(what: &str, counted: u64, found: u64) -> Result<(), Fault> {
     if counted == found {
         return Ok(());

@@ -1,4 +1,4 @@
-//! All stages one after the other, on one slave's pages.
+//! All stages, on one slave's pages.
 
 use crosstalk_core::Fault;
 
@@ -12,26 +12,26 @@ use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::record::Tally;
 use crate::mapreduce::spool::Spool;
 
-/// What came out on one slave.
-pub struct Learned {
-    /// How many features there are, the same on every slave.
+/// The result on one slave.
+pub struct PipelineResult {
+    /// The number of features, the same on every slave.
     pub features: usize,
-    /// Some of them with how often they occur.
+    /// The tallies of some of them.
     pub sample: Vec<(Gram, Tally)>,
-    /// What was learned, the same on every slave.
+    /// The model, the same on every slave.
     pub model: Model,
-    /// About this slave's documents that were held back.
+    /// The decisions about this slave's test documents.
     pub decisions: Vec<Decision>,
-    /// This slave's documents as numbers of words, to check the answer by.
+    /// This slave's documents as numbers of words, to check the answer.
     pub numbered: Spool,
 }
 
-/// Goes through the stages. `agree` makes this slave's counts all slaves'.
+/// Runs the stages. `agree` adds up this slave's counts with all others'.
 pub fn run<C: Cluster>(
     node: &mut Node<C>,
     pages: Spool,
     agree: impl FnOnce(&Counts, &mut C) -> Result<Counts, Fault>,
-) -> Result<Learned, Fault> {
+) -> Result<PipelineResult, Fault> {
     let (documents, counts) = label(node, &pages)?;
     drop(pages);
     let counts = agree(&counts, node.cluster)?;
@@ -46,5 +46,5 @@ pub fn run<C: Cluster>(
     let model = train::train(node, &vectors, count, &counts)?;
     node.hold("the model", model.bytes(), &mut [&mut vectors, &mut numbered])?;
     let decisions = confusion::test(node, &vectors, &model)?;
-    Ok(Learned { features: count, sample, model, decisions, numbered })
+    Ok(PipelineResult { features: count, sample, model, decisions, numbered })
 }

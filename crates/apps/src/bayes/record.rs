@@ -1,9 +1,8 @@
-//! A document on its way through the stages: what is known of it, then its
-//! text, its words, their numbers, or its features.
+//! A record of a document between stages: its head, then its text, its words, their numbers, or its features.
 
 use crosstalk_core::Fault;
 
-/// What is known of a document.
+/// The head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The page's number in the corpus, from 0.
@@ -17,7 +16,7 @@ pub struct Head {
 const LENGTH: usize = 6;
 
 impl Head {
-    /// Makes `record` begin with the head, and hold nothing else.
+    /// Clears `record`, and writes the head to it.
     pub fn begin(self, record: &mut Vec<u8>) {
         record.clear();
         record.extend_from_slice(&self.number.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A slave: holds a part of the corpus, and goes through the stages.
+//! A slave: has a part of the corpus, and runs the stages.
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
@@ -15,13 +15,13 @@ use super::node::Node;
 use super::source::{Source, generate};
 use super::verify::Testimony;
 use super::{deal, features, pipeline};
+use crate::coordination::{Slaves, broadcast, report};
 use crate::exchange::Exchange;
 use crate::mapreduce::budget::{Memory, Room};
 use crate::mapreduce::spool::Spool;
 use crate::spill::Scratch;
-use crate::words::{Slaves, report, tell};
 
-/// Plays a slave's part on a node with so much `memory`; returns where the time went.
+/// Runs a slave on a node with so much `memory`; returns where its time went.
 pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<Account, Fault> {
     let scratch = Scratch::new(config.scratch.clone(), "`scratch`");
     let memory = Memory::new(memory, config.slaves)?;
@@ -65,13 +65,13 @@ fn load(config: &Config, scratch: &Scratch, room: Room, rank: &mut Rank) -> Resu
     Ok((pages, bytes))
 }
 
-/// What all slaves have: the master adds it up.
+/// Adds up all slaves' counts, by the master.
 fn agree(counts: &Counts, rank: &mut Rank) -> Result<Counts, Fault> {
     report(rank, &counts.to_words())?;
-    Ok(Counts::from_words(&tell(rank, Counts::default().to_words())?))
+    Ok(Counts::from_words(&broadcast(rank, Counts::default().to_words())?))
 }
 
-/// Writes page number, category and category given, a document a line.
+/// Writes page number, category and given category of a document on each line.
 fn write(path: &Path, decisions: &[Decision]) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         if let Some(directory) = path.parent() {

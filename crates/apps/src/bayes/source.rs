@@ -1,10 +1,9 @@
-//! Where pages come from: a generator, which every slave asks for its own, or a
-//! file, which the master reads and deals. Page n is slave n mod N's.
+//! The pages: from a generator, which every slave runs for its own, or from a file, which the master reads
+//! and sends. Page n belongs to slave n mod N.
 //!
-//! The master reads, because neither bz2 nor XML can be begun in the middle
-//! without guessing (a block's magic number may stand in the data by chance),
-//! and because CloudSuite, too, puts the file into HDFS from one node before
-//! its clock starts.
+//! The master reads, because neither bz2 nor XML can be started in the middle without guessing (a block's
+//! magic number may occur in the data by chance), and because CloudSuite also puts the file into HDFS from
+//! one node before its clock starts.
 
 use crosstalk_core::Fault;
 use crosstalk_study::counted;
@@ -13,12 +12,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::category::{NAMES, label};
-use super::config::MOST_PAGES;
 use super::corpus::Corpus;
 use super::export::Pages;
 use super::page::{Article, article};
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Unmetered};
+
+/// The most pages: weights of so many add up without overflow.
+pub const MOST_PAGES: u64 = 1 << 24;
 
 /// A corpus.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +31,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Its pages. Reads a file from end to end, and finds its faults.
+    /// The number of pages. Reads a file from end to end, and reports its faults.
     pub fn pages(&self) -> Result<u64, Fault> {
         let path = match self {
             Source::Generated(corpus) => return Ok(corpus.documents),
@@ -62,7 +63,7 @@ impl Source {
         Ok(count)
     }
 
-    /// Puts all pages into one spool, whose disk nobody accounts for.
+    /// Puts all pages into one spool, without an account of its disk.
     pub fn all(&self, pages: &mut Spool) -> Result<(), Fault> {
         let path = match self {
             Source::Generated(corpus) => return generate(corpus, 0, 1, pages, &mut Unmetered).map(drop),
@@ -77,8 +78,8 @@ impl Source {
     }
 }
 
-/// Writes a file's pages as an export that can be read without an XML parser: a page has nothing
-/// but a title, perhaps a `<redirect/>`, and a text, in which no tag stands.
+/// Writes a file's pages as an export that needs no XML parser: a page has only a title, perhaps a
+/// `<redirect/>`, and a text without tags.
 pub fn plain(path: &Path, out: &mut impl Write) -> Result<(), Fault> {
     let failed = |e: io::Error| Fault::environment(format!("cannot write the pages: {e}"));
     let mut pages = Pages::open(path)?;

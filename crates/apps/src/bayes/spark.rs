@@ -1,5 +1,5 @@
-//! The classification on Spark, asked for through `engine::spark`, and held
-//! against our own pipeline, run in this process on the same corpus.
+//! The classification on Spark, through `engine::spark`, checked against our own pipeline, which runs in this
+//! process on the same corpus.
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Origin, Reading};
@@ -22,25 +22,25 @@ use crate::mapreduce::cluster::Single;
 use crate::mapreduce::spool::Spool;
 use crate::spill::Scratch;
 
-/// How far the two accuracies may lie apart: a percentage point.
+/// Largest difference of the two accuracies: a percentage point.
 const ALIKE: f64 = 0.01;
 
-/// What our own pipeline may hold while it checks, in bytes.
+/// Memory of our own pipeline for the check, in bytes.
 const MEMORY: Bytes = Bytes(1 << 30);
 
-/// What Spark is asked, and how its answer is checked.
+/// The request to Spark, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| ask(&config, scratch, cores)),
+        request: Box::new(move |scratch, cores| request(&config, scratch, cores)),
         check: Box::new(move |answer, _| check(&checked, answer)),
     }
 }
 
-fn ask(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
+fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let settings = &config.settings;
-    // What is broken in a file is named here, with its place, and before anything runs.
+    // Faults of the file are reported here, with their places, before anything runs.
     config.source.pages()?;
     let corpus = export(&config.source, scratch)?;
     Ok(json!({
@@ -90,8 +90,7 @@ fn export(source: &Source, scratch: &Path) -> Result<PathBuf, Fault> {
     Ok(path)
 }
 
-/// A name that no other corpus has: a file's is that of this very file, as long as nobody
-/// writes to it.
+/// A unique name: for a file it changes when the file does.
 fn name(source: &Source) -> io::Result<String> {
     Ok(match source {
         Source::Generated(corpus) => {
@@ -109,9 +108,9 @@ fn name(source: &Source) -> io::Result<String> {
 fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
     let ours = ours(config)?;
     for (what, expected) in [("train", ours.training), ("test", ours.testing), ("features", ours.features)] {
-        let told = number(answer, what)?;
-        if told != expected as f64 {
-            return Err(wrong(format!("it counts {told} as `{what}`, there are {expected}")));
+        let reported = number(answer, what)?;
+        if reported != expected as f64 {
+            return Err(wrong(format!("it counts {reported} as `{what}`, there are {expected}")));
         }
     }
     let accuracy = number(answer, "accuracy")?;
@@ -132,15 +131,15 @@ fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
     Ok(readings)
 }
 
-/// What our own pipeline finds.
-struct Ours {
+/// The result of our own pipeline.
+struct NativeResult {
     training: u64,
     testing: u64,
     features: u64,
     accuracy: f64,
 }
 
-fn ours(config: &Config) -> Result<Ours, Fault> {
+fn ours(config: &Config) -> Result<NativeResult, Fault> {
     let scratch = Scratch::new(config.scratch.clone(), "scratch");
     let memory = Memory::new(MEMORY, 1)?;
     let mut pages = Spool::new(&scratch, memory.budget().spool());
@@ -154,7 +153,7 @@ fn ours(config: &Config) -> Result<Ours, Fault> {
     })?;
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
-    Ok(Ours { training, testing, features: learned.features as u64, accuracy: confusion.accuracy() })
+    Ok(NativeResult { training, testing, features: learned.features as u64, accuracy: confusion.accuracy() })
 }
 
 fn wrong(what: String) -> Fault {
@@ -162,67 +161,4 @@ fn wrong(what: String) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crosstalk_core::value::Params;
-
-    fn config() -> Config {
-        let params = Params::default().with("documents", 300).with("document_words", 60);
-        Config::new(&params.with("categories", 4)).expect("reads")
-    }
-
-    #[test]
-    fn large_corpora_have_more_partitions_than_cores() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let of = |bytes: u64| {
-            file.as_file().set_len(bytes).expect("grows");
-            partitions(file.path(), 4)
-        };
-        assert_eq!((of(0), of(1), of(4 * PARTITION), of(4 * PARTITION + 1)), (4, 4, 4, 8));
-    }
-
-    #[test]
-    fn an_answer_that_differs_is_named() {
-        let (config, found) = (config(), ours(&config()).expect("runs"));
-        let answer = |train: u64, features: u64, accuracy: f64| {
-            let answer = json!({
-                "train": train, "test": found.testing, "features": features, "accuracy": accuracy,
-                "confusion": [["Arts", "Arts", 40]],
-            });
-            answer.as_object().expect("an object").clone()
-        };
-        let right = answer(found.training, found.features, found.accuracy - 0.009);
-        let readings = check(&config, &right).expect("is right");
-        assert!(readings.iter().any(|reading| reading.metric == "confusion"));
-        let refusal = |answer: Object| check(&config, &answer).expect_err("refused").message;
-        let (train, features, accuracy) = (found.training, found.features, found.accuracy);
-        assert!(refusal(answer(train - 1, features, accuracy)).contains("as `train`, there are"));
-        assert!(refusal(answer(train, features + 1, accuracy)).contains("as `features`, there are"));
-        assert!(refusal(answer(train, features, accuracy - 0.011)).contains("its accuracy is"));
-    }
-
-    #[test]
-    fn spark_reads_a_file_without_a_parser() {
-        let scratch = tempfile::tempdir().expect("a temporary folder");
-        let corpus = scratch.path().join("corpus");
-        let page = |inner: &str| format!("<page a=\"b\"><title>A &amp; b</title>{inner}</page>");
-        let text = "<revision><text >a <![CDATA[<i>]]></text></revision>";
-        let pages = [page(text), page("<redirect /><text/>")].concat();
-        fs::write(&corpus, format!("<mediawiki>\r{pages}</mediawiki>")).expect("written");
-        let path = export(&Source::File(corpus), scratch.path()).expect("writes");
-        assert_eq!(
-            fs::read_to_string(path).expect("reads"),
-            "<mediawiki>\n<page><title>A &amp; b</title><text>a &lt;i&gt;</text></page>\n\
-             <page><title/><redirect/><text/></page>\n</mediawiki>\n"
-        );
-    }
-
-    #[test]
-    fn spark_reads_the_corpus_that_is_generated() {
-        let scratch = tempfile::tempdir().expect("a temporary folder");
-        let path = export(&config().source, scratch.path()).expect("writes");
-        let read = Config::new(&Params::default().with("corpus", path.display().to_string())).expect("reads");
-        let (written, generated) = (ours(&read).expect("runs"), ours(&config()).expect("runs"));
-        assert_eq!((written.features, written.accuracy), (generated.features, generated.accuracy));
-    }
-}
+mod tests;

@@ -1,21 +1,21 @@
-//! Which articles are held back for testing: by their titles, so that neither
-//! the number of slaves nor the order of pages matters.
+//! The split into training and test articles: by their titles, so that neither the number of slaves nor the
+//! order of pages matters.
 
 use super::random::mixed;
 
 /// A split of the articles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// Share of the articles that are held back, in percent.
+    /// Percentage of test articles.
     pub percent: u64,
-    /// Another seed, another split.
+    /// Seed of the split.
     pub seed: u64,
 }
 
 impl Split {
-    /// Whether the article with this title is held back: FNV-1a
-    /// (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the title's bytes,
-    /// begun with the seed, mixed by SplitMix64's finaliser, modulo 100.
+    /// Whether the article with this title is for testing: FNV-1a
+    /// (<http://www.isthe.com/chongo/tech/comp/fnv/>) of the title's bytes, begun with the seed, mixed by
+    /// SplitMix64's finaliser, modulo 100.
     pub fn is_test(self, title: &str) -> bool {
         let begin = 0xcbf2_9ce4_8422_2325 ^ self.seed;
         let hash = title
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn about_the_share_asked_for_is_held_back_and_another_seed_holds_back_others() {
+    fn about_the_given_share_is_for_testing_and_another_seed_selects_others() {
         let held = |seed| {
             let split = Split { percent: 20, seed };
             (0..10_000).filter(|n| split.is_test(&format!("Article {n}"))).collect::<Vec<_>>()

@@ -9,7 +9,7 @@
 /// The most bytes that a word has.
 pub const LONGEST: usize = u8::MAX as usize;
 
-/// Hands out the words of a text, in order.
+/// Passes the words of a text to a function, in order.
 pub fn words(text: &str, mut take: impl FnMut(&[u8])) {
     let mut word = Word::default();
     let bytes = text.as_bytes();
@@ -24,7 +24,7 @@ pub fn words(text: &str, mut take: impl FnMut(&[u8])) {
             word.end(&mut take);
             at += 1;
         } else {
-            // A character's first byte: the ones before were taken whole.
+            // A character's first byte: earlier characters were consumed whole.
             let Some(character) = text[at..].chars().next() else { break };
             at += character.len_utf8();
             if is_letter(character) {
@@ -40,7 +40,7 @@ pub fn words(text: &str, mut take: impl FnMut(&[u8])) {
 #[derive(Default)]
 struct Word {
     bytes: Vec<u8>,
-    /// In the text: lower case may have more.
+    /// Length in the text: the lower case may be longer.
     characters: usize,
 }
 

@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 
 use super::category::NAMES;
 use super::label::Counts;
-use super::model::Model;
+use super::model::{Model, UNITS};
 use super::node::{Node, Stage, same};
 use super::record::Head;
 use crate::exchange::pairs;
@@ -16,9 +16,6 @@ use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::list::Numeric;
 use crate::mapreduce::record::{Key, Value, number, place, put};
 use crate::mapreduce::spool::Spool;
-
-/// The units in a weight of 1.
-pub const UNITS: f64 = (1_u64 << 40) as f64;
 
 /// A feature of one label's documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +56,7 @@ impl Numeric for Cell {
     }
 }
 
-/// Learns from the vectors that are to train with.
+/// Trains on the training vectors.
 pub fn train<C: Cluster>(
     node: &mut Node<C>,
     vectors: &Spool,
@@ -126,7 +123,7 @@ fn read(shares: &[Vec<u8>]) -> Result<Vec<(u32, u8, u64)>, Fault> {
         }
     }
     same("units of weight", emitted, arrived)?;
-    // A stable sort finds the runs in order that the slaves sent.
+    // A stable sort profits from the ordered runs of the slaves.
     cells.sort();
     Ok(cells)
 }

@@ -1,21 +1,19 @@
-//! Whether an answer can be right: no page and no decision is missing, all
-//! slaves have the same model, and a sample of features occurs as often as the
-//! documents say that were not counted by any table.
+//! Checks of the answer: no page and no decision is missing, all slaves have the same model, and a sample of
+//! features has the tallies that the documents give without any table.
 //!
-//! That no word, pair or weight was lost or made up on its way is checked in
-//! the stages themselves, after each shuffle.
+//! The stages check after each shuffle that no word, pair or weight was lost or created.
 
 use crosstalk_core::Fault;
 
 use super::features::Gram;
 use crate::mapreduce::record::Tally;
 
-/// All pages were looked at.
+/// All pages were processed.
 pub fn pages(expected: u64, found: u64) -> Result<(), Fault> {
     equal(expected, found, "the corpus has", "pages, the slaves saw")
 }
 
-/// All documents held back were decided.
+/// All test documents were labelled.
 pub fn decided(expected: u64, found: u64) -> Result<(), Fault> {
     equal(expected, found, "there are", "documents to test with, decided were")
 }
@@ -27,17 +25,16 @@ fn equal(expected: u64, found: u64, begin: &str, middle: &str) -> Result<(), Fau
     Err(wrong(format!("{begin} {expected} {middle} {found}")))
 }
 
-/// What the slaves say about the model and the sample.
+/// The slaves' reports of the model and the sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Testimony {
     checksums: Vec<u64>,
-    /// Gram, times and documents as counted, and as found; from every slave the
-    /// former alike, the latter to be added up.
+    /// Gram, and its tally as counted, equal from every slave, and as found, to be added up.
     sample: Vec<[u64; 5]>,
 }
 
 impl Testimony {
-    /// What one slave says.
+    /// One slave's report.
     pub fn words(checksum: u64, sample: &[(Gram, Tally)], found: &[Tally]) -> Vec<u64> {
         let each = sample.iter().zip(found).flat_map(|((gram, counted), found)| {
             [gram.0, counted.count, counted.documents, found.count, found.documents]
@@ -45,7 +42,7 @@ impl Testimony {
         std::iter::once(checksum).chain(each).collect()
     }
 
-    /// Joins what the slaves say.
+    /// Combines the slaves' reports.
     pub fn new(reports: &[Vec<u64>]) -> Result<Self, Fault> {
         let mut joined = Testimony { checksums: Vec::new(), sample: Vec::new() };
         for report in reports {
@@ -70,7 +67,7 @@ impl Testimony {
         Ok(joined)
     }
 
-    /// All have the same model, whose features occur as often as counted.
+    /// Checks that all have the same model, and that its features have the found tallies.
     pub fn verify(&self) -> Result<(), Fault> {
         if self.checksums.windows(2).any(|pair| pair[0] != pair[1]) {
             return Err(wrong("the slaves have different models".into()));
@@ -100,21 +97,21 @@ fn wrong(what: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn told(checksums: [u64; 2], second: [u64; 5]) -> Result<(), Fault> {
+    fn check(checksums: [u64; 2], second: [u64; 5]) -> Result<(), Fault> {
         let reports = [vec![checksums[0], 7, 5, 3, 2, 1], [&[checksums[1]][..], &second].concat()];
         Testimony::new(&reports)?.verify()
     }
 
     #[test]
     fn a_feature_must_occur_as_often_as_counted() {
-        assert_eq!(told([1, 1], [7, 5, 3, 3, 2]), Ok(()));
-        let refusal = |second| told([1, 1], second).expect_err("refused").message;
+        assert_eq!(check([1, 1], [7, 5, 3, 3, 2]), Ok(()));
+        let refusal = |second| check([1, 1], second).expect_err("refused").message;
         assert!(
             refusal([7, 5, 3, 2, 2]).ends_with("counted 5 times in 3 documents, and occurs 4 times in 3")
         );
         assert!(refusal([7, 5, 3, 3, 1]).ends_with("and occurs 5 times in 2"));
         assert!(refusal([7, 6, 3, 3, 2]).contains("disagree"));
-        assert!(told([1, 2], [7, 5, 3, 3, 2]).expect_err("refused").message.contains("different models"));
+        assert!(check([1, 2], [7, 5, 3, 3, 2]).expect_err("refused").message.contains("different models"));
     }
 
     #[test]

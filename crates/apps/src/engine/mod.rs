@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `settings` | which engine a study asks for, and its parameters |
+//! | `settings` | the engine that a study selects, and its parameters |
 //! | `spark` | Spark: a standalone cluster in the nodes |
 
 pub mod settings;

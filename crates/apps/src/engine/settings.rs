@@ -1,4 +1,4 @@
-//! Which engine runs an application, as a study says.
+//! The engine that runs an application.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
-/// The parameters by which an application's engine is chosen and set up.
+/// The parameters that select and configure the engine.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter::new(
         "engine",
@@ -22,13 +22,13 @@ pub const PARAMETERS: &[Parameter] = &[
         "cores an executor of Spark computes on",
     ),
     Parameter::new("worker_memory", "an eighth of this machine's over the nodes", "an executor's heap"),
-    Parameter::new("passes", "8", "the most passes until Spark's Java is taken for warm"),
+    Parameter::new("passes", "8", "the most passes until Spark's Java counts as warm"),
 ];
 
-/// How the address of a master begins.
+/// The beginning of a master's address.
 const SCHEME: &str = "spark://";
 
-/// What runs an application.
+/// An engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Engine {
     /// Our own program.
@@ -37,38 +37,37 @@ pub enum Engine {
     Spark(Spark),
 }
 
-/// How Spark is set up.
+/// Spark's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spark {
-    /// The user's own cluster; else one is started in the nodes.
-    pub own: Option<Own>,
-    /// Cores an executor computes on; by default its share of this machine's, or 1
-    /// on the user's own cluster.
+    /// The user's own cluster; `None`: one is started in the nodes.
+    pub own: Option<UserCluster>,
+    /// Cores of an executor [default: its share of this machine's, or 1 on the user's own cluster].
     pub cores: Option<usize>,
-    /// An executor's heap; by default its share of an eighth of this machine's
-    /// memory, or 1 GiB on the user's own cluster.
+    /// Heap of an executor [default: its share of an eighth of this machine's memory, or 1 GiB on the user's
+    /// own cluster].
     pub memory: Option<Bytes>,
-    /// The most passes that are made until Java is taken for warm.
+    /// The most passes until Java counts as warm.
     pub passes: u64,
 }
 
 /// A standalone cluster of the user's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Own {
-    /// Where its master listens, `spark://HOST:PORT`.
+pub struct UserCluster {
+    /// Its master's address, `spark://HOST:PORT`.
     pub url: String,
     /// The same, without the scheme.
     pub master: String,
 }
 
-/// How long a master may take to answer when it is looked for.
-const GLANCE: Duration = Duration::from_millis(500);
+/// How long a master may take to answer a check.
+const POLL: Duration = Duration::from_millis(500);
 
-impl Own {
+impl UserCluster {
     /// Whether something listens at the master's address.
     fn need(&self) -> Need {
         let mut addresses = self.master.to_socket_addrs().into_iter().flatten();
-        if addresses.any(|address| TcpStream::connect_timeout(&address, GLANCE).is_ok()) {
+        if addresses.any(|address| TcpStream::connect_timeout(&address, POLL).is_ok()) {
             return Need::found(self.url.as_str(), "something listens there");
         }
         Need::missing(
@@ -78,7 +77,7 @@ impl Own {
         )
     }
 
-    /// The address of this machine on the way to the master. Nothing is sent.
+    /// This machine's address on the route to the master. Nothing is sent.
     pub fn seen_from(&self) -> io::Result<IpAddr> {
         let mut why = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
         for master in self.master.to_socket_addrs()? {
@@ -103,14 +102,14 @@ impl Engine {
     pub fn new(params: &Params) -> Result<Self, Fault> {
         let own = own(params)?;
         if own.is_none() && params.choice("engine", &["native", "spark"])? == "native" {
-            // Where engines are compared, one is native beside what sets up the other.
+            // Where engines are compared, the native one has the other's parameters, too.
             let chosen = params.get("engine").is_some();
             let mut set_up =
                 PARAMETERS.iter().map(|parameter| parameter.name).filter(|name| *name != "engine");
             return match set_up.find(|name| !chosen && params.get(name).is_some()) {
                 None => Ok(Engine::Native),
-                Some(name) => Err(parameter(name, "it sets up Spark, and no engine is asked for".into())
-                    .remedy(format!("leave out `{name}`, or ask for engine = \"spark\" (--engine spark)"))),
+                Some(name) => Err(parameter(name, "it configures Spark, and no engine is selected".into())
+                    .remedy(format!("leave out `{name}`, or set engine = \"spark\" (--engine spark)"))),
             };
         }
         Ok(Engine::Spark(Spark {
@@ -121,7 +120,7 @@ impl Engine {
         }))
     }
 
-    /// Spark's set-up, where that is the engine.
+    /// Spark's settings, where that is the engine.
     pub fn spark(&self) -> Option<&Spark> {
         match self {
             Engine::Native => None,
@@ -132,10 +131,10 @@ impl Engine {
     /// What it needs of each machine.
     pub fn needs(&self) -> Vec<Need> {
         let Some(spark) = self.spark() else { return Vec::new() };
-        super::spark::needs().into_iter().chain(spark.own.as_ref().map(Own::need)).collect()
+        super::spark::needs().into_iter().chain(spark.own.as_ref().map(UserCluster::need)).collect()
     }
 
-    /// A fault where Spark is asked for what only our own program has.
+    /// Refuses parameters that only the native engine has.
     pub fn only_native(&self, params: &Params, names: &[&str]) -> Result<(), Fault> {
         match names.iter().find(|name| params.get(name).is_some()) {
             Some(name) if *self != Engine::Native => {
@@ -147,7 +146,7 @@ impl Engine {
 }
 
 /// The user's own cluster, where the engine is its address.
-fn own(params: &Params) -> Result<Option<Own>, Fault> {
+fn own(params: &Params) -> Result<Option<UserCluster>, Fault> {
     let engine = params.text("engine", "native")?;
     let Some(master) = engine.strip_prefix(SCHEME) else { return Ok(None) };
     let named = master.rsplit_once(':').is_some_and(|(host, port)| {
@@ -159,9 +158,9 @@ fn own(params: &Params) -> Result<Option<Own>, Fault> {
     });
     if !named {
         return Err(parameter("engine", format!("expected spark://HOST:PORT, found `{engine}`"))
-            .remedy("the master's log and its page in the browser tell its address"));
+            .remedy("the master's log and its web page show its address"));
     }
-    Ok(Some(Own { url: engine.to_string(), master: master.to_string() }))
+    Ok(Some(UserCluster { url: engine.to_string(), master: master.to_string() }))
 }
 
 fn count(params: &Params, name: &str, least: u64, most: u64) -> Result<Option<u64>, Fault> {
@@ -180,60 +179,4 @@ fn memory(params: &Params) -> Result<Option<Bytes>, Fault> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(pairs: &[(&str, &str)]) -> Result<Engine, Fault> {
-        Engine::new(&pairs.iter().fold(Params::default(), |params, (name, value)| params.with(name, *value)))
-    }
-
-    #[test]
-    fn what_is_not_said_is_native() {
-        assert_eq!(with(&[]).expect("reads").spark(), None);
-    }
-
-    #[test]
-    fn bad_values_are_named() {
-        let refusal = |pairs: &[(&str, &str)]| with(pairs).expect_err("refused").to_string();
-        assert!(refusal(&[("engine", "sparc")]).contains("did you mean `spark`?"));
-        assert!(refusal(&[("passes", "3")]).contains("no engine is asked for"));
-        assert_eq!(with(&[("engine", "native"), ("passes", "3")]), Ok(Engine::Native));
-        assert!(refusal(&[("engine", "spark"), ("worker_memory", "1 MB")]).contains("at least 512 MiB"));
-        assert!(refusal(&[("engine", "spark"), ("worker_cores", "0")]).contains("at least 1"));
-        for url in [
-            "spark://",
-            "spark://host",
-            "spark://:7077",
-            "spark://host:0",
-            "spark://a/b:1",
-            "spark://[::g]:1",
-        ] {
-            assert!(refusal(&[("engine", url)]).contains("expected spark://HOST:PORT"), "{url}");
-        }
-    }
-
-    #[test]
-    fn a_master_that_nobody_hears_is_missing() {
-        let at = |url: &str| {
-            let own = with(&[("engine", url)]).expect("reads").spark().and_then(|spark| spark.own.clone());
-            own.expect("is the user's")
-        };
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
-        let url = format!("spark://{}", listener.local_addr().expect("an address"));
-        assert!(at(&url).need().is_found());
-        assert_eq!(at(&url).seen_from().expect("is routed"), IpAddr::from([127, 0, 0, 1]));
-        drop(listener);
-        assert!(!at(&url).need().is_found());
-        let nowhere = at("spark://no-such-host.invalid:7077");
-        assert!(!nowhere.need().is_found() && nowhere.seen_from().is_err());
-    }
-
-    #[test]
-    fn a_masters_address_asks_for_that_cluster() {
-        for url in ["spark://head.example.org:7077", "spark://[fe80::1]:7077"] {
-            let engine = with(&[("engine", url)]).expect("reads");
-            assert_eq!(engine.spark().and_then(|spark| spark.own.clone()).expect("is the user's").url, url);
-        }
-        assert_eq!(with(&[("engine", "spark")]).expect("reads").spark().map(|s| s.own.clone()), Some(None));
-    }
-}
+mod tests;

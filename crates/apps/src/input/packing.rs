@@ -1,4 +1,4 @@
-//! What a file's first bytes say it is, and how compressed ones are read.
+//! What a file's first bytes show, and how compressed files are read.
 //!
 //! Sources: RFC 1952 (gzip), RFC 8878 (zstd), <https://tukaani.org/xz/xz-file-format.txt>, and the
 //! `magic(5)` files of `file(1)`. A compressed file may have several members, streams or frames,
@@ -20,14 +20,14 @@ pub const HEAD: usize = 512;
 /// Compressed bytes that are read at once.
 const CHUNK: usize = 256 << 10;
 
-/// Memory that decompressing xz may take, in KiB: `xz -9` takes 64 MiB. (zstd's own limit is a
-/// window of 128 MiB.) What is beyond is refused: a file's header does not decide about memory.
+/// Memory that decompressing xz may take, in KiB: `xz -9` takes 64 MiB. (zstd's own limit is a window of 128
+/// MiB.) More is refused: a file's header must not decide about memory.
 const XZ_MEMORY: u32 = 1 << 20;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// It is not.
+    /// Not compressed.
     Plain,
     /// By gzip.
     Gzip,
@@ -53,7 +53,7 @@ impl Packing {
         }
     }
 
-    /// As people call it.
+    /// Its name, for people.
     pub fn name(self) -> &'static str {
         match self {
             Packing::Plain => "plain",
@@ -64,7 +64,7 @@ impl Packing {
         }
     }
 
-    /// A reader of what is compressed.
+    /// A reader that decompresses.
     pub fn unpack(self, file: impl Read + Send + 'static) -> Box<dyn Read + Send> {
         let buffered = |file| BufReader::with_capacity(CHUNK, file);
         match self {
@@ -114,31 +114,31 @@ pub fn foreign(head: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Why a file is not read that is not damaged, and what to do.
+/// Why an undamaged file is not read, and what to do.
 #[derive(Debug)]
-pub struct Unread {
+pub struct Unsupported {
     why: String,
     remedy: &'static str,
 }
 
-impl Unread {
+impl Unsupported {
     fn error(why: String, remedy: &'static str) -> io::Error {
-        io::Error::new(ErrorKind::InvalidData, Unread { why, remedy })
+        io::Error::new(ErrorKind::InvalidData, Unsupported { why, remedy })
     }
 
-    /// The fault of a file that is so compressed.
+    /// The fault of a file in this format.
     pub fn fault(&self, packing: Packing) -> Fault {
         Fault::usage(format!("the {} file {self}", packing.name())).remedy(self.remedy)
     }
 }
 
-impl Display for Unread {
+impl Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
 }
 
-impl Error for Unread {}
+impl Error for Unsupported {}
 
 /// The members of a gzip file, one after the other. Zeros after the last are padding, as to gzip(1).
 struct Members<R>(Option<GzDecoder<R>>);
@@ -166,7 +166,7 @@ fn next<R: BufRead>(file: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
             None => file.consume(zeros),
             Some(0x1F) if zeros == 0 => return Ok(Some(GzDecoder::new(file))),
             Some(_) => {
-                return Err(Unread::error(
+                return Err(Unsupported::error(
                     "has other bytes after its end".into(),
                     "if its text is whole, pack it again: gzip -dc FILE > TEXT (which warns of them), then gzip TEXT",
                 ));
@@ -175,13 +175,13 @@ fn next<R: BufRead>(file: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
     }
 }
 
-/// An xz file, whose header may ask for more memory than it is given.
+/// An xz file with a limit on memory, whatever its header asks for.
 struct Limited<R>(R);
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|e| match e.kind() {
-            ErrorKind::OutOfMemory => Unread::error(
+            ErrorKind::OutOfMemory => Unsupported::error(
                 format!("takes more than {} MiB of memory to read", XZ_MEMORY >> 10),
                 "pack it again: xz -dc FILE | xz -9",
             ),
@@ -193,18 +193,20 @@ impl<R: Read> Read for Limited<R> {
 /// Why zstd's decoder did not begin a frame.
 fn refused(error: FrameDecoderError) -> io::Error {
     match error {
-        FrameDecoderError::WindowSizeTooBig { requested, max } => Unread::error(
+        FrameDecoderError::WindowSizeTooBig { requested, max } => Unsupported::error(
             format!("has a window of {} MiB; at most {} MiB are read", requested >> 20, max >> 20),
             "pack it again without --long or --ultra: zstd -dc --long=31 FILE | zstd",
         ),
-        FrameDecoderError::DictNotProvided { .. } => Unread::error(
+        FrameDecoderError::DictNotProvided { .. } => Unsupported::error(
             "needs a dictionary".into(),
             "pack it again without one: zstd -dc -D DICTIONARY FILE | zstd",
         ),
-        FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_)) => Unread::error(
-            "has other bytes after its end".into(),
-            "copy or download it again, or pack its text again",
-        ),
+        FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::BadMagicNumber(_)) => {
+            Unsupported::error(
+                "has other bytes after its end".into(),
+                "copy or download it again, or pack its text again",
+            )
+        }
         e => io::Error::other(e),
     }
 }

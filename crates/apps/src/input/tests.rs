@@ -161,18 +161,18 @@ const WIDE: &[u8] = b"\x28\xB5\x2F\xFD\x00\x90\x01\0\0";
 
 #[test]
 fn what_is_whole_and_not_read_all_the_same_is_named_with_what_to_do() {
-    let told = |bytes: &[u8]| {
+    let refusal = |bytes: &[u8]| {
         let fault = text(bytes).expect_err("refused");
         (fault.message, fault.remedy.expect("a remedy"))
     };
-    let (message, remedy) = told(WIDE);
+    let (message, remedy) = refusal(WIDE);
     assert_eq!(message, "the zstd file has a window of 256 MiB; at most 128 MiB are read");
     assert!(remedy.contains("zstd -dc --long=31 FILE | zstd"), "{remedy}");
     for packed in [gzip(b"1 2\n"), zstd(b"1 2\n")] {
-        let (message, _) = told(&[&packed[..], b"more"].concat());
+        let (message, _) = refusal(&[&packed[..], b"more"].concat());
         assert!(message.ends_with(" file has other bytes after its end"), "{message}");
     }
-    assert!(told(&[&gzip(b"1 2\n")[..], b"\0\0more"].concat()).1.contains("gzip -dc FILE"));
+    assert!(refusal(&[&gzip(b"1 2\n")[..], b"\0\0more"].concat()).1.contains("gzip -dc FILE"));
 }
 
 #[test]

@@ -1,35 +1,35 @@
-//! How a node's memory limit is shared out between what a job holds.
+//! How a node's memory limit is divided among the buffers of a job.
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 /// The shortest buffer: longer than any two records.
 const SHORTEST: usize = 1 << 10;
-/// The longest buffer that is moved at once: past it only the first byte waits.
+/// The longest buffer that is moved at once: a longer one would be no faster, as only the first byte waits.
 const LONGEST: usize = 1 << 20;
-/// Sorted runs that are merged at once, where memory allows.
+/// SortedRecords runs that are merged at once, where memory allows.
 const FAN_IN: usize = 16;
-/// The part of what is left that windows on the disk get, and others.
+/// The share of the remaining memory for windows on the disk, and for other buffers.
 const SIXTEENTH: usize = 16;
 
-/// The least that buffers need on each of `parts` nodes: of three streams for
-/// each part, a window of the shortest length.
+/// The least memory for buffers on each of `parts` nodes: three streams for each part, each with the shortest
+/// window.
 pub fn least(parts: usize) -> u64 {
     (3 * parts * SHORTEST * SIXTEENTH).max(256 << 10) as u64
 }
 
-/// A node's memory: the limit, and what of it is held for longer than a job.
+/// A node's memory: the limit, and what is held for longer than a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     limit: u64,
     held: u64,
     parts: usize,
-    /// The most that was held.
+    /// The most that was held so far.
     pub peak: u64,
 }
 
 impl Memory {
-    /// Of `limit` bytes, on each of `parts` nodes.
+    /// A memory of `limit` bytes, on each of `parts` nodes.
     ///
     /// # Errors
     /// An attempt fault where that is too little for any buffers.
@@ -39,7 +39,7 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Takes `bytes` from what buffers have, for `what`.
+    /// Holds `bytes` for `what`; the buffers get less.
     ///
     /// # Errors
     /// An attempt fault where too little is left for buffers.
@@ -58,40 +58,40 @@ impl Memory {
         Ok(())
     }
 
-    /// Gives back what was held.
+    /// Releases what was held.
     pub fn release(&mut self, bytes: u64) {
         self.held -= bytes;
     }
 
-    /// What is left for buffers, shared out.
+    /// The budget of the remaining memory.
     pub fn budget(&self) -> Budget {
         Budget::of(self.limit - self.held, self.parts)
     }
 }
 
-/// A share for each buffer of a job.
+/// The sizes of a job's buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     left: usize,
     parts: usize,
 }
 
-/// The memory of a queue.
+/// The memory of a spool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// For what came last.
+    /// For the last strings.
     pub buffer: usize,
-    /// For reading what was spilled.
+    /// For reading spilled strings.
     pub window: usize,
 }
 
 impl Budget {
-    /// Of `left` bytes on each of `parts` nodes.
+    /// The budget of `left` bytes on each of `parts` nodes.
     pub fn of(left: u64, parts: usize) -> Self {
         Budget { left: usize::try_from(left).unwrap_or(usize::MAX), parts }
     }
 
-    /// How many nodes the job runs on.
+    /// The nodes that run the job.
     pub fn parts(self) -> usize {
         self.parts
     }
@@ -106,17 +106,17 @@ impl Budget {
         Room { buffer: self.left / 8, window: self.window(1) }
     }
 
-    /// For what goes out to each part in a round of shuffling; as much comes in.
+    /// For what is sent to each part in a round of shuffling; as much is received.
     pub fn block(self) -> usize {
         self.window(self.parts)
     }
 
-    /// For what arrived from each part. It is read when no sorted run is.
+    /// For what was received from each part. It is read while no sorted run is.
     pub fn arrived(self) -> Room {
         Room { buffer: self.left / 8 / self.parts, window: self.window(self.parts) }
     }
 
-    /// Sorted runs that are merged at once.
+    /// SortedRecords runs that are merged at once.
     pub fn fan_in(self) -> usize {
         (self.left / SIXTEENTH / SHORTEST / self.parts).saturating_sub(1).clamp(2, FAN_IN)
     }
@@ -148,7 +148,7 @@ mod tests {
             // Shuffle: what is left in memory of the table, and runs, are read.
             let shuffle = spools + budget.combiner() + reading + blocks + arrived;
             prop_assert!(shuffle as u64 <= limit);
-            // Reduce: what arrived is read.
+            // Reduce: what was received is read.
             let reduce = spools + arrived + parts * budget.arrived().window;
             prop_assert!(reduce as u64 <= limit);
         }

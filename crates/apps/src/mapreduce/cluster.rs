@@ -1,46 +1,45 @@
-//! What a job needs of the nodes that run it, beside an exchange.
+//! The nodes that run a job: an exchange, computing, and a disk.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use std::time::Instant;
 
+use crate::coordination::{MASTER, Slaves};
 use crate::exchange::Exchange;
 use crate::spill::{Disk, Unmetered};
-use crate::words::{MASTER, Slaves};
 
-/// What arrived in one [`Cluster::round`].
+/// What was received in one [`Cluster::round`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrived {
+pub struct Received {
     /// From each part, a buffer.
     pub buffers: Vec<Vec<u8>>,
-    /// Whether any part has more to hand out.
+    /// Whether any part has more to send.
     pub more: bool,
 }
 
-/// One part's end of a cluster.
+/// One part of a cluster.
 pub trait Cluster: Exchange {
-    /// Hands `outgoing[p]` to part `p`, and says whether this part has `more`.
-    /// All parts call it the same number of times.
-    fn round(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault>;
-    /// Computes on all of the node's cores, and turns to its disk in between.
+    /// Sends `outgoing[p]` to part `p`, and whether this part has `more`. All parts must call it equally
+    /// often.
+    fn round(&mut self, outgoing: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault>;
+    /// Computes on all of the node's cores, and may access its disk.
     fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
-    /// Turns data into messages or back, on one core, and to the disk in between.
+    /// Serialises or deserialises on one core, and may access the disk.
     fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
-    /// What this part's clock shows.
+    /// This part's clock.
     fn now(&self) -> Seconds;
 
-    /// Hands `mine` to every part, and returns what each part handed.
+    /// Sends `mine` to every part, and returns what each part sent.
     fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let outgoing = vec![mine; self.parts()];
         Ok(self.round(outgoing, false)?.buffers)
     }
 }
 
-/// The slaves of an application. In a round the master gets one byte of each,
-/// which says whether that slave has more.
+/// The slaves of an application. In a round each sends the master one byte, which says whether it has more.
 impl Cluster for Slaves<'_, '_> {
-    fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
+    fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault> {
         outgoing.insert(MASTER, Vec::new());
         mark(&mut outgoing, more);
         let mut buffers = self.0.alltoallv(outgoing)?;
@@ -62,7 +61,7 @@ impl Cluster for Slaves<'_, '_> {
 }
 
 /// The master's part in the slaves' rounds, until none has more.
-pub fn look_on(rank: &mut Rank) -> Result<(), Fault> {
+pub fn join_empty(rank: &mut Rank) -> Result<(), Fault> {
     loop {
         let mut buffers = rank.alltoallv(vec![Vec::new(); rank.size()])?;
         buffers.remove(MASTER);
@@ -77,17 +76,17 @@ fn mark(buffers: &mut [Vec<u8>], more: bool) {
     buffers.iter_mut().for_each(|buffer| buffer.push(u8::from(more)));
 }
 
-/// Takes off each buffer what [`mark`] appended.
-fn unmark(mut buffers: Vec<Vec<u8>>) -> Result<Arrived, Fault> {
+/// Removes from each buffer what [`mark`] appended.
+fn unmark(mut buffers: Vec<Vec<u8>>) -> Result<Received, Fault> {
     let mut more = false;
     for buffer in &mut buffers {
         let mark = buffer.pop().ok_or_else(|| Fault::attempt("a part's message was empty"))?;
         more |= mark == 1;
     }
-    Ok(Arrived { buffers, more })
+    Ok(Received { buffers, more })
 }
 
-/// The only part, in real time: what it hands out comes back.
+/// The only part, in real time: it receives what it sends.
 pub struct Single(Instant);
 
 impl Default for Single {
@@ -111,8 +110,8 @@ impl Exchange for Single {
 }
 
 impl Cluster for Single {
-    fn round(&mut self, buffers: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
-        Ok(Arrived { buffers, more })
+    fn round(&mut self, buffers: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault> {
+        Ok(Received { buffers, more })
     }
 
     fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
@@ -132,9 +131,9 @@ impl Cluster for Single {
 pub mod mock {
     //! Parts as threads of one process, that count rounds instead of time.
 
-    use super::{Arrived, Cluster, Disk, Exchange, Fault, Seconds, mark, unmark};
+    use super::{Cluster, Disk, Exchange, Fault, Received, Seconds, mark, unmark};
     use crate::exchange::mock::{self, Channels};
-    use crate::spill::mock::Told;
+    use crate::spill::mock::AccessLog;
 
     /// A part that reaches the others over channels.
     pub struct Thread<'a> {
@@ -142,7 +141,7 @@ pub mod mock {
         /// Rounds so far.
         pub rounds: usize,
         /// Its disk.
-        pub disk: Told,
+        pub disk: AccessLog,
     }
 
     impl Exchange for Thread<'_> {
@@ -160,7 +159,7 @@ pub mod mock {
     }
 
     impl Cluster for Thread<'_> {
-        fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Arrived, Fault> {
+        fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault> {
             self.rounds += 1;
             mark(&mut outgoing, more);
             unmark(self.exchange(outgoing)?)
@@ -181,6 +180,8 @@ pub mod mock {
 
     /// Runs `work` on each of `parts` threads, and returns what each returned.
     pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Thread) -> T + Sync) -> Vec<T> {
-        mock::on_threads(parts, |channels| work(&mut Thread { channels, rounds: 0, disk: Told::default() }))
+        mock::on_threads(parts, |channels| {
+            work(&mut Thread { channels, rounds: 0, disk: AccessLog::default() })
+        })
     }
 }

@@ -8,12 +8,12 @@ use rustc_hash::FxBuildHasher;
 
 use super::budget::Budget;
 use super::record::{Key, Value};
-use super::runs::{Runs, Sorted, held};
+use super::runs::{Runs, SortedRecords, held};
 use super::word::Word;
 use crate::spill::{Disk, Scratch};
 
-/// Bytes that an entry takes at most, beside what a long word has elsewhere: a word,
-/// a tally and a byte, in a table of which seven sixteenths are taken after it grew.
+/// The most bytes of an entry, except a long word's text: a word, a tally and a byte, in a table that is at
+/// least seven sixteenths full after it grew.
 const WEIGHT: usize = 112;
 
 /// Values by word.
@@ -25,7 +25,7 @@ pub struct Combiner<V> {
 }
 
 impl<V: Value> Combiner<V> {
-    /// An empty one.
+    /// An empty table.
     pub fn new(budget: Budget, scratch: &Scratch) -> Self {
         Combiner { table: HashMap::default(), held: 0, budget, runs: Runs::new(budget, scratch) }
     }
@@ -41,8 +41,8 @@ impl<V: Value> Combiner<V> {
         }
     }
 
-    /// Spills if the table is full. Values may be told in which document they
-    /// were seen last: call this between documents only.
+    /// Spills if the table is full. Call it between documents only: a value may hold the last document in
+    /// which it was seen.
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
@@ -59,8 +59,8 @@ impl<V: Value> Combiner<V> {
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
-    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<Sorted<Word, V>, Fault> {
-        Sorted::new(disk, records(self.table.drain(), self.budget.parts()), self.runs)
+    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<SortedRecords<Word, V>, Fault> {
+        SortedRecords::new(disk, records(self.table.drain(), self.budget.parts()), self.runs)
     }
 }
 

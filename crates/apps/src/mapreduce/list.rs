@@ -1,6 +1,5 @@
-//! The map side for keys that are numbers: a list of all occurrences, sorted
-//! when it is full or finished. On keys of which most are new, a table would
-//! wait for memory at each; a radix sort reads and writes it in long strides.
+//! The map side for keys that are numbers: a list of all occurrences, sorted when it is full or finished. If
+//! most keys are new, a table would wait for memory at each; a radix sort accesses memory sequentially.
 
 use crosstalk_core::Fault;
 use std::marker::PhantomData;
@@ -8,7 +7,7 @@ use std::marker::PhantomData;
 use super::budget::Budget;
 use super::radix::{self, Pair};
 use super::record::{Key, Number, Tally, Value};
-use super::runs::{Runs, Sorted, held};
+use super::runs::{Runs, SortedRecords, held};
 use crate::spill::{Disk, Scratch};
 
 /// A key that is a number, and is ordered as numbers are.
@@ -29,21 +28,21 @@ impl Numeric for Number {
     }
 }
 
-/// A value that is gathered from occurrences.
-pub trait Gathered: Value {
-    /// From the occurrences of one key, in the order in which they came.
+/// A value that is computed from a key's occurrences.
+pub trait Aggregate: Value {
+    /// The value of the occurrences of one key, in their order.
     fn gather(occurrences: &[Pair]) -> Self;
 }
 
-/// The sum of what the occurrences tell.
-impl Gathered for u64 {
+/// The sum of the occurrences' numbers.
+impl Aggregate for u64 {
     fn gather(occurrences: &[Pair]) -> Self {
         occurrences.iter().map(|(_, units)| units).sum()
     }
 }
 
-/// An occurrence tells its document; documents ascend.
-impl Gathered for Tally {
+/// An occurrence is the number of its document; documents ascend.
+impl Aggregate for Tally {
     fn gather(occurrences: &[Pair]) -> Self {
         let documents = occurrences.chunk_by(|a, b| a.1 == b.1).count();
         Tally::new(occurrences.len() as u64, documents as u64)
@@ -63,8 +62,8 @@ pub struct List<K, V> {
     records: PhantomData<(K, V)>,
 }
 
-impl<K: Numeric, V: Gathered> List<K, V> {
-    /// An empty one.
+impl<K: Numeric, V: Aggregate> List<K, V> {
+    /// An empty list.
     pub fn new(budget: Budget, scratch: &Scratch) -> Self {
         List {
             pairs: Vec::new(),
@@ -76,8 +75,8 @@ impl<K: Numeric, V: Gathered> List<K, V> {
     }
 
     /// Adds an occurrence: of a document, or of so many units.
-    pub fn add(&mut self, key: K, told: u64) {
-        self.pairs.push((key.number(), told));
+    pub fn add(&mut self, key: K, number: u64) {
+        self.pairs.push((key.number(), number));
     }
 
     /// Spills if the list is full: call this between documents only, so that
@@ -97,16 +96,16 @@ impl<K: Numeric, V: Gathered> List<K, V> {
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
-    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<Sorted<K, V>, Fault> {
+    pub fn finish(mut self, disk: &mut dyn Disk) -> Result<SortedRecords<K, V>, Fault> {
         let rest = self.records();
-        Sorted::new(disk, rest, self.runs)
+        SortedRecords::new(disk, rest, self.runs)
     }
 
     /// Each owner's records by key; the list is empty then.
     fn records(&mut self) -> Vec<Vec<(K, V)>> {
         let parts = self.budget.parts();
         radix::sort(&mut self.pairs, &mut self.spare);
-        // Room that is not used costs nothing until it is touched.
+        // Memory that is not touched costs nothing.
         let room = self.pairs.len() / parts;
         let mut owners: Vec<Vec<(K, V)>> = (0..parts).map(|_| Vec::with_capacity(room)).collect();
         for occurrences in self.pairs.chunk_by(|a, b| a.0 == b.0) {

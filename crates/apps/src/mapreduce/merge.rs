@@ -1,4 +1,4 @@
-//! Many sorted streams into one, equal keys' values added up.
+//! Merges sorted streams into one, and adds up the values of equal keys.
 
 use crosstalk_core::Fault;
 use std::cmp::Reverse;
@@ -10,10 +10,10 @@ use super::record::{Key, Value};
 use super::spool::Reader;
 use crate::spill::{Disk, SpillFile};
 
-/// Gives records in the order of their keys, until there is none.
+/// A stream of records in the order of their keys.
 pub type Stream<'a, K, V> = Box<dyn FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>> + 'a>;
 
-/// One stream out of many.
+/// The merged stream.
 pub struct Merge<'a, K, V> {
     streams: Vec<Stream<'a, K, V>>,
     /// The next key of every stream that has one.
@@ -24,7 +24,7 @@ pub struct Merge<'a, K, V> {
 }
 
 impl<'a, K: Key, V: Value> Merge<'a, K, V> {
-    /// Of these, each in the order of its keys, of which it has every one once.
+    /// Merges these streams; each is in the order of its keys, and has each key once.
     pub fn new(streams: Vec<Stream<'a, K, V>>) -> Self {
         Merge {
             values: streams.iter().map(|_| V::default()).collect(),
@@ -68,8 +68,8 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
         Some(Ok((key, sum)))
     }
 
-    /// The first of all streams' records; its stream's next one takes its place,
-    /// which sorts once where taking and putting would sort twice.
+    /// Takes the first record of all streams, and puts its stream's next one in its place: that sorts once,
+    /// where removing and inserting would sort twice.
     fn first(&mut self, disk: &mut dyn Disk) -> Option<(K, V)> {
         let mut head = self.heads.peek_mut()?;
         let index = head.0.1;
@@ -90,7 +90,7 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
 /// A sorted run on disk.
 pub struct Run<'a> {
     file: &'a SpillFile,
-    /// What has not been read yet.
+    /// The bytes that are not read yet.
     left: Range<u64>,
     window: Vec<u8>,
     /// Where the next record begins in the window.
@@ -99,7 +99,7 @@ pub struct Run<'a> {
     size: usize,
 }
 
-/// More than any record has.
+/// The longest record, in bytes, rounded up.
 const RECORD: usize = 512;
 
 impl<'a> Run<'a> {
@@ -168,77 +168,4 @@ fn record<K: Key, V: Value>(from: &mut &[u8]) -> Result<(K, V), Fault> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mapreduce::record::Number;
-    use crate::spill::Scratch;
-    use crate::spill::mock::Told;
-    use crosstalk_comm::Access::{Onward, Seek};
-
-    /// All of a stream, or of a merge.
-    fn all(mut next: impl FnMut(&mut dyn Disk) -> Option<Result<(Number, u64), Fault>>) -> Records {
-        let mut disk = Told::default();
-        std::iter::from_fn(|| next(&mut disk))
-            .map(|record| record.map(|(key, value)| (key.0, value)))
-            .collect()
-    }
-
-    type Records = Result<Vec<(u64, u64)>, Fault>;
-
-    /// `None`: the stream is torn here.
-    fn merged(streams: &[&[Option<(u64, u64)>]]) -> Records {
-        fn records<'a>(stream: &&'a [Option<(u64, u64)>]) -> Stream<'a, Number, u64> {
-            let mut records = stream.iter();
-            Box::new(move |_| {
-                let record = records.next()?.map(|(key, value)| (Number(key), value));
-                Some(record.ok_or_else(|| Fault::attempt("torn")))
-            })
-        }
-        let mut merge = Merge::new(streams.iter().map(records).collect());
-        all(|disk| merge.next(disk))
-    }
-
-    #[test]
-    fn equal_keys_become_one() {
-        let streams: [&[_]; 4] =
-            [&[Some((1, 1)), Some((3, 1))], &[], &[Some((1, 4)), Some((2, 7))], &[Some((1, 2))]];
-        assert_eq!(merged(&streams), Ok(vec![(1, 7), (2, 7), (3, 1)]));
-    }
-
-    #[test]
-    fn a_stream_that_fails_fails_the_whole() {
-        assert!(merged(&[&[None]]).is_err());
-        assert!(merged(&[&[Some((1, 1)), None], &[Some((1, 1))]]).is_err());
-    }
-
-    /// 200 records on a disk, and their bytes.
-    fn spilled() -> (SpillFile, u64) {
-        let mut bytes = Vec::new();
-        for key in 0..200_u64 {
-            Number(key).write(&mut bytes);
-            (key << 20).write(&mut bytes);
-        }
-        let file = SpillFile::new(&Scratch::temporary()).expect("a file");
-        file.append(&mut Told::default(), &bytes).expect("room");
-        (file, bytes.len() as u64)
-    }
-
-    #[test]
-    fn a_record_that_was_cut_is_a_fault() {
-        let (file, end) = spilled();
-        let read = |end: u64| all(Run::new(&file, 0..end, 0).records::<Number, u64>());
-        assert_eq!(read(end), Ok((0..200).map(|key| (key, key << 20)).collect()));
-        assert!(read(end - 1).is_err());
-        assert!(read(end + 1).is_err(), "a file that is too short");
-    }
-
-    #[test]
-    fn a_run_is_read_front_to_back_a_window_at_a_time() {
-        let ((file, end), mut disk) = (spilled(), Told::default());
-        let mut records = Run::new(&file, 0..end, 1024).records::<Number, u64>();
-        while records(&mut disk).is_some() {}
-        assert!(disk.0.iter().all(|(_, bytes)| *bytes <= 1024));
-        assert_eq!(disk.moved(), (end, 1), "each byte once; the head moves to the begin");
-        assert_eq!((disk.0[0].0, disk.0[1].0), (Seek, Onward));
-    }
-}
+mod tests;

@@ -6,14 +6,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `cluster` | what a job needs of the nodes that run it |
-//! | `record`, `word` | keys and values, and how they travel |
-//! | `budget` | how the memory limit is shared out |
-//! | `spool` | a queue of which memory holds the end |
+//! | `cluster` | the nodes that run a job |
+//! | `record`, `word` | keys and values, and their encoding |
+//! | `budget` | how the memory limit is divided |
+//! | `spool` | a queue whose end is in memory, the rest on disk |
 //! | `combine`, `list`, `radix` | the map side: a table for words, a sorted list for numbers |
-//! | `runs` | what the map side hands on: sorted runs on disk, the rest in memory |
-//! | `merge` | many sorted streams into one |
-//! | `shuffle` | every key to its owner, and the reduce side |
+//! | `runs` | the map side's output: sorted runs on disk, the rest in memory |
+//! | `merge` | merges sorted streams |
+//! | `shuffle` | sends every key to its owner; the reduce side |
 
 pub mod budget;
 pub mod cluster;

@@ -1,10 +1,10 @@
-//! Sorting pairs by a 64-bit key, byte by byte from the lowest (Knuth, TAOCP 3,
-//! 5.2.5): what is equal stays in its order.
+//! Sorts pairs by a 64-bit key, byte by byte from the lowest (Knuth, TAOCP 3, 5.2.5); the order of equal keys
+//! stays.
 
-/// A key and what belongs to it.
+/// A key and its value.
 pub type Pair = (u64, u64);
 
-/// Sorts by the key. `spare` is room for as many pairs again.
+/// Sorts by the key. `spare` has space for as many pairs.
 pub fn sort(pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) {
     let mut counts = [[0_usize; 256]; 8];
     for (key, _) in pairs.iter() {
@@ -15,7 +15,7 @@ pub fn sort(pairs: &mut Vec<Pair>, spare: &mut Vec<Pair>) {
     spare.clear();
     spare.resize(pairs.len(), (0, 0));
     for (place, counts) in counts.iter().enumerate() {
-        // All the same here: nothing to do.
+        // All bytes are equal: nothing to do.
         if counts.contains(&pairs.len()) {
             continue;
         }

@@ -1,11 +1,11 @@
-//! Keys and values, and how they travel: numbers in LEB128 (seven bits a byte,
-//! low ones first), strings after their length.
+//! Keys and values, and their encoding: numbers in LEB128 (seven bits a byte, low ones first), strings after
+//! their length.
 
 use std::hash::Hash;
 
-/// What values are gathered by. Runs and reductions are in its order.
+/// A key. Runs and reductions are in its order.
 pub trait Key: Ord + Hash + Sized {
-    /// Which of `parts` reduces it: the same everywhere.
+    /// The part that reduces it, of `parts`: the same on every node.
     fn owner(&self, parts: usize) -> usize;
     /// Appends it.
     fn write(&self, out: &mut Vec<u8>);
@@ -13,7 +13,7 @@ pub trait Key: Ord + Hash + Sized {
     fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// What is gathered: sums of whole numbers, so that no order of adding matters.
+/// A value: sums of whole numbers, so that the order of adding does not matter.
 pub trait Value: Default {
     /// Adds another one.
     fn add(&mut self, other: &Self);
@@ -43,7 +43,7 @@ impl Key for Number {
     }
 }
 
-/// Which of `parts` a number belongs to: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+/// The part that owns a number: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
 pub fn place(number: u64, parts: usize) -> usize {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from(mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) as u64 >> 32) % parts as u64)
@@ -71,17 +71,17 @@ pub struct Tally {
     pub count: u64,
     /// In how many documents.
     pub documents: u64,
-    /// The last document that it was seen in, from 1; does not travel.
+    /// The last document in which it was seen, from 1; is not sent.
     last: u64,
 }
 
 impl Tally {
-    /// So often, in so many documents.
+    /// A tally of so many occurrences in so many documents.
     pub fn new(count: u64, documents: u64) -> Self {
         Tally { count, documents, last: 0 }
     }
 
-    /// Seen once more, in the document with this number (from 1, ascending).
+    /// Counts one more occurrence, in the document with this number (from 1, ascending).
     pub fn see(&mut self, document: u64) {
         self.count += 1;
         self.documents += u64::from(self.last != document);
@@ -129,8 +129,8 @@ pub fn number(from: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::word::Word;
     use super::*;
+    use crate::mapreduce::word::Word;
     use proptest::prelude::*;
 
     proptest! {

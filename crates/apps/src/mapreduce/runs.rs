@@ -1,4 +1,4 @@
-//! What the map side hands on: sorted runs on disk, and what is left in memory.
+//! The map side's output: sorted runs on disk, and the rest in memory.
 
 use crosstalk_core::Fault;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use super::merge::{Merge, Run, Stream};
 use super::record::{Key, Value};
 use crate::spill::{Disk, Scratch, SpillFile};
 
-/// Sorted runs in one file.
+/// SortedRecords runs in one file.
 pub(super) struct Runs {
     budget: Budget,
     scratch: Scratch,
@@ -25,7 +25,7 @@ pub(super) fn held<'a, K: 'a, V: 'a>(records: Vec<(K, V)>) -> Stream<'a, K, V> {
 }
 
 impl Runs {
-    /// None yet.
+    /// No runs.
     pub(super) fn new(budget: Budget, scratch: &Scratch) -> Self {
         Runs { budget, scratch: scratch.clone(), file: None, of: VecDeque::new() }
     }
@@ -87,24 +87,23 @@ fn write<K: Key, V: Value>(
 }
 
 /// All records of the map side, sorted.
-pub struct Sorted<K, V> {
+pub struct SortedRecords<K, V> {
     rest: Vec<Vec<(K, V)>>,
     runs: Runs,
 }
 
-impl<K: Key, V: Value> Sorted<K, V> {
-    /// Of runs and of what is in memory, owner by owner. Merges runs until few
-    /// are left.
+impl<K: Key, V: Value> SortedRecords<K, V> {
+    /// The records of `runs` and of those in memory, owner by owner. Merges runs until few are left.
     pub(super) fn new(disk: &mut dyn Disk, rest: Vec<Vec<(K, V)>>, mut runs: Runs) -> Result<Self, Fault> {
         while runs.of.len() > runs.budget.fan_in() {
             runs.join::<K, V>(disk)?;
         }
-        Ok(Sorted { rest, runs })
+        Ok(SortedRecords { rest, runs })
     }
 
-    /// Each owner's records, by key. What was in memory is handed out.
+    /// Each owner's records, by key; moves those in memory out.
     pub fn owners(&mut self) -> Vec<Merge<'_, K, V>> {
-        let Sorted { rest, runs } = self;
+        let SortedRecords { rest, runs } = self;
         let window = runs.budget.window((runs.of.len() + 1) * rest.len());
         let merged = |(owner, records): (usize, &mut Vec<(K, V)>)| {
             let mut streams = vec![held(std::mem::take(records))];

@@ -11,7 +11,7 @@ use crate::spill::{Disk, Scratch, SpillFile};
 pub struct Spool {
     scratch: Scratch,
     room: Room,
-    /// Bytes that came last; the first ones are in `file`.
+    /// The last bytes; the earlier ones are in `file`.
     buffer: Vec<u8>,
     file: Option<SpillFile>,
 }
@@ -20,7 +20,7 @@ pub struct Spool {
 const LENGTH: usize = 4;
 
 impl Spool {
-    /// An empty one that takes so much memory.
+    /// An empty spool of so much memory.
     pub fn new(scratch: &Scratch, room: Room) -> Self {
         Spool { scratch: scratch.clone(), room, buffer: Vec::new(), file: None }
     }
@@ -38,10 +38,10 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes less memory from here on, or more.
+    /// Changes its memory.
     ///
     /// # Errors
-    /// An attempt fault where what no longer fits cannot be spilled.
+    /// An attempt fault where data that no longer fit cannot be spilled.
     pub fn fit(&mut self, disk: &mut dyn Disk, room: Room) -> Result<(), Fault> {
         self.room = room;
         if self.buffer.len() > room.buffer {
@@ -62,19 +62,19 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads from the begin.
+    /// Reads from the beginning.
     pub fn reader(&self) -> Reader<'_> {
         Reader { spool: self, window: Vec::new(), at: 0, fetched: 0 }
     }
 }
 
-/// Reads a [`Spool`]: front to back what is on the disk, then what is in memory.
+/// Reads a [`Spool`] in order: first from the disk, then from memory.
 #[derive(Debug)]
 pub struct Reader<'a> {
     spool: &'a Spool,
-    /// What was read from the file and not handed out yet, from byte `at` on.
+    /// Bytes of the file from byte `at` on that are not returned yet.
     window: Vec<u8>,
-    /// Where the next string begins: in the window, and after it in the buffer.
+    /// Where the next string begins: in the window, then in the buffer.
     at: usize,
     /// Bytes that were read from the file.
     fetched: u64,
@@ -133,7 +133,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spill::mock::Told;
+    use crate::spill::mock::AccessLog;
     use proptest::prelude::*;
 
     const FREE: Room = Room { buffer: 1 << 20, window: 1 << 20 };
@@ -146,7 +146,7 @@ mod tests {
             window in 0_usize..100,
             later in 0_usize..300,
         ) {
-            let (scratch, mut disk) = (Scratch::temporary(), Told::default());
+            let (scratch, mut disk) = (Scratch::temporary(), AccessLog::default());
             let mut spool = Spool::new(&scratch, Room { buffer, window });
             for string in &strings {
                 spool.push(&mut disk, string).expect("pushed");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_fits_turns_to_no_disk() {
-        let mut disk = Told::default();
+        let mut disk = AccessLog::default();
         let mut spool = Spool::new(&Scratch::new("/proc/nowhere".into(), "it"), FREE);
         (0..100).for_each(|_| spool.push(&mut disk, b"some words").expect("pushed"));
         assert_eq!(spool.reader().read(&mut disk).expect("reads"), Some(&b"some words"[..]));

@@ -1,5 +1,5 @@
-//! Words as keys: short ones, which nearly all are, in two machine words. They are
-//! compared and hashed without a look at memory elsewhere, and need no allocation.
+//! Words as keys. Short ones, nearly all, are two machine words: they are compared and hashed without another
+//! memory access, and need no allocation.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -15,8 +15,8 @@ pub struct Word(Form);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
-    /// The bytes, zeros, and in the last byte how many there are: as two numbers,
-    /// the first bytes highest, these stand in the order of the words.
+    /// The bytes, zeros, and in the last byte their number. As two numbers, first bytes highest, they sort
+    /// like the words.
     Short([u64; 2]),
     /// More than [`SHORT`] bytes.
     Long(Box<[u8]>),
@@ -47,7 +47,7 @@ impl Word {
         }
     }
 
-    /// Lends the bytes.
+    /// Passes the bytes to a function.
     pub fn with<R>(&self, use_them: impl FnOnce(&[u8]) -> R) -> R {
         match &self.0 {
             Form::Short([high, low]) => {
@@ -58,7 +58,7 @@ impl Word {
         }
     }
 
-    /// Bytes of memory that it takes beside itself.
+    /// Bytes of memory that it takes outside of itself.
     pub fn elsewhere(&self) -> usize {
         match &self.0 {
             Form::Short(_) => 0,
@@ -67,8 +67,8 @@ impl Word {
     }
 }
 
-/// What an allocation takes beside its bytes, about: a word of the allocator's,
-/// and half of what it rounds to.
+/// About what an allocation takes beyond its bytes: one word for the allocator, and half of what it rounds up
+/// to.
 const ALLOCATED: usize = 16;
 
 impl Ord for Word {

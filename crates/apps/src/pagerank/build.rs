@@ -1,17 +1,17 @@
-//! Builds every part's shard by counting, then placing: the edges are made or
-//! read twice and travel to their owners in chunks, and no list of all edges
-//! ever exists. Beside the shard, at four bytes an edge, there are only tables
-//! by label.
+//! Builds every part's shard by counting, then placing: the edges are generated or read twice, and sent to
+//! their owners in chunks; no list of all edges ever exists. Apart from the shard, at four bytes an edge,
+//! there are only tables by label.
 //!
 //! Then rows are sorted, and their sources become slots ([`super::slots`]).
 
 use crosstalk_core::Fault;
 
-use super::Edge;
-use super::names::{self, Names};
+use super::agree::{self, agree};
+use super::edge::Edge;
+use super::names::Names;
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
-use super::sample::{Sample, Sampled};
+use super::sample::{Sample, SampleEdges};
 use super::shard::Shard;
 use super::slots::{Keys, assign, order};
 use super::source::{Extent, Source, changed};
@@ -21,15 +21,15 @@ use crate::exchange::{Exchange, numbers};
 /// are below 2^28.
 const SOURCE: u32 = 1 << 31;
 
-/// Builds this part's shard, while all other parts build theirs. `seed` picks
-/// the vertices whose edges are kept aside to check the answer by.
+/// Builds this part's shard, while all other parts build theirs. `seed` selects the vertices whose edges are
+/// kept to check the answer.
 pub fn build(
     source: &Source,
     extent: Extent,
     seed: u64,
     exchange: &mut dyn Exchange,
-) -> Result<(Shard, Sampled), Fault> {
-    let names = Names::agree(source, extent, exchange)?;
+) -> Result<(Shard, SampleEdges), Fault> {
+    let names = agree(source, extent, exchange)?;
     let graph = Graph { source, chunks: extent.chunks, names: &names };
     let degrees = count(graph, exchange)?;
     let (rows, out_degree, offsets) = degrees.compact()?;
@@ -54,15 +54,15 @@ struct Graph<'a> {
     names: &'a Names,
 }
 
-/// How many exchanges [`build`] makes among so many parts.
+/// Number of exchanges that [`build`] makes among so many parts.
 pub fn exchanges(extent: Extent, parts: usize) -> u64 {
     // Both passes' rounds; one to agree on the sample, one on the keys, and one
     // to order shares; and those that give labels.
-    let names = if extent.labels.is_some() { 0 } else { names::EXCHANGES };
+    let names = if extent.labels.is_some() { 0 } else { agree::EXCHANGES };
     2 * rounds(extent.chunks, parts) + 3 + names
 }
 
-/// How many chunks the busiest part makes or reads.
+/// Number of chunks that the busiest part generates or reads.
 fn rounds(chunks: u64, parts: usize) -> u64 {
     chunks.div_ceil(parts as u64)
 }
@@ -123,11 +123,11 @@ fn place(
     offsets: &[u32],
     sample: Sample,
     exchange: &mut dyn Exchange,
-) -> Result<(Vec<u32>, Sampled), Fault> {
+) -> Result<(Vec<u32>, SampleEdges), Fault> {
     let partition = Partition::new(exchange.parts());
     let mut next = offsets[..rows.len()].to_vec();
     let mut columns = vec![0; offsets[rows.len()] as usize];
-    let mut sampled = Sampled::new(sample);
+    let mut sampled = SampleEdges::new(sample);
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         sampled.see(edge);
         let buffer = &mut outgoing[partition.owner(edge.target)];
@@ -154,8 +154,8 @@ fn place(
     Ok((columns, sampled))
 }
 
-/// Makes or reads this part's chunks, `pack`s their edges for the parts that
-/// they concern, and `unpack`s what arrives.
+/// Generates or reads this part's chunks, lets `pack` put their edges into messages, and passes received ones
+/// to `unpack`.
 fn deal(
     graph: Graph,
     exchange: &mut dyn Exchange,

@@ -1,16 +1,16 @@
-//! What a study says about a PageRank run.
+//! The parameters of a PageRank run.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, parameter};
 use std::path::PathBuf;
 
-use super::names::LARGEST_LABEL;
+use super::name::LARGEST_LABEL;
 use super::rmat::Rmat;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The parameters.
+/// The declared parameters.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -31,10 +31,10 @@ const LARGEST_SCALE: u64 = LARGEST_LABEL.count_ones() as u64;
 /// The most edges: 2^32, the most that one slave could hold.
 const MOST_EDGES: u64 = 1 << 32;
 
-/// What to do with the ranks when the iterations are over.
+/// The ranks' scale after the last iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// Nothing: GraphX before Spark 2.2, and since 3.2 with `normalized = false`.
+    /// Unchanged: GraphX before Spark 2.2, and since 3.2 with `normalized = false`.
     Plain,
     /// Scale them so that their sum is the number of vertices: GraphX since
     /// Spark 2.2 (SPARK-18847).
@@ -50,13 +50,13 @@ pub struct Config {
     pub source: Source,
     /// Iterations.
     pub iterations: usize,
-    /// Probability of starting anew somewhere.
+    /// Probability of a jump to a random vertex.
     pub reset: f64,
-    /// What happens at the end.
+    /// The ranks' scale.
     pub variant: Variant,
-    /// What computes it.
+    /// The engine.
     pub engine: Engine,
-    /// Where the slaves write the ranks to, if anywhere: a directory.
+    /// The directory for the slaves' ranks, if any.
     pub output: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Edges in text files, as [`Format`] says that they may be written, in all packings of
+//! Edge lists in text files, in the formats of [`Format`] and the packings of
 //! [`input::Text`](crate::input::Text).
 //!
 //! A file is cut into blocks of whole lines at places that depend on the text
@@ -7,11 +7,12 @@
 use crosstalk_core::Fault;
 use std::path::{Path, PathBuf};
 
-use super::names::{LARGEST_LABEL, Name};
+use super::name::{LARGEST_LABEL, Name};
 use super::ranked_bits::Bits;
 use crate::input::Text;
 use format::{Format, Learner};
 
+mod field;
 mod format;
 mod separator;
 
@@ -25,7 +26,7 @@ const GAPS: u64 = 4;
 /// Ids below this are labels whatever their gaps: their tables are small.
 const FEW: u64 = 1 << 16;
 
-/// What a whole file holds.
+/// The contents of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
     /// Blocks of text.
@@ -57,7 +58,7 @@ pub fn inspect(path: &Path) -> Result<Contents, Fault> {
     Ok(Contents { blocks, edges, labels: ids.labels() })
 }
 
-/// What to know of a list, as its beginning shows: that a line is taken for its heading.
+/// A remark about a list, by its beginning: that a line is read as its heading.
 ///
 /// # Errors
 /// Where the file is no text, or its first lines are no edge list's.
@@ -145,7 +146,7 @@ impl EdgeList {
         })
     }
 
-    /// Hands the edges of the next block wanted to `take`, source and target; false after the last.
+    /// Passes source and target of each edge of the next block to `take`; false after the last.
     pub fn next_block(&mut self, mut take: impl FnMut(Name, Name)) -> Result<bool, Fault> {
         while self.advance()? {
             let first = self.line;
@@ -154,7 +155,7 @@ impl EdgeList {
             self.line += block.iter().filter(|byte| **byte == b'\n').count() as u64;
             let at = |number: u64| format!("{}:{number}", self.path.display());
             if self.format.is_none() {
-                // Whoever reads this block or another one must read it in the same way.
+                // Every reader of this block or another must read it in the same way.
                 self.format = self.learner.learn(lines()).map_err(|(number, fault)| fault.at(at(number)))?;
             }
             if self.skip > 0 {
@@ -186,7 +187,7 @@ impl EdgeList {
         Ok(false)
     }
 
-    /// Whether there were as many entries as a heading says, where all blocks were wanted.
+    /// Checks the number of entries against the heading's, where all blocks were read.
     fn complete(&self) -> Result<(), Fault> {
         match self.format.and_then(|format| format.matrix()) {
             Some(matrix) if matrix.entries != self.entries => Err(Fault::usage(format!(

@@ -10,7 +10,7 @@ const UNITS: f64 = (1_u64 << 35) as f64;
 pub struct Mass(u128);
 
 impl Mass {
-    /// One rank's: not negative, and below 2^28, the most vertices there are.
+    /// The sum of one rank, which is not negative and below 2^28, the most vertices.
     pub fn of(rank: f64) -> Self {
         Mass(u128::from((rank * UNITS + 0.5) as u64))
     }
@@ -25,7 +25,7 @@ impl Mass {
         self.0
     }
 
-    /// What [`Mass::units`] told.
+    /// Reads the units of [`Mass::units`].
     pub fn from_units(units: u128) -> Self {
         Mass(units)
     }

@@ -1,5 +1,5 @@
-//! The master: knows the graph's extent, says when to begin, hears how each
-//! iteration went, and checks the answer. It holds no vertex, as Spark's driver.
+//! The master: knows the graph's extent, starts the iterations, collects each one's balance, and checks the
+//! answer. Like Spark's driver it has no vertex.
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
@@ -12,18 +12,16 @@ use super::ranks::{Balance, top};
 use super::slave::TOP;
 use super::source::Extent;
 use super::verify;
-use crate::Answer;
-use crate::account::{cores, origin};
-use crate::words::{hear, hear_exactly, look_on, tell};
+use crate::account::{Answer, cores, origin};
+use crate::coordination::{broadcast, collect, collect_exactly, join_empty};
 
-/// Plays the master's part. Time counts from the first iteration's begin until
-/// the highest ranks are here.
+/// Runs the master. Time counts from the start of the first iteration until the highest ranks have arrived.
 pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
-    tell(rank, extent.to_words())?;
+    broadcast(rank, extent.to_words())?;
     for _ in 0..exchanges(extent, config.slaves) {
-        look_on(rank)?;
+        join_empty(rank)?;
     }
-    let parts: Vec<[u64; 6]> = hear_exactly(rank)?;
+    let parts: Vec<[u64; 6]> = collect_exactly(rank)?;
     let vertices = parts.iter().map(|part| part[0]).sum();
     let edges: u64 = parts.iter().map(|part| part[1]).sum();
     let mut balances = vec![total(parts.iter().map(|[_, _, a, b, c, d]| [*a, *b, *c, *d]))];
@@ -31,27 +29,27 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
 
     rank.restart_clock()?;
     for _ in 0..config.iterations {
-        tell(rank, [0])?;
-        look_on(rank)?;
-        balances.push(total(hear_exactly(rank)?.into_iter()));
+        broadcast(rank, [0])?;
+        join_empty(rank)?;
+        balances.push(total(collect_exactly(rank)?.into_iter()));
     }
     let factor = match config.variant {
         Variant::Plain => 1.0,
         Variant::Normalised => {
             let sum = balances.last().map_or(0.0, |balance| balance.all.total());
             let factor = vertices as f64 / sum;
-            tell(rank, [factor.to_bits()])?;
+            broadcast(rank, [factor.to_bits()])?;
             factor
         }
     };
-    let best = hear(rank)?;
+    let best = collect(rank)?;
     let best = best.iter().flat_map(|words| words.as_chunks::<2>().0);
     let top = top(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP);
     let account = rank.account();
 
-    let sums: Vec<[u64; 3]> = hear_exactly(rank)?;
-    look_on(rank)?;
-    let testimony = verify::Testimony::new(&hear(rank)?)?;
+    let sums: Vec<[u64; 3]> = collect_exactly(rank)?;
+    join_empty(rank)?;
+    let testimony = verify::SampleCheck::new(&collect(rank)?)?;
     let verdict = verify::edges(extent.edges, edges)
         .and_then(|()| verify::balances(vertices, &balances, config.reset))
         .and_then(|()| verify::highest(&top, vertices))

@@ -6,31 +6,36 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `rmat`, `edge_list`, `source` | where edges come from |
-//! | `names` | what vertices are called, and their labels |
+//! | `rmat`, `edge_list`, `source` | the edges |
+//! | `edge`, `name` | an edge, and a vertex's name in a file |
+//! | `names`, `table`, `column`, `agree` | the labels of the vertices, on which all slaves agree |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `overflow` | the edges that memory does not hold |
-//! | `protocol` | what slaves and master tell each other |
+//! | `protocol` | the messages between slaves and master |
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
-//! | `spark`, `reference` | the same on Spark, and what its answer is held against |
+//! | `spark`, `reference` | the same on Spark, and the reference for its answer |
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::{Deployment, Prepared};
 
-use super::Role;
+use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
 use crosstalk_work::Declared;
 
+pub mod agree;
 pub mod build;
+mod column;
 pub mod config;
+pub mod edge;
 pub mod edge_list;
 mod mass;
 mod master;
+pub mod name;
 pub mod names;
 mod overflow;
 mod partition;
@@ -45,16 +50,8 @@ mod slave;
 mod slots;
 pub mod source;
 mod spark;
+mod table;
 mod verify;
-
-/// A directed edge between two vertices' labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
-    /// Where it leaves.
-    pub source: u32,
-    /// Where it points.
-    pub target: u32,
-}
 
 /// The workload.
 pub const PAGERANK: Declared<Config> = Declared {
@@ -76,12 +73,11 @@ fn deploy(config: &Config) -> Deployment {
         Metric::new("time_spill", "s", Better::Neither),
         Metric::new("bytes_spilled", "B", Better::Neither),
     ];
-    super::deployment(config.slaves, own, seconds(config))
+    application::deployment(config.slaves, own, seconds(config))
 }
 
-/// On two cores of the yardstick: edges are made or read twice, travel once
-/// through the kernel, and are placed and gathered out of order, which takes the
-/// longer the less of them its caches hold.
+/// Seconds on two cores of the yardstick: edges are generated or read twice, sent once through the kernel,
+/// and placed and gathered in random order, which takes the longer the fewer of them its caches hold.
 fn seconds(config: &Config) -> f64 {
     let edges = config.edges().unwrap_or(1 << 20) as f64;
     let load = 1.9e-7 + 6e-8 * (edges / f64::from(1 << 23)).log2();
@@ -89,7 +85,7 @@ fn seconds(config: &Config) -> f64 {
     0.2 + 0.03 * config.slaves as f64 + edges * edge / config.slaves.min(2) as f64
 }
 
-/// On Spark: the edges are read and dealt, which takes longer than the iterations.
+/// Seconds on Spark: reading and distributing the edges takes longer than the iterations.
 fn on_spark(config: &Config) -> f64 {
     let edges = config.edges().unwrap_or(1 << 20) as f64;
     3.5 + edges * (1.5e-6 + 0.5e-6 * config.iterations as f64)
@@ -99,7 +95,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match super::slave(part, config.slaves)? {
+    let role = match application::slave(part, config.slaves)? {
         None => {
             let (extent, part) = (config.source.extent()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
@@ -111,7 +107,7 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
             Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))
         }
     };
-    super::prepare(part, role)
+    application::prepare(part, role)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
-//! Which part holds which vertex: by the remainder of its label, as GraphX's
-//! hash partitioner does. Generated labels are in random order, so every part
-//! gets its share of the hubs.
+//! The part that has a vertex: the remainder of its label, as in GraphX's hash partitioner. Generated labels
+//! are in random order, so every part gets its share of the hubs.
 
 /// The division of labels among parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +8,7 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Among so many parts.
+    /// A division among so many parts.
     pub fn new(parts: usize) -> Self {
         Partition { parts: parts as u32 }
     }

@@ -1,10 +1,10 @@
-//! What master and slaves say of a graph, as words.
+//! The master's and slaves' messages about a graph, as words.
 
 use super::mass::Mass;
 use super::ranks::Balance;
 use super::source::Extent;
 
-/// Stands where ids are no labels.
+/// Stands for ids that are no labels.
 const NO_LABELS: u64 = u64::MAX;
 
 impl Extent {
@@ -13,7 +13,7 @@ impl Extent {
         [self.chunks, self.edges, self.labels.map_or(NO_LABELS, u64::from)]
     }
 
-    /// What [`Extent::to_words`] wrote.
+    /// Reads the words of [`Extent::to_words`].
     pub fn from_words([chunks, edges, labels]: [u64; 3]) -> Self {
         Extent { chunks, edges, labels: u32::try_from(labels).ok() }
     }
@@ -27,7 +27,7 @@ impl Balance {
         [a, b, c, d]
     }
 
-    /// What [`Balance::to_words`] wrote.
+    /// Reads the words of [`Balance::to_words`].
     pub fn from_words([a, b, c, d]: [u64; 4]) -> Self {
         Balance { all: joined(a, b), flowing: joined(c, d) }
     }

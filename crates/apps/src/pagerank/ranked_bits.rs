@@ -1,5 +1,5 @@
-//! A set of numbers below a bound that also tells how many members precede
-//! one: the map from sparse names to dense ones, at 1.5 bits a name.
+//! A set of numbers below a bound, with the number of members before each: a map from sparse to dense
+//! numbers, at 1.5 bits each.
 
 /// The set while it is being filled.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Bits {
         all - u64::from(beyond.count_ones())
     }
 
-    /// Ends the filling.
+    /// Completes the set.
     pub fn seal(self) -> RankedBits {
         let mut count = 0;
         let before = self
@@ -81,7 +81,7 @@ impl RankedBits {
         self.count == 0
     }
 
-    /// How many members precede `number`, if it is one; `None` if it is not.
+    /// The number of members before `number`; `None` where it is no member.
     pub fn rank(&self, number: u32) -> Option<u32> {
         let (word, bit) = (number as usize / 64, number % 64);
         let bits = *self.words.get(word)?;

@@ -1,26 +1,26 @@
-//! One part's ranks: what it gives to others, takes from them, and gathers.
+//! One part's ranks: the shares that it sends, receives and sums.
 //!
-//! Between iterations a vertex is known by its *share*: its rank over its
-//! out-degree, which is what every edge out of it carries.
+//! Between iterations a vertex is represented by its *share*: its rank over its out-degree, which each of its
+//! outgoing edges carries.
 
 use crosstalk_core::Fault;
 use std::ops::Range;
 
 use super::mass::Mass;
-use super::names::Name;
-use super::rmat::mix;
+use super::name::Name;
 use super::shard::Shard;
 use crate::exchange::floats;
+use crate::random::mix;
 
 /// Bytes of a share in a message.
 const SHARE: usize = size_of::<f64>();
 
-/// The sums that tell whether rank was lost or made up.
+/// The sums that show whether rank was lost or created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Balance {
     /// Over all vertices.
     pub all: Mass,
-    /// Over the vertices that have an edge out: what flows on.
+    /// Over the vertices that have an outgoing edge: the rank that flows on.
     pub flowing: Mass,
 }
 
@@ -55,9 +55,8 @@ pub struct Ranks<'a> {
 }
 
 impl<'a> Ranks<'a> {
-    /// Every rank is 1. All memory that the iterations use is written to here,
-    /// because the kernel hands out pages at the first touch, and that is to be
-    /// over before a clock starts.
+    /// Ranks of 1. All memory of the iterations is written to here: the kernel allocates pages at the first
+    /// access, which must happen before a clock starts.
     pub fn new(shard: &'a Shard, reset: f64) -> Self {
         Ranks {
             shard,
@@ -69,7 +68,7 @@ impl<'a> Ranks<'a> {
         }
     }
 
-    /// Where the ranks are.
+    /// The shard of the ranks.
     pub(super) fn shard(&self) -> &'a Shard {
         self.shard
     }
@@ -81,8 +80,8 @@ impl<'a> Ranks<'a> {
         balance
     }
 
-    /// The shares that each other part wants of this one, as messages by part.
-    /// Its own shares go into its slots at once.
+    /// Packs the shares that each other part needs of this one into messages. This part's own shares go into
+    /// its slots at once.
     pub fn pack(&mut self) -> Vec<Vec<u8>> {
         let own = self.shard.part;
         let slots = &mut self.slots[self.shard.slots[own].clone()];
@@ -100,7 +99,7 @@ impl<'a> Ranks<'a> {
         buffers
     }
 
-    /// Takes the shares that the other parts packed for this one, by part.
+    /// Unpacks the shares that the other parts sent.
     pub fn unpack(&mut self, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
         for (part, (buffer, range)) in arrived.iter().zip(&self.shard.slots).enumerate() {
             if part == self.shard.part {
@@ -127,7 +126,7 @@ impl<'a> Ranks<'a> {
         self.gather(self.shard.held(), self.shard.columns(), last)
     }
 
-    /// The same of other rows, whose edges are `columns`.
+    /// The same for other rows, whose edges are `columns`.
     pub(super) fn gather(&mut self, rows: Range<usize>, columns: &[u32], last: bool) -> Balance {
         let mut balance = Balance::default();
         let degrees = &self.shard.out_degree[rows.clone()];
@@ -160,20 +159,19 @@ impl<'a> Ranks<'a> {
         self.ranks.get(self.shard.rows.rank(place)? as usize).copied()
     }
 
-    /// The share that the vertex at `place` gave in the last iteration.
+    /// The share that the vertex at `place` had in the last iteration.
     pub fn given(&self, place: u32) -> Option<f64> {
         self.shares.get(self.shard.rows.rank(place)? as usize).copied()
     }
 }
 
-/// What each of a vertex's edges carries; a vertex without edges out gives none.
+/// The share of each outgoing edge; 0 without such edges.
 fn share(rank: f64, out_degree: u32) -> f64 {
     rank / f64::from(out_degree.max(1))
 }
 
-/// A number that two answers share if and only if (but for one chance in 2^64)
-/// every vertex has the same rank in both, bit by bit. Parts' numbers add up,
-/// wrapping, to the whole's.
+/// A checksum: two answers have the same one if and only if (but for one chance in 2^64) every vertex has the
+/// same rank in both, bit by bit. The parts' checksums add up, wrapping, to the whole's.
 pub fn checksum<'a>(ranks: impl Iterator<Item = (Name<'a>, f64)>) -> u64 {
     ranks.fold(0, |sum, (name, rank)| sum.wrapping_add(mix(name.key() ^ mix(rank.to_bits()))))
 }
@@ -193,143 +191,4 @@ pub fn top(ranks: impl Iterator<Item = (u32, f64)>, count: usize) -> Vec<(u32, f
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exchange::{Exchange, mock::on_threads};
-    use crate::pagerank::build::build;
-    use crate::pagerank::partition::Partition;
-    use crate::pagerank::source::{Extent, Source};
-    use crate::pagerank::{Edge, reference};
-    use proptest::prelude::*;
-    use std::io::Write;
-    use tempfile::NamedTempFile;
-
-    /// The ranks as `parts` parts find them, by label, and the last balance.
-    fn distributed(
-        source: &Source,
-        extent: Extent,
-        parts: usize,
-        iterations: usize,
-    ) -> (Vec<(u32, f64)>, Vec<Balance>) {
-        let found = on_threads(parts, |exchange| {
-            let partition = Partition::new(parts);
-            let (shard, _) = build(source, extent, 9, exchange).expect("builds");
-            let mut ranks = Ranks::new(&shard, 0.15);
-            let mut balances = vec![ranks.balance()];
-            for iteration in 1..=iterations {
-                let packed = ranks.pack();
-                let arrived = exchange.exchange(packed).expect("exchanged");
-                ranks.unpack(arrived).expect("unpacked");
-                balances.push(ranks.step(iteration == iterations));
-            }
-            let named: Vec<_> =
-                ranks.iter().map(|(place, r)| (partition.label(exchange.part(), place), r)).collect();
-            (named, balances)
-        });
-        let mut ranks = Vec::new();
-        let mut balances = vec![Balance::default(); iterations + 1];
-        for (part, partial) in found {
-            ranks.extend(part);
-            balances.iter_mut().zip(&partial).for_each(|(sum, b)| sum.add(b));
-        }
-        ranks.sort_by_key(|(label, _)| *label);
-        (ranks, balances)
-    }
-
-    fn written(edges: &[Edge]) -> NamedTempFile {
-        let mut file = NamedTempFile::new().expect("a temporary file");
-        for edge in edges {
-            writeln!(file, "{} {}", edge.source, edge.target).expect("written");
-        }
-        file
-    }
-
-    fn edges(pairs: &[(u32, u32)]) -> Vec<Edge> {
-        pairs.iter().map(|&(source, target)| Edge { source, target }).collect()
-    }
-
-    fn of_file(pairs: &[(u32, u32)], parts: usize, iterations: usize) -> Vec<(u32, f64)> {
-        let file = written(&edges(pairs));
-        let source = Source::File(file.path().to_path_buf());
-        distributed(&source, source.extent().expect("known"), parts, iterations).0
-    }
-
-    fn sum_of(ranks: &[(u32, f64)]) -> u64 {
-        checksum(ranks.iter().map(|(label, rank)| (Name::Number(u64::from(*label)), *rank)))
-    }
-
-    #[test]
-    fn a_ring_keeps_its_ranks() {
-        for (_, rank) in of_file(&[(0, 1), (1, 2), (2, 3), (3, 0)], 3, 5) {
-            assert!((rank - 1.0).abs() < 1e-15);
-        }
-    }
-
-    #[test]
-    fn a_star_by_hand() {
-        // Three leaves point at 9, which points nowhere: leaves get the reset
-        // alone, and what 9 had is lost.
-        let star = [(1, 9), (2, 9), (3, 9)];
-        let once = of_file(&star, 2, 1);
-        assert_eq!(once, [(1, 0.15), (2, 0.15), (3, 0.15), (9, 0.15 + 0.85 * 3.0)]);
-        let twice = of_file(&star, 2, 2);
-        assert!((twice[3].1 - (0.15 + 0.85 * 0.45)).abs() < 1e-15);
-    }
-
-    #[test]
-    fn duplicate_edges_and_self_loops_count_one_by_one() {
-        // 0 points twice at 1 and once at itself: a third of its rank an edge.
-        let ranks = of_file(&[(0, 1), (0, 1), (0, 0)], 1, 1);
-        assert!((ranks[0].1 - (0.15 + 0.85 / 3.0)).abs() < 1e-15);
-        assert!((ranks[1].1 - (0.15 + 0.85 * 2.0 / 3.0)).abs() < 1e-15);
-    }
-
-    #[test]
-    fn the_answer_is_the_same_bit_by_bit_for_any_number_of_parts() {
-        let source = Source::Rmat(crate::pagerank::rmat::Rmat::new(11, 90, 4));
-        let extent = source.extent().expect("known");
-        let (alone, balances) = distributed(&source, extent, 1, 4);
-        for parts in [2, 3, 6] {
-            let (ranks, sums) = distributed(&source, extent, parts, 4);
-            assert_eq!(ranks, alone);
-            assert_eq!(sums, balances);
-            assert_eq!(sum_of(&ranks), sum_of(&alone));
-        }
-        let mut spoiled = alone.clone();
-        spoiled[7].1 = f64::from_bits(spoiled[7].1.to_bits() ^ 1);
-        assert_ne!(sum_of(&spoiled), sum_of(&alone));
-    }
-
-    #[test]
-    fn the_top_are_the_highest_in_order() {
-        let ranks = [(0, 1.0), (1, 3.0), (2, 2.0), (3, 3.0), (4, 0.5)];
-        assert_eq!(top(ranks.into_iter(), 3), [(1, 3.0), (3, 3.0), (2, 2.0)]);
-        assert_eq!(top(ranks.into_iter(), 9).len(), 5);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
-
-        #[test]
-        fn any_graph_agrees_with_the_reference_and_balances(
-            pairs in proptest::collection::vec((0_u32..40, 0_u32..40), 1..200),
-            parts in 1_usize..5,
-            iterations in 1_usize..6,
-        ) {
-            let list = edges(&pairs);
-            let file = written(&list);
-            let source = Source::File(file.path().to_path_buf());
-            let (ranks, balances) = distributed(&source, source.extent().expect("known"), parts, iterations);
-            let expected = reference::ranks(&list, iterations, 0.15);
-            prop_assert_eq!(ranks.len(), expected.len());
-            for ((label, rank), (expected_label, expected)) in ranks.iter().zip(&expected) {
-                prop_assert_eq!(label, expected_label);
-                prop_assert!((rank - expected).abs() < 1e-12 * expected);
-            }
-            for pair in balances.windows(2) {
-                let expected = 0.15 * ranks.len() as f64 + 0.85 * pair[0].flowing.total();
-                prop_assert!((pair[1].all.total() - expected).abs() < 1e-9 * expected);
-            }
-        }
-    }
-}
+mod tests;

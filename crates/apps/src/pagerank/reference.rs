@@ -1,7 +1,7 @@
-//! The recurrence of `docs/explanation/pagerank.md` as it is written, edge by edge: what the
-//! distributed program and other engines are held against.
+//! The recurrence of `docs/explanation/pagerank.md`, edge by edge: the reference for the distributed program and other
+//! engines.
 
-use super::Edge;
+use super::edge::Edge;
 
 /// Label and rank of every vertex that has an edge, by label.
 pub fn ranks(edges: &[Edge], iterations: usize, reset: f64) -> Vec<(u32, f64)> {

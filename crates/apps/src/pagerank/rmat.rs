@@ -8,10 +8,11 @@
 //! from an alias table (M. D. Vose, IEEE Trans. Softw. Eng. 17(9), 1991; for
 //! R-MAT: L. Hübschle-Schneider, P. Sanders, 2019).
 //!
-//! The generator counts instead of keeping a state, so that edge `i` is the
-//! same whoever makes it, and any node can make any part of the list.
+//! The generator works by index instead of a state: edge `i` is the same on every node, and any node can
+//! generate any part of the list.
 
-use super::Edge;
+use super::edge::Edge;
+use crate::random::{counted, mix};
 
 /// Probabilities of the quadrants: (source bit, target bit) = 00, 01, 10, 11.
 pub const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
@@ -45,7 +46,7 @@ impl Rmat {
         }
     }
 
-    /// A name that no other graph has, fit for a file.
+    /// A unique name, usable for a file.
     pub fn name(&self) -> String {
         format!("rmat-{}-{}-{:016x}", self.scale, self.edges, self.seed)
     }
@@ -74,15 +75,15 @@ impl Rmat {
         Edge { source: self.shuffle(source & mask), target: self.shuffle(target & mask) }
     }
 
-    /// A fixed permutation of the labels, so that a label says nothing about
-    /// its degree and every residue class of labels carries the same load.
+    /// A fixed permutation of the labels, so that a label does not depend on its degree and every residue
+    /// class of labels has the same load.
     fn shuffle(&self, label: u32) -> u32 {
         let mask = self.labels() - 1;
         let half = self.scale.div_ceil(2);
         let mut x = label;
         for added in self.added {
-            // Each step can be undone, so the whole is a permutation: adding a
-            // constant, multiplying by an odd number, folding high bits onto low.
+            // Each step is reversible, so the whole is a permutation: adding a constant, multiplying by an
+            // odd number, folding high bits onto low.
             x = x.wrapping_add(added) & mask;
             x = x.wrapping_mul(0x9E37_79B1) & mask;
             x ^= x >> half;
@@ -126,105 +127,11 @@ impl AliasTable {
     fn sample(&self, random: u64) -> u32 {
         let outcome = (random >> (64 - 2 * LEVELS)) as u32;
         let (threshold, alias) = self.entries[outcome as usize];
-        // Without a branch, which nobody could predict.
+        // Without a branch, which would be unpredictable.
         let keep = u32::from((random as u32) < threshold).wrapping_neg();
         alias ^ (alias ^ outcome) & keep
     }
 }
 
-/// The `index`-th number of the stream named by `seed` (SplitMix64's finaliser
-/// over a Weyl sequence: G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-pub(crate) fn counted(seed: u64, index: u64) -> u64 {
-    mix(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
-}
-
-/// A bijection of 64 bits in which every input bit sways every output bit.
-pub(crate) fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ x >> 31
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn the_alias_table_gives_every_outcome_its_probability() {
-        let probabilities = joint_probabilities();
-        let table = AliasTable::new(&probabilities);
-        let mut mass = vec![0.0; OUTCOMES];
-        for (outcome, (threshold, alias)) in table.entries.iter().enumerate() {
-            let kept = f64::from(*threshold) / 2_f64.powi(32);
-            mass[outcome] += kept / OUTCOMES as f64;
-            mass[*alias as usize] += (1.0 - kept) / OUTCOMES as f64;
-        }
-        for (found, expected) in mass.iter().zip(&probabilities) {
-            assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
-        }
-    }
-
-    /// Undoes the permutation by looking every label up.
-    fn unshuffled(graph: &Rmat) -> Vec<u32> {
-        let mut back = vec![u32::MAX; graph.labels() as usize];
-        for label in 0..graph.labels() {
-            back[graph.shuffle(label) as usize] = label;
-        }
-        back
-    }
-
-    #[test]
-    fn quadrants_come_as_often_as_they_should_on_every_level() {
-        let graph = Rmat::new(12, 32, 7);
-        let back = unshuffled(&graph);
-        let n = graph.edges() as f64;
-        let mut counts = vec![[0_u64; 4]; 12];
-        for index in 0..graph.edges() {
-            let edge = graph.edge(index);
-            let (s, t) = (back[edge.source as usize], back[edge.target as usize]);
-            for (level, count) in counts.iter_mut().enumerate() {
-                count[(s >> level & 1) as usize * 2 + (t >> level & 1) as usize] += 1;
-            }
-        }
-        for count in counts {
-            for (found, p) in count.iter().zip(QUADRANTS) {
-                let sigma = (n * p * (1.0 - p)).sqrt();
-                assert!((*found as f64 - n * p).abs() < 5.0 * sigma, "{count:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn degrees_are_as_skewed_as_the_recursion_says() {
-        // Label 0 of the recursion is the target of (a + c)^scale of the edges.
-        let graph = Rmat::new(10, 64, 3);
-        let hub = graph.shuffle(0);
-        let found = (0..graph.edges()).filter(|i| graph.edge(*i).target == hub).count() as f64;
-        let expected = graph.edges() as f64 * 0.76_f64.powi(10);
-        assert!((found - expected).abs() < 5.0 * expected.sqrt(), "{found} for {expected}");
-    }
-
-    #[test]
-    fn another_seed_gives_another_graph() {
-        let (a, b) = (Rmat::new(16, 16, 1), Rmat::new(16, 16, 2));
-        let same = (0..1000).filter(|i| a.edge(*i) == b.edge(*i)).count();
-        assert!(same < 10, "{same} of 1000 edges are the same");
-    }
-
-    proptest! {
-        #[test]
-        fn shuffling_is_a_permutation(scale in 1_u32..=14, seed: u64) {
-            let graph = Rmat::new(scale, 1, seed);
-            let back = unshuffled(&graph);
-            prop_assert!(back.iter().all(|label| *label != u32::MAX));
-        }
-
-        #[test]
-        fn labels_stay_within_the_scale(scale in 1_u32..=28, seed: u64, index: u64) {
-            let graph = Rmat::new(scale, 16, seed);
-            let edge = graph.edge(index % graph.edges());
-            prop_assert!(edge.source < graph.labels() && edge.target < graph.labels());
-        }
-    }
-}
+mod tests;

@@ -1,20 +1,19 @@
-//! A few vertices whose edges are kept aside as they are read, before they
-//! travel, are sorted or renamed: what their ranks must be is computed from
-//! these, independently of the shards.
+//! A few vertices whose edges are kept as they are read, before they are sent, sorted or renamed: their ranks
+//! are computed from these, independently of the shards.
 
 use crosstalk_core::Fault;
 
-use super::Edge;
+use super::edge::Edge;
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
-use super::rmat::counted;
 use crate::exchange::{Exchange, numbers};
+use crate::random::counted;
 
-/// Vertices that each part picks.
+/// Vertices that each part selects.
 const PICKS: u64 = 8;
-/// Edges that a vertex may have to be picked.
+/// The most edges of a selected vertex.
 const LARGEST: u32 = 4096;
-/// Bits of the filter that most edges end at.
+/// Bits of the filter, which excludes most edges.
 const FILTER: usize = 4096;
 
 /// The same vertices on all parts.
@@ -26,7 +25,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Every part picks some of its vertices that have edges, and tells all.
+    /// Every part selects some of its vertices with edges, and sends them to all.
     pub fn agree(
         rows: &RankedBits,
         offsets: &[u32],
@@ -84,16 +83,16 @@ impl Sample {
 
 /// The sample's edges that one part has read.
 #[derive(Debug, Clone)]
-pub struct Sampled {
+pub struct SampleEdges {
     sample: Sample,
     /// (Position of the target in the sample, label of the source).
     edges: Vec<(u32, u32)>,
 }
 
-impl Sampled {
-    /// None yet.
+impl SampleEdges {
+    /// An empty sample.
     pub fn new(sample: Sample) -> Self {
-        Sampled { sample, edges: Vec::new() }
+        SampleEdges { sample, edges: Vec::new() }
     }
 
     /// Keeps the edge if it points at a vertex of the sample.
@@ -108,9 +107,8 @@ impl Sampled {
         &self.sample
     }
 
-    /// This part's contribution to the sums that the sample's vertices should
-    /// have gathered, where `share(place)` is what a vertex of this part gave.
-    /// Every part's kept edges travel to the owners of their sources.
+    /// This part's contribution to the sums of the sample's vertices, where `share(place)` is the share of a
+    /// vertex of this part. Every part's kept edges are sent to the owners of their sources.
     pub fn sums(
         &self,
         exchange: &mut dyn Exchange,
@@ -139,68 +137,4 @@ impl Sampled {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exchange::mock::on_threads;
-    use crate::pagerank::build::build;
-    use crate::pagerank::ranks::Ranks;
-    use crate::pagerank::rmat::Rmat;
-    use crate::pagerank::shard::Shard;
-    use crate::pagerank::source::Source;
-
-    /// Two iterations on three parts whose shards were tampered with; for each
-    /// vertex of the sample the rank that its edges give it and the one it has.
-    fn examined(tamper: impl Fn(&mut Shard) + Sync) -> Vec<(f64, f64)> {
-        let source = Source::Rmat(Rmat::new(10, 16, 5));
-        let extent = source.extent().expect("known");
-        let partition = Partition::new(3);
-        let told = on_threads(3, |exchange| {
-            let (mut shard, sampled) = build(&source, extent, 11, exchange).expect("builds");
-            tamper(&mut shard);
-            let mut ranks = Ranks::new(&shard, 0.15);
-            for iteration in 1..=2 {
-                let packed = ranks.pack();
-                ranks.unpack(exchange.exchange(packed).expect("exchanged")).expect("unpacked");
-                ranks.step(iteration == 2);
-            }
-            let sums = sampled.sums(exchange, |place| ranks.given(place)).expect("summed");
-            let own = |label: &u32| {
-                let here = partition.owner(*label) == exchange.part();
-                here.then(|| ranks.rank(partition.place(*label))).flatten().unwrap_or(0.0)
-            };
-            let found: Vec<f64> = sampled.sample().labels().iter().map(own).collect();
-            (sums, found)
-        });
-        let count = told[0].0.len();
-        (0..count)
-            .map(|vertex| {
-                let gathered: f64 = told.iter().map(|(sums, _)| sums[vertex]).sum();
-                let found: f64 = told.iter().map(|(_, found)| found[vertex]).sum();
-                (0.15 + 0.85 * gathered, found)
-            })
-            .collect()
-    }
-
-    fn off((expected, found): &(f64, f64)) -> bool {
-        (found - expected).abs() > 1e-9 * expected
-    }
-
-    #[test]
-    fn the_edges_kept_aside_give_the_sample_its_ranks() {
-        let vertices = examined(|_| ());
-        assert!(vertices.len() > 10, "{} vertices", vertices.len());
-        assert!(!vertices.iter().any(off), "{vertices:?}");
-    }
-
-    #[test]
-    fn edges_that_moved_to_another_row_are_found() {
-        // Every row but the first begins one edge late: most ranks are wrong.
-        let vertices = examined(|shard| {
-            let rows = shard.offsets.len() - 1;
-            for offset in &mut shard.offsets[1..rows] {
-                *offset = (*offset + 1).min(shard.columns.len() as u32);
-            }
-        });
-        assert!(vertices.iter().filter(|v| off(v)).count() > vertices.len() / 2, "{vertices:?}");
-    }
-}
+mod tests;

@@ -1,8 +1,7 @@
 //! One part's share of the graph, and the kernel that gathers ranks on it.
 //!
-//! Pull-based: every edge is stored at its target, as the slot of its source.
-//! A slot holds what the source has to give this iteration, wherever it lives;
-//! slots of one owner are contiguous, those of hubs first.
+//! Pull-based: every edge is stored at its target, as the slot of its source. A slot has the source's share
+//! of this iteration, wherever the source is; slots of one owner are contiguous, those of hubs first.
 
 use std::ops::Range;
 
@@ -25,14 +24,14 @@ pub struct Shard {
     pub(super) out_degree: Vec<u32>,
     /// Row → where its edges begin; one more at the end.
     pub(super) offsets: Vec<u32>,
-    /// Edge → its source's slot, of the rows that are held. A row's sources stand in one order for
-    /// any number of parts.
+    /// Edge → its source's slot, of the rows in memory. A row's sources are in the same order for any number
+    /// of parts.
     pub(super) columns: Vec<u32>,
     /// The first rows, whose edges are in `columns`.
     pub(super) held: usize,
     /// Part → the slots it fills.
     pub(super) slots: Vec<Range<usize>>,
-    /// Part → the rows it wants from here, in the order of its slots.
+    /// Part → the rows that it needs from here, in the order of its slots.
     pub(super) supplies: Vec<Vec<u32>>,
 }
 
@@ -62,7 +61,7 @@ impl Shard {
         &self.columns
     }
 
-    /// The rows whose edges are here: all, unless [`Shard::keep`] let some go.
+    /// The rows whose edges are here: all, unless [`Shard::keep`] removed some.
     pub(super) fn held(&self) -> Range<usize> {
         0..self.held
     }
@@ -75,11 +74,10 @@ impl Shard {
         tail
     }
 
-    /// Bytes that the iterations hold beside the edges: of a vertex, where its
-    /// edges begin, how many leave it, its share and its rank (24); of a slot,
-    /// the share in it (8); of a share for a part, whose it is (4), and if it
-    /// travels, itself (8), as one that arrives (8); which ids are vertices, and what
-    /// those are called that are no labels.
+    /// Bytes that the iterations need apart from the edges: of a vertex, the start of its edges, its
+    /// out-degree, its share and its rank (24); of a slot, its share (8); of a share for a part, its row (4),
+    /// and if it is sent, itself (8), and again when received (8); the set of ids that are vertices, and
+    /// names that are no labels.
     pub(super) fn resident(&self) -> u64 {
         let (id, number) = (size_of::<u32>(), size_of::<f64>());
         let supplied: usize = self.supplies.iter().map(Vec::len).sum();
@@ -96,7 +94,7 @@ impl Shard {
         self.supplies.iter().enumerate().map(|(part, rows)| if part == self.part { &[] } else { &rows[..] })
     }
 
-    /// How many slots a gathering reads.
+    /// The number of slots that gathering reads.
     pub fn slots(&self) -> usize {
         self.slots.last().map_or(0, |range| range.end)
     }
@@ -119,9 +117,8 @@ impl Shard {
     }
 }
 
-/// The sum of the slots that `columns` name, in an order that depends on
-/// nothing but their number, so that it rounds the same everywhere. Four sums
-/// at once, because one would wait for its own last addition.
+/// The sum of the slots in `columns`, in an order that depends on their number alone, so that it rounds the
+/// same everywhere. Four sums at once, because one would wait for its own last addition.
 fn sum(columns: &[u32], slots: &[f64]) -> f64 {
     let (fours, rest) = columns.as_chunks::<4>();
     let mut sums = [0.0; 4];

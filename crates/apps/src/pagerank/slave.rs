@@ -1,4 +1,4 @@
-//! A slave: holds a part of the graph, and iterates when the master says so.
+//! A slave: has a part of the graph, and iterates when the master says so.
 
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
@@ -9,22 +9,21 @@ use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, Variant};
-use super::names::Name;
+use super::name::Name;
 use super::overflow::Overflow;
 use super::partition::Partition;
 use super::ranks::{Ranks, checksum, top};
-use super::sample::Sampled;
+use super::sample::SampleEdges;
 use super::source::Extent;
+use crate::coordination::{Slaves, broadcast, report};
 use crate::exchange::Exchange;
-use crate::words::{Slaves, report, tell};
 
-/// How many of the highest ranks a slave tells the master.
+/// Number of highest ranks that a slave reports to the master.
 pub const TOP: usize = 10;
 
-/// Plays a slave's part on a node with so much `memory`, if that is known;
-/// returns where the time went.
+/// Runs a slave on a node with so much `memory`, if known; returns where its time went.
 pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<Account, Fault> {
-    let extent = Extent::from_words(tell(rank, [0; 3])?);
+    let extent = Extent::from_words(broadcast(rank, [0; 3])?);
     let (mut shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
     let mut overflow = match memory {
         Some(memory) => Overflow::of(&mut shard, memory, rank)?,
@@ -37,7 +36,7 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
     rank.restart_clock()?;
     let sent = iterate(config.iterations, &mut ranks, overflow.as_mut(), rank)?;
     if config.variant == Variant::Normalised {
-        let [factor] = tell(rank, [0])?;
+        let [factor] = broadcast(rank, [0])?;
         rank.parallel(|| ranks.scale(f64::from_bits(factor)));
     }
     let partition = Partition::new(rank.size() - 1);
@@ -51,14 +50,14 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
 
     let spilled = overflow.as_ref().map_or(0, Overflow::bytes);
     report(rank, &[checksum(ranks.named()), sent, spilled])?;
-    testify(&ranks, &sampled, partition, rank)?;
+    report_sample(&ranks, &sampled, partition, rank)?;
     if let Some(directory) = &config.output {
         write(&directory.join(format!("part-{part:05}")), ranks.named())?;
     }
     Ok(account)
 }
 
-/// All iterations; returns how many bytes went out to other slaves.
+/// Runs all iterations; returns the bytes that were sent to other slaves.
 fn iterate(
     iterations: usize,
     ranks: &mut Ranks,
@@ -67,7 +66,7 @@ fn iterate(
 ) -> Result<u64, Fault> {
     let mut sent = 0;
     for iteration in 1..=iterations {
-        tell(rank, [0])?;
+        broadcast(rank, [0])?;
         let packed = rank.serialise(|| ranks.pack());
         sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
         let arrived = Slaves(rank).exchange(packed)?;
@@ -82,10 +81,14 @@ fn iterate(
     Ok(sent)
 }
 
-/// Tells the master what the sample's vertices should have gathered from the
-/// vertices here, as the edges say that were kept aside; and the ranks that
-/// those of them have that are here, NaN for the others.
-fn testify(ranks: &Ranks, sampled: &Sampled, partition: Partition, rank: &mut Rank) -> Result<(), Fault> {
+/// Reports two numbers for each vertex of the sample to the master: this part's contribution to its sum, from
+/// the kept edges, and its rank if the vertex is here, else NaN.
+fn report_sample(
+    ranks: &Ranks,
+    sampled: &SampleEdges,
+    partition: Partition,
+    rank: &mut Rank,
+) -> Result<(), Fault> {
     let part = Slaves(rank).part();
     let sums = sampled.sums(&mut Slaves(rank), |place| ranks.given(place))?;
     let found = sampled.sample().labels().iter().map(|label| {
@@ -97,7 +100,7 @@ fn testify(ranks: &Ranks, sampled: &Sampled, partition: Partition, rank: &mut Ra
     report(rank, &words)
 }
 
-/// Writes name and rank, a vertex a line.
+/// Writes name and rank of a vertex on each line.
 pub fn write<'a>(path: &Path, ranks: impl Iterator<Item = (Name<'a>, f64)>) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         if let Some(directory) = path.parent() {

@@ -1,5 +1,4 @@
-//! What sources are called where their shares are gathered: slots, in an order
-//! that is kind to caches.
+//! Slots: numbers of the sources whose shares are gathered, in a cache-friendly order.
 //!
 //! Sources with many edges come first, in groups by the magnitude of their
 //! out-degree (degree-based grouping: P. Faldu, J. Diamond, B. Grot, "A Closer
@@ -19,20 +18,20 @@ use crate::exchange::{Exchange, numbers};
 /// most to the least.
 const GROUPS: usize = 16;
 
-/// Where a source's group stands in its key, above its label.
+/// The position of the group in a source's key, above its label.
 const GROUP_SHIFT: u32 = 28;
 
 /// The label in a source's key.
 const LABEL: u32 = (1 << GROUP_SHIFT) - 1;
 
-/// What sources are sorted by: their group, then their label.
+/// The keys that sort sources: their group, then their label.
 pub struct Keys {
     /// Label → group.
     groups: Vec<u8>,
 }
 
 impl Keys {
-    /// Every part knows its vertices' out-degrees, and tells all.
+    /// Every part sends its vertices' out-degrees to all.
     pub fn agree(
         rows: &RankedBits,
         out_degree: &[u32],
@@ -50,7 +49,7 @@ impl Keys {
             for (place, group) in (0..).zip(arrived) {
                 match groups.get_mut(partition.label(part, place) as usize) {
                     Some(entry) => *entry = *group,
-                    None => return Err(Fault::attempt("a part tells of more vertices than it has")),
+                    None => return Err(Fault::attempt("a part reports more vertices than it has")),
                 }
             }
         }
@@ -67,8 +66,8 @@ impl Keys {
     }
 }
 
-/// Rewrites source keys to slots: by owner, then by key. Returns each part's
-/// slots, and the places wanted of it.
+/// Replaces source keys by slots: ordered by owner, then by key. Returns each part's slots, and the places
+/// needed of it.
 pub fn assign(columns: &mut [u32], keys: &Keys, parts: usize) -> (Vec<Range<usize>>, Vec<Vec<u32>>) {
     let partition = Partition::new(parts);
     // Label → 1 if it is used here, and later its slot.
@@ -102,8 +101,7 @@ pub fn assign(columns: &mut [u32], keys: &Keys, parts: usize) -> (Vec<Range<usiz
     (slots, wanted)
 }
 
-/// Tells every part which of its vertices are wanted here, and learns which
-/// rows of this one each part wants.
+/// Sends every part the places needed of it, and returns the rows of this one that each part needs.
 pub fn order(
     wanted: Vec<Vec<u32>>,
     rows: &RankedBits,

@@ -1,14 +1,15 @@
-//! Where edges come from: a generator or a file, either dealt in chunks.
+//! The edges: from a generator or a file, distributed in chunks.
 //!
-//! Chunk `k` belongs to reader `k mod readers`. Dealt back in turn, the chunks
-//! give the edges in one order, whatever the number of readers.
+//! Chunk `k` belongs to reader `k mod readers`. In the order of their numbers, the chunks give the edges in
+//! one order for any number of readers.
 
 use crosstalk_core::Fault;
 use std::path::PathBuf;
 
-use super::Edge;
+use super::edge::Edge;
 use super::edge_list::{self, EdgeList};
-use super::names::{Name, Names};
+use super::name::Name;
+use super::names::Names;
 use super::rmat::Rmat;
 
 /// Generated edges in a chunk.
@@ -23,7 +24,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// How much there is of a graph.
+/// The extent of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Chunks of edges.
@@ -35,7 +36,7 @@ pub struct Extent {
 }
 
 impl Source {
-    /// How much there is. Reads a file from end to end, and finds its faults.
+    /// The extent. Reads a file from end to end, and reports its faults.
     pub fn extent(&self) -> Result<Extent, Fault> {
         match self {
             Source::Rmat(graph) => Ok(Extent {
@@ -59,7 +60,7 @@ impl Source {
         }
     }
 
-    /// The names of the vertices in those chunks, as often as edges have them.
+    /// Passes the names of the vertices in those chunks to `take`, once per edge.
     pub fn names(&self, reader: usize, readers: usize, mut take: impl FnMut(Name)) -> Result<(), Fault> {
         let Source::File(path) = self else { return Ok(()) };
         let mut list = EdgeList::open(path, reader as u64, readers as u64)?;
@@ -92,7 +93,7 @@ pub enum Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Replaces `edges` by the next chunk's; false, and none, after the last.
+    /// Replaces `edges` by the next chunk's; returns false, with no edges, after the last.
     pub fn next(&mut self, edges: &mut Vec<Edge>) -> Result<bool, Fault> {
         match self {
             Chunks::Rmat { graph, next, step } => {
@@ -120,7 +121,7 @@ impl Chunks<'_> {
     }
 }
 
-/// The graph's file was written to between two passes over it.
+/// The fault for a file that changed between two passes over it.
 pub fn changed() -> Fault {
     Fault::attempt("the edges differ between the first and the second pass")
         .remedy("let nothing write to the graph's file while it is read")

@@ -1,5 +1,4 @@
-//! PageRank on Spark: GraphX's own, asked for through `engine::spark`, and held
-//! against the recurrence, vertex by vertex.
+//! PageRank on Spark: GraphX's, through `engine::spark`, checked against the recurrence, vertex by vertex.
 
 use crosstalk_core::Fault;
 use serde_json::json;
@@ -7,9 +6,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::Edge;
+use super::agree::agree;
 use super::config::{Config, Variant};
-use super::names::{Name, Names};
+use super::edge::Edge;
+use super::name::Name;
+use super::names::Names;
 use super::reference;
 use super::slave::write as write_ranks;
 use super::source::Source;
@@ -20,13 +21,13 @@ use crate::exchange::Alone;
 /// with much to spare: 1 part in a million.
 const TOLERANCE: f64 = 1e-6;
 
-/// What GraphX is asked, and how its answer is checked.
+/// The request to GraphX, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
         slaves: config.slaves,
-        ask: Box::new(move |scratch, cores| {
-            // What is broken in a file is named here, with its line, and before anything runs.
+        request: Box::new(move |scratch, cores| {
+            // Faults of the file are reported here, with their lines, before anything runs.
             let graph = Graph::of(&config.source)?;
             Ok(json!({
                 "do": "pagerank",
@@ -55,20 +56,20 @@ pub fn job(config: Config) -> Job {
 struct Graph<'a> {
     source: &'a Source,
     names: Names,
-    /// Spark knows vertices by their labels: some have names that are not its numbers.
+    /// Whether Spark gets labels instead of names: some names are not its numbers.
     renamed: bool,
 }
 
 impl<'a> Graph<'a> {
     fn of(source: &'a Source) -> Result<Self, Fault> {
-        let names = Names::agree(source, source.extent()?, &mut Alone)?;
-        // The last label's is the largest number.
+        let names = agree(source, source.extent()?, &mut Alone)?;
+        // The last label's name is the largest number.
         let last = names.labels().checked_sub(1).map(|label| names.name(label));
         let renamed = !matches!(last, Some(Name::Number(number)) if i64::try_from(number).is_ok());
         Ok(Graph { source, names, renamed })
     }
 
-    /// What Spark calls the vertex with this label.
+    /// Spark's id of the vertex with this label.
     fn id(&self, label: u32) -> u64 {
         match self.names.name(label) {
             Name::Number(number) if !self.renamed => number,
@@ -77,7 +78,7 @@ impl<'a> Graph<'a> {
     }
 
     fn output(&self, config: &Config, scratch: &Path) -> PathBuf {
-        // From the root on: the driver has a folder of its own.
+        // Absolute: the driver has another working directory.
         let given = config.output.as_ref().filter(|_| !self.renamed);
         let given = given.and_then(|path| std::path::absolute(path).ok());
         given.unwrap_or_else(|| scratch.join("pagerank-ranks"))

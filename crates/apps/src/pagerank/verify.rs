@@ -1,6 +1,5 @@
-//! Whether an answer can be right: no edge is missing, no rank was lost or made
-//! up in any iteration, and a sample of vertices has the ranks that their edges
-//! give them.
+//! Checks of the answer: no edge is missing, no rank was lost or created in any iteration, and a sample of
+//! vertices has the ranks that their edges give.
 
 use crosstalk_core::Fault;
 
@@ -19,9 +18,8 @@ pub fn edges(expected: u64, found: u64) -> Result<(), Fault> {
         .remedy("give every node the same file"))
 }
 
-/// In every iteration the ranks add up to what the ranks before it allow:
-/// `reset` a vertex, and `1 − reset` of what has an edge to flow along.
-/// `balances` begins with that of the initial ranks, 1 each.
+/// Checks that in every iteration the ranks add up to what the ranks before it give: `reset` for each vertex,
+/// and `1 − reset` of the rank that flows on. `balances` begins with that of the initial ranks, 1 each.
 pub fn balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), Fault> {
     let count = vertices as f64;
     let initial = balances.first().map_or(0.0, |balance| balance.all.total());
@@ -42,16 +40,16 @@ pub fn highest(top: &[(u32, f64)], vertices: u64) -> Result<(), Fault> {
     Err(wrong(format!("expected the {expected} highest ranks, found {top:?}")))
 }
 
-/// What is known of the sample's vertices in the last iteration.
+/// The sample's vertices in the last iteration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Testimony {
-    /// What each should have gathered, as its edges say; and the rank it has.
+pub struct SampleCheck {
+    /// The sum of each by its edges; and its rank.
     vertices: Vec<(f64, f64)>,
 }
 
-impl Testimony {
-    /// Joins what the slaves tell: for each vertex, a partial sum, and from its
-    /// owner its rank, else NaN.
+impl SampleCheck {
+    /// Combines the slaves' reports: for each vertex a partial sum, and its rank from its owner, NaN from
+    /// others.
     pub fn new(reports: &[Vec<u64>]) -> Result<Self, Fault> {
         let count = reports.first().map_or(0, Vec::len);
         let mut vertices = vec![(0.0, f64::NAN); count / 2];
@@ -67,7 +65,7 @@ impl Testimony {
                 }
             }
         }
-        Ok(Testimony { vertices })
+        Ok(SampleCheck { vertices })
     }
 
     /// Every vertex has the rank that its edges give it.
@@ -95,49 +93,4 @@ fn wrong(what: String) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pagerank::mass::Mass;
-
-    fn balance(all: f64, flowing: f64) -> Balance {
-        Balance { all: Mass::of(all), flowing: Mass::of(flowing) }
-    }
-
-    #[test]
-    fn a_star_balances() {
-        // Three leaves and a sink, by hand: 4, then 0.6 + 0.85 · 3, then 0.6 + 0.85 · 0.45.
-        let good = [balance(4.0, 3.0), balance(3.15, 0.45), balance(0.9825, 0.45)];
-        assert_eq!(balances(4, &good, 0.15), Ok(()));
-        let mut lost = good;
-        lost[2] = balance(0.9824, 0.45);
-        let fault = balances(4, &lost, 0.15).expect_err("refused");
-        assert!(fault.message.starts_with("wrong answer: the ranks of iteration 2 add up to"), "{fault}");
-        assert!(balances(5, &good, 0.15).is_err());
-    }
-
-    #[test]
-    fn a_missing_edge_is_found() {
-        assert_eq!(edges(7, 7), Ok(()));
-        assert!(edges(7, 6).expect_err("refused").message.contains("has 7 edges, the slaves hold 6"));
-    }
-
-    #[test]
-    fn the_highest_ranks_are_as_many_as_there_are_vertices_and_descend() {
-        assert_eq!(highest(&[(7, 2.0), (3, 1.0)], 2), Ok(()));
-        assert_eq!(highest(&[(7, 2.0); TOP], 1000), Ok(()));
-        assert!(highest(&[(7, 2.0)], 2).is_err());
-        assert!(highest(&[(7, 1.0), (3, 2.0)], 2).is_err());
-    }
-
-    #[test]
-    fn a_sampled_vertex_must_have_the_rank_its_edges_give_it() {
-        let report = |sum: f64, rank: f64| vec![sum.to_bits(), rank.to_bits()];
-        let told = |rank| Testimony::new(&[report(1.5, f64::NAN), report(0.5, rank)]).expect("joins");
-        let rank = 0.15 + 0.85 * 2.0;
-        assert_eq!(told(rank).verify(0.15, 1.0), Ok(()));
-        assert_eq!(told(rank * 3.0).verify(0.15, 3.0), Ok(()));
-        assert!(told(rank * (1.0 + 1e-8)).verify(0.15, 1.0).is_err());
-        assert!(told(f64::NAN).verify(0.15, 1.0).is_err());
-        assert!(Testimony::new(&[vec![0; 2], vec![0; 4]]).is_err());
-    }
-}
+mod tests;

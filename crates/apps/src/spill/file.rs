@@ -6,21 +6,21 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::Disk;
-use super::scratch::{Scratch, Way};
+use super::disk::Disk;
+use super::scratch::{Direction, Scratch};
 
-/// The file.
+/// A file on a node's disk.
 #[derive(Debug)]
 pub struct SpillFile {
     file: File,
     scratch: Scratch,
-    /// Tells it from the node's other files.
+    /// Its number among the node's files.
     number: u64,
     length: Cell<u64>,
 }
 
 impl SpillFile {
-    /// An empty one.
+    /// An empty file.
     ///
     /// # Errors
     /// An attempt fault where no file can be made.
@@ -50,19 +50,19 @@ impl SpillFile {
         self.read_with(disk, at, into.len() as u64, |file, at| file.read_exact_at(into, at))
     }
 
-    /// In one access `work` writes `bytes`, from the byte that it is told.
+    /// Lets `work` write `bytes` from a byte on, in one access.
     pub(super) fn append_with(
         &self,
         disk: &mut dyn Disk,
         bytes: u64,
         work: impl FnMut(&File, u64) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        self.access(disk, Way::Out, self.length(), bytes, work)?;
+        self.access(disk, Direction::Write, self.length(), bytes, work)?;
         self.length.set(self.length() + bytes);
         Ok(())
     }
 
-    /// In one access `work` reads `bytes`, from the byte that it is told.
+    /// Lets `work` read `bytes` from a byte on, in one access.
     pub(super) fn read_with(
         &self,
         disk: &mut dyn Disk,
@@ -70,34 +70,34 @@ impl SpillFile {
         bytes: u64,
         work: impl FnMut(&File, u64) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        self.access(disk, Way::Back, at, bytes, work)
+        self.access(disk, Direction::Read, at, bytes, work)
     }
 
     fn access(
         &self,
         disk: &mut dyn Disk,
-        way: Way,
+        direction: Direction,
         at: u64,
         bytes: u64,
         mut work: impl FnMut(&File, u64) -> io::Result<()>,
     ) -> Result<(), Fault> {
-        let what = if way == Way::Out { "spill" } else { "read back what was spilled" };
+        let what = if direction == Direction::Write { "spill" } else { "read back what was spilled" };
         let access = self.scratch.begin(self.number, at);
         disk.access(access, bytes, &mut || {
             work(&self.file, at).map_err(|error| self.scratch.fault(what, &error))
         })?;
-        self.scratch.ended(access, way, self.number, at, bytes);
+        self.scratch.ended(access, direction, self.number, at, bytes);
         Ok(())
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::mock::Told;
     use super::*;
+    use crate::spill::mock::AccessLog;
     use crosstalk_comm::Access::{Onward, Seek};
 
-    /// One to which nothing can be written: Linux says that no space is left (full(4)).
+    /// A file on a full disk (full(4)).
     pub fn full() -> SpillFile {
         let file = File::options().read(true).write(true).open("/dev/full").expect("Linux has it");
         SpillFile { file, scratch: Scratch::temporary(), number: 0, length: Cell::new(0) }
@@ -105,7 +105,7 @@ pub(super) mod tests {
 
     #[test]
     fn one_head_serves_all_files() {
-        let (scratch, mut disk) = (Scratch::temporary(), Told::default());
+        let (scratch, mut disk) = (Scratch::temporary(), AccessLog::default());
         let [a, b] = [(); 2].map(|()| SpillFile::new(&scratch).expect("a file"));
         a.append(&mut disk, b"abc").expect("room");
         a.append(&mut disk, b"de").expect("room");
@@ -125,7 +125,7 @@ pub(super) mod tests {
     #[test]
     fn a_full_disk_is_a_fault_with_its_remedy() {
         let file = full();
-        let fault = file.append(&mut Told::default(), &[1]).expect_err("no space");
+        let fault = file.append(&mut AccessLog::default(), &[1]).expect_err("no space");
         assert_eq!(fault.kind, crosstalk_core::FaultKind::Attempt);
         assert!(fault.message.starts_with("cannot spill: No space left on device"), "{fault}");
         assert!(fault.remedy.as_deref().is_some_and(|remedy| remedy.contains("TMPDIR")), "{fault}");

@@ -3,15 +3,17 @@
 use crosstalk_core::Fault;
 use std::os::unix::fs::FileExt;
 
-use super::{Disk, Scratch, SpillFile};
+use super::disk::Disk;
+use super::file::SpillFile;
+use super::scratch::Scratch;
 
-/// Bytes a number.
+/// Bytes per number.
 const NUMBER: usize = size_of::<u32>();
 
-/// Numbers that are turned into bytes, or back, at a time.
+/// Numbers that are converted at a time.
 const PIECE: usize = 16 << 10;
 
-/// Numbers on a disk.
+/// A list of numbers on a disk.
 pub struct Numbers {
     file: SpillFile,
     /// Bytes of a piece.
@@ -19,7 +21,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// None yet.
+    /// An empty list.
     ///
     /// # Errors
     /// An attempt fault where no file can be made.
@@ -72,9 +74,9 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::tests::full;
-    use super::super::mock::Told;
     use super::*;
+    use crate::spill::file::tests::full;
+    use crate::spill::mock::AccessLog;
     use proptest::prelude::*;
 
     proptest! {
@@ -85,7 +87,7 @@ mod tests {
             runs in proptest::collection::vec(0_usize..3 * PIECE, 1..4), from in 0.0..1.0_f64,
         ) {
             let numbers: Vec<u32> = (0..runs.iter().sum::<usize>() as u32).map(|n| n.wrapping_mul(77_777)).collect();
-            let (mut spilled, mut disk) = (Numbers::new(&Scratch::temporary()).expect("a file"), Told::default());
+            let (mut spilled, mut disk) = (Numbers::new(&Scratch::temporary()).expect("a file"), AccessLog::default());
             let mut rest = &numbers[..];
             for run in runs {
                 let (now, later) = rest.split_at(run);
@@ -101,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_head_moves_only_where_the_last_access_did_not_end() {
-        let (mut spilled, mut disk) = (Numbers::new(&Scratch::temporary()).expect("a file"), Told::default());
+        let (mut spilled, mut disk) =
+            (Numbers::new(&Scratch::temporary()).expect("a file"), AccessLog::default());
         spilled.append(&mut disk, &[1, 2]).expect("room");
         spilled.append(&mut disk, &[3]).expect("room");
         let mut one = [0];
@@ -115,14 +118,14 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_fault() {
-        let fault = Numbers::on(full()).append(&mut Told::default(), &[1]).expect_err("no space");
+        let fault = Numbers::on(full()).append(&mut AccessLog::default(), &[1]).expect_err("no space");
         assert!(fault.message.starts_with("cannot spill: No space left on device"), "{fault}");
     }
 
     #[test]
     fn what_was_never_spilled_cannot_be_read() {
         let mut spilled = Numbers::new(&Scratch::temporary()).expect("a file");
-        let fault = spilled.read(&mut Told::default(), 5, &mut [0]).expect_err("nothing there");
+        let fault = spilled.read(&mut AccessLog::default(), 5, &mut [0]).expect_err("nothing there");
         assert!(fault.message.starts_with("cannot read back what was spilled"), "{fault}");
     }
 }

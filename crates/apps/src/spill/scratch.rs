@@ -1,4 +1,4 @@
-//! Where a node spills to, where its disk's head stands, and what was moved.
+//! The directory of a node's files, the position of its disk's head, and the traffic.
 
 use crosstalk_comm::Access;
 use crosstalk_core::Fault;
@@ -8,15 +8,15 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// A directory for files without a name. Clones are one: a node has one disk,
-/// with one head for all of its files.
+/// A directory for files without a name. Clones share it: a node has one disk, with one head for all of its
+/// files.
 #[derive(Debug, Clone)]
 pub struct Scratch(Rc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     directory: PathBuf,
-    /// What names it.
+    /// What set it, for faults.
     named: &'static str,
     state: Cell<State>,
 }
@@ -24,28 +24,28 @@ struct Inner {
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
     files: u64,
-    /// The file and the byte that the head stands before, once it stands anywhere.
+    /// The file and the byte at the head, once it was used.
     head: Option<(u64, u64)>,
-    moved: Moved,
+    moved: Traffic,
 }
 
-/// What was moved to the disk and back.
+/// The traffic to the disk and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Moved {
-    /// Bytes written, as often as they were.
+pub struct Traffic {
+    /// Bytes written, each time that they were.
     pub written: u64,
-    /// Bytes read back, as often as they were.
+    /// Bytes read, each time that they were.
     pub read: u64,
-    /// Times that something was written.
+    /// Number of writes.
     pub writes: u64,
-    /// Times that the head moved.
+    /// Number of seeks.
     pub seeks: u64,
 }
 
-impl Moved {
-    /// What was added since `before`.
-    pub fn since(self, before: Moved) -> Moved {
-        Moved {
+impl Traffic {
+    /// The traffic since `before`.
+    pub fn since(self, before: Traffic) -> Traffic {
+        Traffic {
             written: self.written - before.written,
             read: self.read - before.read,
             writes: self.writes - before.writes,
@@ -54,15 +54,15 @@ impl Moved {
     }
 }
 
-/// Which way bytes go.
+/// The direction of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    Out,
-    Back,
+pub(super) enum Direction {
+    Write,
+    Read,
 }
 
 impl Scratch {
-    /// In `directory`, which `named` names: faults say so.
+    /// In `directory`, which the parameter or variable `named` set: faults name it.
     pub fn new(directory: PathBuf, named: &'static str) -> Self {
         Scratch(Rc::new(Inner { directory, named, state: Cell::default() }))
     }
@@ -72,8 +72,8 @@ impl Scratch {
         Scratch::new(std::env::temp_dir(), "TMPDIR")
     }
 
-    /// What was moved so far.
-    pub fn moved(&self) -> Moved {
+    /// The traffic so far.
+    pub fn moved(&self) -> Traffic {
         self.0.state.get().moved
     }
 
@@ -87,8 +87,8 @@ impl Scratch {
         Ok((file, state.files))
     }
 
-    /// How an access to byte `at` of a file begins. The head then stands
-    /// nowhere, until the access [`Scratch::ended`].
+    /// How an access to byte `at` of a file begins. The head's position is unknown until the access
+    /// [`Scratch::ended`].
     pub(super) fn begin(&self, file: u64, at: u64) -> Access {
         let state = self.0.state.get();
         self.0.state.set(State { head: None, ..state });
@@ -96,17 +96,17 @@ impl Scratch {
     }
 
     /// `bytes` were moved, from byte `at` of a file on.
-    pub(super) fn ended(&self, access: Access, way: Way, file: u64, at: u64, bytes: u64) {
+    pub(super) fn ended(&self, access: Access, direction: Direction, file: u64, at: u64, bytes: u64) {
         let State { files, mut moved, .. } = self.0.state.get();
-        match way {
-            Way::Out => (moved.written, moved.writes) = (moved.written + bytes, moved.writes + 1),
-            Way::Back => moved.read += bytes,
+        match direction {
+            Direction::Write => (moved.written, moved.writes) = (moved.written + bytes, moved.writes + 1),
+            Direction::Read => moved.read += bytes,
         }
         moved.seeks += u64::from(access == Access::Seek);
         self.0.state.set(State { files, head: Some((file, at + bytes)), moved });
     }
 
-    /// Something is wrong with the disk.
+    /// The fault for an error of the disk.
     pub(super) fn fault(&self, what: &str, error: &io::Error) -> Fault {
         let Inner { directory, named, .. } = &*self.0;
         let fault = Fault::attempt(format!("cannot {what}: {error}")).at(directory.display().to_string());

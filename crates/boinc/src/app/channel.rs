@@ -1,10 +1,9 @@
 //! Messages between client and application, through a file that the client maps.
 //!
-//! `boinc_mmap_file` holds eight channels of 1,024 bytes each (`lib/app_ipc.h`). The
-//! first byte of a channel is not 0 while its message waits to be read; the other 1,023
-//! hold the message, which ends in a zero. Who sends writes only when it is 0, the
-//! message first; who reads sets it back. Reading and writing the file meets the client's
-//! mapping of it: both are the same pages (mmap(2), `MAP_SHARED`).
+//! `boinc_mmap_file` holds eight channels of 1,024 bytes each (`lib/app_ipc.h`). A channel's first byte is
+//! not 0 while a message waits to be read; the other 1,023 bytes hold the message, which ends in a zero. The
+//! sender writes the message only when the byte is 0, and then sets it; the reader clears it. Reading and
+//! writing the file accesses the same pages as the client's mapping (mmap(2), `MAP_SHARED`).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,28 +16,28 @@ const FILE: &str = "boinc_mmap_file";
 /// Bytes of a channel.
 const SIZE: usize = 1024;
 
-/// A channel, by its place.
+/// A channel, by its position in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// From the client: `<suspend/>`, `<resume/>`, `<quit/>`, `<abort/>`.
     Control = 0,
     /// From the client, once a second: `<heartbeat/>`.
     Heartbeat = 4,
-    /// To the client: processor time, and how much is done.
+    /// To the client: CPU time, and the fraction done.
     Status = 5,
 }
 
-/// The channels.
+/// The channels of one task.
 #[derive(Debug)]
 pub struct Channels(File);
 
 impl Channels {
-    /// Those of a slot directory; `None` where there is no client.
+    /// Opens those of a slot directory; `None` where there is no client.
     pub fn open(folder: &Path) -> Option<Self> {
         OpenOptions::new().read(true).write(true).open(folder.join(FILE)).ok().map(Channels)
     }
 
-    /// Takes the message that waits, if one does.
+    /// Takes the message that waits, if there is one.
     pub fn take(&self, channel: Channel) -> io::Result<Option<String>> {
         let at = offset(channel);
         let mut flag = [0];
@@ -52,7 +51,7 @@ impl Channels {
         Ok(Some(String::from_utf8_lossy(&message[..end]).into_owned()))
     }
 
-    /// Leaves a message, unless the one before still waits. Whether it did.
+    /// Sends a message unless the one before still waits; returns whether it was sent.
     pub fn send(&self, channel: Channel, message: &str) -> io::Result<bool> {
         let at = offset(channel);
         let mut flag = [0];

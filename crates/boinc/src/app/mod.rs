@@ -1,21 +1,21 @@
 //! The application: what the client runs in its slot directory, as `crosstalk boinc-app`.
 //!
-//! It does without BOINC's library, and keeps to what the client 7.20 looks for
-//! (`client/app_start.cpp`, `client/app_control.cpp`, `api/boinc_api.cpp`, `lib/app_ipc.h`):
+//! It uses no BOINC library, and keeps to what the client 7.20 expects (`client/app_start.cpp`,
+//! `client/app_control.cpp`, `api/boinc_api.cpp`, `lib/app_ipc.h`):
 //!
 //! - input and output are files in the slot directory that hold
 //!   `<soft_link>../../projects/…</soft_link>`: the path of the real one;
 //! - an end with code 0 counts only when the file `boinc_finish_called` holds that code;
 //!   without it the task is started again, as after `boinc_temporary_exit`;
-//! - orders to pause, go on and end, and how far the work is, go through `boinc_mmap_file`
+//! - commands to pause, resume and end, and the progress go through `boinc_mmap_file`
 //!   ([`channel`]): a client pauses nothing by signals;
 //! - a client that was killed leaves its tasks running, and starts them a second time
-//!   when it is back. So this one ends when its parent has, and locks `boinc_lockfile`.
+//!   when it is started again. So a task ends when its parent has, and locks `boinc_lockfile`.
 //!
-//! What is done is kept in a file of the slot directory: it is not done again.
+//! Work that is done is kept in a checkpoint in the slot directory, and is not done again.
 
 mod channel;
-mod gate;
+mod control;
 mod slot;
 
 use crosstalk_core::Fault;
@@ -23,30 +23,30 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::collatz::{BLOCKS, Block, answer};
-use gate::{Gate, Left};
+use control::{ClientControl, StopReason};
 use slot::Slot;
 
 pub(super) use slot::{INPUT, OUTPUT};
 
-/// Numbers between two looks at what the client says: some milliseconds.
-const LOOK: u64 = 1 << 13;
+/// Numbers between two checks for the client's commands: some milliseconds of work.
+const CONTROL_INTERVAL: u64 = 1 << 13;
 
-/// Between two notes of what is done.
+/// The interval between two checkpoints.
 const CHECKPOINT: Duration = Duration::from_secs(5);
 
-/// How it ended.
+/// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The output is written.
     Finished,
-    /// It is to be started again later.
+    /// The client is to start it again later.
     Later,
-    /// The client gave the task up.
+    /// The client cancelled it.
     Aborted,
 }
 
 impl End {
-    /// The exit code that tells the client.
+    /// The exit code that says so to the client.
     pub fn code(self) -> u8 {
         match self {
             End::Finished | End::Later => 0,
@@ -56,10 +56,10 @@ impl End {
     }
 }
 
-/// Runs in a slot directory.
+/// Runs a task in its slot directory.
 ///
 /// # Errors
-/// When the input is none, or the output cannot be written.
+/// Where the input is not one, or the output cannot be written.
 pub fn run(folder: &Path) -> Result<End, Fault> {
     let slot = Slot::at(folder);
     let Some(_lock) = slot.lock()? else {
@@ -67,31 +67,31 @@ pub fn run(folder: &Path) -> Result<End, Fault> {
         return Ok(End::Later);
     };
     let span = slot.input()?;
-    let mut blocks = slot.done(span)?;
-    let mut gate = Gate::open(folder);
-    let mut noted = Instant::now();
+    let mut blocks = slot.read_checkpoint(span)?;
+    let mut control = ClientControl::open(folder);
+    let mut last = Instant::now();
     while blocks.len() < BLOCKS as usize {
         let numbers = span.block(blocks.len() as u32);
         let mut block = Block::default();
-        for from in numbers.clone().step_by(LOOK as usize) {
-            let to = numbers.end.min(from + LOOK);
+        for from in numbers.clone().step_by(CONTROL_INTERVAL as usize) {
+            let to = numbers.end.min(from + CONTROL_INTERVAL);
             let within = (from - numbers.start) as f64 / (numbers.end - numbers.start) as f64;
             let fraction = (blocks.len() as f64 + within) / f64::from(BLOCKS);
-            match gate.pass(fraction) {
+            match control.wait_while_paused(fraction) {
                 Ok(()) => block.add(from..to),
-                Err(Left::Quit) => return slot.note(&blocks).map(|()| End::Later),
-                Err(Left::Abort) => return Ok(End::Aborted),
+                Err(StopReason::Quit) => return slot.write_checkpoint(&blocks).map(|()| End::Later),
+                Err(StopReason::Abort) => return Ok(End::Aborted),
             }
         }
         blocks.push(block);
-        if noted.elapsed() >= CHECKPOINT {
-            slot.note(&blocks)?;
-            gate.noted();
-            noted = Instant::now();
+        if last.elapsed() >= CHECKPOINT {
+            slot.write_checkpoint(&blocks)?;
+            control.record_checkpoint();
+            last = Instant::now();
         }
     }
     slot.finish(&answer(span, &blocks))?;
-    gate.done();
+    control.done();
     Ok(End::Finished)
 }
 

@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::dialect::first;
+use crate::client::markup::first;
 use crosstalk_core::Fault;
 
-use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span};
+use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span, answer};
 
-/// Input and output, as the project calls them in its `<open_name>`s.
+/// The input's name, as the project calls it in its `<open_name>`.
 pub const INPUT: &str = "in";
-/// See [`INPUT`].
+/// The output's name.
 pub const OUTPUT: &str = "out";
 
-/// What is done so far.
-const DONE: &str = "crosstalk_done";
+/// The checkpoint's file.
+const CHECKPOINT_FILE: &str = "crosstalk_done";
 
-/// How long another process of the same task may take to see that it is alone.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long another process of the same task may take to notice that its client has ended.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Seconds after which a task that was postponed is started again.
-const POSTPONED: u32 = 5;
+/// Seconds after which the client starts a postponed task again.
+const RESTART_DELAY: u32 = 5;
 
 /// A slot directory.
 pub struct Slot {
@@ -32,17 +32,17 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The one at `folder`.
+    /// The slot directory at `folder`.
     pub fn at(folder: &Path) -> Self {
         Slot { folder: folder.into() }
     }
 
-    /// Holds it against other processes of the same task; `None` where one does not let go.
+    /// Locks it against other processes of the same task; `None` where one of them keeps the lock.
     pub fn lock(&self) -> Result<Option<File>, Fault> {
         let path = self.folder.join("boinc_lockfile");
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let file = file.map_err(|e| fault(&path, "cannot open it", &e))?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             if Instant::now() >= until {
                 return Ok(None);
@@ -52,15 +52,15 @@ impl Slot {
         Ok(Some(file))
     }
 
-    /// What is to be done.
+    /// The task's input.
     pub fn input(&self) -> Result<Span, Fault> {
         let path = self.resolve(INPUT)?;
         Span::parse(&read(&path)?).map_err(|fault| fault.at(path.display().to_string()))
     }
 
-    /// What was done before: whole lines only, the last may be cut.
-    pub fn done(&self, span: Span) -> Result<Vec<Block>, Fault> {
-        let path = self.folder.join(DONE);
+    /// The blocks of the checkpoint: whole lines only, as the last may be cut.
+    pub fn read_checkpoint(&self, span: Span) -> Result<Vec<Block>, Fault> {
+        let path = self.folder.join(CHECKPOINT_FILE);
         let text = match read(&path) {
             Ok(text) => text,
             Err(_) if !path.exists() => return Ok(Vec::new()),
@@ -71,25 +71,25 @@ impl Slot {
         Ok(whole.lines().map_while(Block::parse).take(BLOCKS as usize).collect())
     }
 
-    /// Notes what is done. A note that is not there whole counts as far as it is whole.
-    pub fn note(&self, blocks: &[Block]) -> Result<(), Fault> {
+    /// Writes a checkpoint. A checkpoint that was cut counts as far as its lines are whole.
+    pub fn write_checkpoint(&self, blocks: &[Block]) -> Result<(), Fault> {
         let span = self.input()?;
-        self.replace(&self.folder.join(DONE), &super::answer(span, blocks))
+        self.replace(&self.folder.join(CHECKPOINT_FILE), &answer(span, blocks))
     }
 
-    /// Writes the output, and then that it is.
+    /// Writes the output, then the file that says so.
     pub fn finish(&self, answer: &str) -> Result<(), Fault> {
         let path = self.resolve(OUTPUT)?;
         self.replace(&path, answer)?;
         self.replace(&self.folder.join("boinc_finish_called"), "0\n")
     }
 
-    /// Has the client start the task again later.
+    /// Asks the client to start the task again later.
     pub fn postpone(&self, why: &str) -> Result<(), Fault> {
-        self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{POSTPONED}\n{why}\n"))
+        self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{RESTART_DELAY}\n{why}\n"))
     }
 
-    /// The real file behind a name in the slot directory.
+    /// The file that a name in the slot directory links to.
     fn resolve(&self, name: &str) -> Result<PathBuf, Fault> {
         let path = self.folder.join(name);
         if !path.exists() || path.is_symlink() {
@@ -100,7 +100,7 @@ impl Slot {
     }
 
     fn replace(&self, path: &Path, text: &str) -> Result<(), Fault> {
-        // Beside it, so that whoever looks sees all of it or nothing.
+        // Under another name first: a reader sees all of it or nothing.
         let beside = self.folder.join("crosstalk_new");
         let write = || -> io::Result<()> {
             let mut file = File::create(&beside)?;
@@ -111,7 +111,7 @@ impl Slot {
     }
 }
 
-/// A file no longer than any that belongs there.
+/// Reads a file of limited size.
 fn read(path: &Path) -> Result<String, Fault> {
     let mut text = String::new();
     File::open(path)

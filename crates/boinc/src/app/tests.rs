@@ -1,4 +1,4 @@
-//! The application against a client that is this test.
+//! The application; the test is its client.
 
 use super::channel::{Channel, make};
 use super::*;
@@ -21,19 +21,19 @@ fn slot(span: Span) -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 #[test]
-fn the_output_is_written_through_the_link_and_the_end_told() {
+fn the_output_is_written_through_the_link_and_the_end_is_reported() {
     let (data, slot) = slot(SPAN);
     assert_eq!(run(&slot), Ok(End::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
-    assert!(crate::collatz::holds(SPAN, &blocks, 5));
+    assert!(crate::collatz::block_is_right(SPAN, &blocks, 5));
     assert_eq!(fs::read_to_string(slot.join("boinc_finish_called")).expect("is there"), "0\n");
     assert!(fs::read_to_string(slot.join("out")).expect("still a link").contains("soft_link"));
 }
 
 #[test]
-fn it_pauses_goes_on_and_quits_as_it_is_told() {
-    // So long that it does not end by itself.
+fn it_pauses_resumes_and_quits_on_command() {
+    // Too long to end by itself.
     let (_data, slot) = slot(Span { from: SPAN.from, to: SPAN.from + (1 << 36) });
     fs::write(
         slot.join("init_data.xml"),
@@ -41,28 +41,29 @@ fn it_pauses_goes_on_and_quits_as_it_is_told() {
     )
     .expect("writes");
     let client = make(&slot);
-    let heard = |what: &str| {
+    let status = |what: &str| {
         for _ in 0..1000 {
             if let Some(message) = client.take(Channel::Status).expect("reads") {
                 return message;
             }
             thread::sleep(Duration::from_millis(10));
         }
-        panic!("nothing is told {what}");
+        panic!("no report {what}");
     };
     let cpu = |message: &str| -> f64 {
-        let from = message.find("<current_cpu_time>").expect("is told") + 18;
+        let from = message.find("<current_cpu_time>").expect("is reported") + 18;
         message[from..].split('<').next().and_then(|n| n.parse().ok()).expect("is a number")
     };
     thread::scope(|scope| {
         let app = scope.spawn(|| run(&slot));
-        assert!(cpu(&heard("at first")) >= 100.0);
+        assert!(cpu(&status("at first")) >= 100.0);
         assert!(client.send(Channel::Control, "<suspend/>").expect("writes"));
-        // What it says while it pauses; the test's own threads use the same clock, so no more than that.
-        heard("on the way into the pause");
-        heard("in the pause");
+        // Reports while it is paused. The test's own threads use the same clock, so nothing is said of the
+        // CPU time.
+        status("on the way into the pause");
+        status("in the pause");
         assert!(client.send(Channel::Control, "<resume/>").expect("writes"));
-        heard("after the pause");
+        status("after the pause");
         assert!(client.send(Channel::Control, "<quit/>").expect("writes"));
         assert_eq!(app.join().expect("ends"), Ok(End::Later));
     });
@@ -80,29 +81,29 @@ fn an_abort_ends_it_with_its_code() {
 #[test]
 fn what_was_done_is_not_done_again() {
     let (data, slot) = slot(SPAN);
-    // A block that nobody computed: it is taken over as it stands; the line cut short is not.
+    // A block that was never computed is taken over as it is; the line that was cut is not.
     let mut note = SPAN.to_file() + "1 2 3\n4 5";
     fs::write(slot.join("crosstalk_done"), &note).expect("writes");
     assert_eq!(run(&slot), Ok(End::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
     assert_eq!(blocks[0], Block { longest: 1, at: 2, steps: 3 });
-    assert!(crate::collatz::holds(SPAN, &blocks, 1));
-    // A note about other numbers counts for nothing.
+    assert!(crate::collatz::block_is_right(SPAN, &blocks, 1));
+    // A checkpoint of other numbers does not count.
     note = note.replace(&SPAN.from.to_string(), "7");
     fs::write(slot.join("crosstalk_done"), note).expect("writes");
     assert_eq!(run(&slot), Ok(End::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
-    assert!(crate::collatz::holds(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
+    assert!(crate::collatz::block_is_right(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
 }
 
 #[test]
-fn a_second_process_of_the_same_task_waits_its_turn() {
+fn a_second_process_of_the_same_task_is_postponed() {
     let (_data, slot) = slot(SPAN);
     let held = Slot::at(&slot).lock().expect("locks").expect("is free");
     assert_eq!(run(&slot), Ok(End::Later));
-    let told = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
-    assert!(told.starts_with("5\n"), "{told}");
+    let text = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
+    assert!(text.starts_with("5\n"), "{text}");
     assert!(!slot.join("boinc_finish_called").exists());
     drop(held);
 }

@@ -7,13 +7,12 @@ use std::str::FromStr;
 use crosstalk_core::Fault;
 use crosstalk_core::units;
 
-/// What a client may have of the machine by its own settings, whatever else that does. Written `none`
-/// for all of it, `time N%` or `processors N%`.
+/// A client's own limits. Written `none`, `time N%` or `processors N%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preferences {
-    /// Share of the time that it computes in; it stands still for the rest of each second or so.
+    /// Share of the time in which it computes; its tasks are paused for the rest of each second or so.
     pub time: f64,
-    /// Share of the processors that it takes itself to have.
+    /// Share of the processors that it uses.
     pub processors: f64,
 }
 
@@ -50,20 +49,21 @@ impl FromStr for Preferences {
 }
 
 impl Preferences {
-    /// How many tasks that leaves to a client with so many processors; one at least, and none without any.
+    /// How many tasks a client with so many processors runs at a time: at least one, and none without
+    /// processors.
     pub fn tasks(&self, cores: u32) -> u32 {
         ((f64::from(cores) * self.processors) as u32).max(1).min(cores)
     }
 }
 
-/// `global_prefs_override.xml` of a client that may have so much.
+/// The text of `global_prefs_override.xml` with these limits.
 pub fn preferences(share: &Preferences) -> String {
     let settings = [
         ("run_on_batteries", 1.0),
         ("run_if_user_active", 1.0),
         ("run_gpu_if_user_active", 1.0),
         ("leave_apps_in_memory", 1.0),
-        // Of other programs' use, in percent; 0: it never stands still for them.
+        // Percentage of other programs' CPU use that pauses its tasks; 0: none does.
         ("suspend_cpu_usage", 0.0),
         ("max_ncpus_pct", 100.0 * share.processors),
         ("cpu_usage_limit", 100.0 * share.time),
@@ -86,7 +86,7 @@ pub fn preferences(share: &Preferences) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::dialect::first;
+    use crate::client::markup::first;
 
     #[test]
     fn preferences_are_one_element_with_one_setting_each() {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_may_have_is_read() {
+    fn limits_are_read() {
         let read = |written: &str| written.parse::<Preferences>();
         assert_eq!(read("none"), Ok(Preferences::default()));
         assert_eq!(read("processors 50 %"), Ok(Preferences { processors: 0.5, ..Preferences::default() }));

@@ -1,4 +1,4 @@
-//! A client for tests: it speaks the protocol, and knows a password.
+//! A client for tests: it speaks the protocol, and checks a password.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,43 +7,49 @@ use std::thread;
 use std::time::Duration;
 
 use super::Client;
-use super::dialect::first;
+use super::markup::first;
 use super::rpc::md5_hex;
 
 /// An operation's beginning → a reply.
 type Answers = &'static [(&'static str, &'static str)];
 
-/// It listens, and notes what it is asked.
-pub(super) struct Mock {
+/// It listens, and records the operations that it gets.
+pub(super) struct MockClient {
     pub(super) address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
-impl Mock {
-    /// One that ends a connection after so many answers.
+impl MockClient {
+    /// Starts one that closes a connection after so many answers.
     pub(super) fn start(password: &'static str, answers: Answers, each: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let noted = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let recorded = Arc::clone(&requests);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                serve(stream, password, answers, each, &noted);
+                serve(stream, password, answers, each, &recorded);
             }
         });
-        Mock { address, asked }
+        MockClient { address, requests }
     }
 
     pub(super) fn client(&self, password: Option<&str>) -> Client {
         Client::new(self.address, password.map(str::to_string)).within(Duration::from_secs(5))
     }
 
-    pub(super) fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("nobody panicked").clone()
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("nobody panicked").clone()
     }
 }
 
-fn serve(mut stream: TcpStream, password: &str, answers: Answers, each: usize, noted: &Mutex<Vec<String>>) {
+fn serve(
+    mut stream: TcpStream,
+    password: &str,
+    answers: Answers,
+    each: usize,
+    recorded: &Mutex<Vec<String>>,
+) {
     let mut authorized = password.is_empty();
     for _ in 0..each {
         let mut request = Vec::new();
@@ -65,7 +71,7 @@ fn serve(mut stream: TcpStream, password: &str, answers: Answers, each: usize, n
         } else if !authorized {
             "<unauthorized/>"
         } else {
-            noted.lock().expect("nobody panicked").push(operation.clone());
+            recorded.lock().expect("nobody panicked").push(operation.clone());
             answers
                 .iter()
                 .find(|(begin, _)| operation.starts_with(begin))

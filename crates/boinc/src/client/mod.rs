@@ -1,40 +1,41 @@
-//! BOINC's own interface to a running client: what it has to do, when it may, and
-//! with how much of the machine.
+//! BOINC's own interface to a running client: its tasks, when it may compute, and on how many processors.
 //!
 //! Source: the protocol's page (`GuiRpcProtocol` of BOINC's documentation) and the
 //! client 7.20 itself (`client/gui_rpc_server.cpp`, `client/gui_rpc_server_ops.cpp`).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `dialect` | BOINC's markup, read as its own programs read it |
-//! | `conversation` | one request and its reply, limited in size and time |
-//! | `rpc` | what can be asked of a client |
-//! | `told` | what it answers, parsed |
-//! | `config` | its two files of settings, changed without losing what else is in them |
-//! | `found` | the client of this machine, by its process |
+//! | `markup` | BOINC's markup, read as its own programs read it |
+//! | `connection` | one request and its reply, limited in size and time |
+//! | `rpc` | a client's operations |
+//! | `replies` | its replies, parsed |
+//! | `config` | its own limits |
+//! | `running`, `password` | the client of this machine, found by its process, and its password |
 //! | `pause` | pausing a client for a time |
 
 mod config;
-mod conversation;
-pub mod dialect;
-mod found;
+mod connection;
+pub mod markup;
 #[cfg(test)]
 mod mock;
+mod password;
 mod pause;
+mod replies;
 mod rpc;
-mod told;
+mod running;
 
 pub use config::{Preferences, preferences};
-pub use conversation::{DEADLINE, LONGEST};
-pub use found::{Found, NAMES, Way};
-pub use found::{is_client, is_running};
+pub use connection::{DEADLINE, LONGEST};
+pub use password::PASSWORD;
 pub use pause::{NAME, Pauser};
-pub use rpc::{Client, Mode, PASSWORD, PORT, md5_hex};
-pub use told::{Active, Status, Task, TaskState};
+pub use replies::{Active, Status, Task, TaskState};
+pub use rpc::{Client, Mode, PORT, md5_hex};
+pub use running::{ClientSelector, NAMES, RunningClient};
+pub use running::{is_client, is_running};
 
-/// Reads a client's reply in every way there is, for `fuzz/`: whatever is in it, none may panic.
+/// Parses a reply in every way, for `fuzz/`: no input may panic.
 #[doc(hidden)]
 pub fn fuzz_reply(reply: &str) {
-    told::tasks(reply);
+    replies::tasks(reply);
     Status::of(reply);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use super::rpc::{PASSWORD, password};
-use super::{Client, Found, Mode, Way};
+use super::password::{PASSWORD, password};
+use super::{Client, ClientSelector, Mode, RunningClient};
 
 /// What the client is called, for people.
 pub const NAME: &str = "BOINC";
@@ -36,7 +36,7 @@ impl Pauser {
     ///
     /// # Errors
     /// Where the password cannot be read or is a wrong one, or the client does not answer.
-    pub fn new(found: &Found, way: &Way) -> Result<Self, Fault> {
+    pub fn new(found: &RunningClient, way: &ClientSelector) -> Result<Self, Fault> {
         let there = || found.folder.as_ref().map(|folder| folder.join(PASSWORD));
         let file = way.password.clone().or_else(there).ok_or_else(|| {
             Fault::environment("the data directory of BOINC's client is not known, and so not its password")
@@ -79,7 +79,7 @@ impl Pauser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::mock::Mock;
+    use crate::client::mock::MockClient;
     use crosstalk_cgroup::process::one;
     use std::fs;
     use std::path::Path;
@@ -91,22 +91,22 @@ mod tests {
     )];
 
     /// A mock as it is found, as a process of this user's.
-    fn found(mock: &Mock, folder: &Path) -> Found {
+    fn found(mock: &MockClient, folder: &Path) -> RunningClient {
         let user = one(std::process::id()).expect("is there").user;
-        Found { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
+        RunningClient { pid: 1, user, address: mock.address, folder: Some(folder.into()) }
     }
 
     /// A client that can be paused, its mock, and its data directory.
-    fn pauser(answers: Answers) -> (Pauser, Mock, tempfile::TempDir) {
+    fn pauser(answers: Answers) -> (Pauser, MockClient, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         fs::write(folder.path().join(PASSWORD), "secret").expect("writes");
-        let mock = Mock::start("secret", answers, usize::MAX);
+        let mock = MockClient::start("secret", answers, usize::MAX);
         let found = found(&mock, folder.path());
-        (Pauser::new(&found, &Way::default()).expect("answers"), mock, folder)
+        (Pauser::new(&found, &ClientSelector::default()).expect("answers"), mock, folder)
     }
 
-    fn modes(mock: &Mock) -> Vec<String> {
-        mock.asked().into_iter().filter(|asked| asked.starts_with("<set_run_mode")).collect()
+    fn modes(mock: &MockClient) -> Vec<String> {
+        mock.requests().into_iter().filter(|asked| asked.starts_with("<set_run_mode")).collect()
     }
 
     #[test]
@@ -133,14 +133,14 @@ mod tests {
     #[test]
     fn a_wrong_password_is_reported_before_anything_is_done() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mock = Mock::start("secret", RUNS, usize::MAX);
+        let mock = MockClient::start("secret", RUNS, usize::MAX);
         let found = found(&mock, folder.path());
         let file = folder.path().join("mine");
         fs::write(&file, "guess").expect("writes");
-        let way = Way { address: None, password: Some(file) };
+        let way = ClientSelector { address: None, password: Some(file) };
         let fault = Pauser::new(&found, &way).expect_err("refused");
         assert!(fault.message.contains("password"), "{fault}");
-        let fault = Pauser::new(&found, &Way::default()).expect_err("has none");
+        let fault = Pauser::new(&found, &ClientSelector::default()).expect_err("has none");
         assert!(fault.place.is_some_and(|place| place.ends_with(PASSWORD)));
         assert_eq!(modes(&mock), [] as [String; 0]);
     }
@@ -148,15 +148,15 @@ mod tests {
     #[test]
     fn a_password_of_another_user_is_read_only_where_it_is_named() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mock = Mock::start("secret", RUNS, usize::MAX);
+        let mock = MockClient::start("secret", RUNS, usize::MAX);
         let file = folder.path().join(PASSWORD);
         fs::write(&file, "secret").expect("writes");
         let mine = found(&mock, folder.path());
-        let other = Found { user: mine.user + 1, ..mine };
-        let fault = Pauser::new(&other, &Way::default()).expect_err("is refused");
+        let other = RunningClient { user: mine.user + 1, ..mine };
+        let fault = Pauser::new(&other, &ClientSelector::default()).expect_err("is refused");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("--boinc-password-file")));
-        assert_eq!(mock.asked(), [] as [String; 0]);
-        let way = Way { address: None, password: Some(file) };
+        assert_eq!(mock.requests(), [] as [String; 0]);
+        let way = ClientSelector { address: None, password: Some(file) };
         Pauser::new(&other, &way).expect("answers");
     }
 }

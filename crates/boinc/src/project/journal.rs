@@ -1,9 +1,8 @@
-//! The journal on disk: a line is there for good before anybody hears of what it says.
+//! The journal on disk: a line is on disk before anything that it says is sent.
 //!
-//! A line that was being written when the project was killed has no end: nobody was
-//! told of it, so it is cut off by the next that is written. Any other line that cannot
-//! be read is a fault, and so is a first one without an end that is none of a project's:
-//! that file is somebody's.
+//! A line that was being written when the project was killed has no end. Nothing of it was sent, so the next
+//! write removes it. Any other line that cannot be read is a fault. So is an unfinished first line that is
+//! not a project's: that file belongs to something else.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -22,24 +21,24 @@ const FILE: &str = "journal.ndjson";
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// What every journal begins with.
+/// The beginning of every journal.
 const BEGINS: &[u8] = br#"{"line":"project","#;
 
-/// The journal, which no other process writes to meanwhile.
+/// The journal, which this process alone writes to.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Bytes of its whole lines, where nothing was written since it was opened.
+    /// Bytes of its whole lines, until the first write.
     whole: Option<u64>,
 }
 
 impl Journal {
-    /// Opens the one in `folder`, or makes it, for its owner only: it holds the account's key. Tells
-    /// each line that is there to `take`, and changes nothing yet.
+    /// Opens the one in `folder`, or makes it, readable by its owner only: it holds the account's key. Passes
+    /// each line to `take`, and changes nothing yet.
     ///
     /// # Errors
-    /// When another process has it, or a line cannot be read or makes no sense.
+    /// Where another process uses it, or a line cannot be read or applied.
     pub fn open(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<Self, Fault> {
         let path = folder.join(FILE);
         let io = |e| unusable(&path, &e);
@@ -49,10 +48,10 @@ impl Journal {
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
             Fault::environment("another process runs this project")
                 .at(path.display().to_string())
-                .remedy("end that one first, or take another directory")
+                .remedy("end that one first, or name another directory")
         })?;
         let whole = read(&path, &file, &mut take)?;
-        // The file's name is to last as its lines do.
+        // The file's name must be as durable as its lines.
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(io)?;
         Ok(Journal { file, path, whole: Some(whole) })
     }
@@ -62,11 +61,11 @@ impl Journal {
         folder.join(FILE).exists()
     }
 
-    /// Tells each line of the journal in `folder` to `take`, also while it is written.
+    /// Passes each line of the journal in `folder` to `take`, also while a project writes it.
     ///
     /// # Errors
-    /// When there is none, or a line cannot be read or makes no sense.
-    pub fn look(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<(), Fault> {
+    /// Where there is none, or a line cannot be read or applied.
+    pub fn replay(folder: &Path, mut take: impl FnMut(Line) -> Result<(), String>) -> Result<(), Fault> {
         let path = folder.join(FILE);
         let file = regular::open(&path).map_err(|e| unusable(&path, &e))?;
         read(&path, &file, &mut take).map(drop)
@@ -75,7 +74,7 @@ impl Journal {
     /// Adds lines. They are on disk when this returns.
     ///
     /// # Errors
-    /// When they may not be: then nothing may be built on them, nor written after them.
+    /// Where they may not be on disk: nothing may depend on them, and nothing may be written after them.
     pub fn add(&mut self, lines: &[Line]) -> Result<(), Fault> {
         if lines.is_empty() {
             return Ok(());
@@ -86,7 +85,7 @@ impl Journal {
                 .map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
             text.push(b'\n');
         }
-        let begun = self.cut();
+        let begun = self.truncate();
         begun.and_then(|()| self.file.write_all(&text)).and_then(|()| self.file.sync_data()).map_err(|e| {
             Fault::environment(format!("cannot write the journal: {e}"))
                 .at(self.path.display().to_string())
@@ -94,8 +93,8 @@ impl Journal {
         })
     }
 
-    /// A line that nobody was told of is cut off, and the next one follows on the whole ones.
-    fn cut(&mut self) -> io::Result<()> {
+    /// Removes an unfinished line, so that the next one follows the whole ones.
+    fn truncate(&mut self) -> io::Result<()> {
         let Some(whole) = self.whole else { return Ok(()) };
         self.file.set_len(whole)?;
         self.file.seek(SeekFrom::Start(whole))?;
@@ -104,7 +103,7 @@ impl Journal {
     }
 }
 
-/// Tells each whole line to `take`; how many bytes these are.
+/// Passes each whole line to `take`; returns the bytes of these lines.
 fn read(path: &Path, file: &File, take: &mut dyn FnMut(Line) -> Result<(), String>) -> Result<u64, Fault> {
     let mut reader = BufReader::new(file);
     let (mut whole, mut number) = (0, 0);
@@ -113,16 +112,16 @@ fn read(path: &Path, file: &File, take: &mut dyn FnMut(Line) -> Result<(), Strin
         let mut limited = Read::take(&mut reader, LONGEST);
         let read = limited.read_until(b'\n', &mut line).map_err(|e| unusable(path, &e))? as u64;
         number += 1;
-        let none = |why: String| {
+        let wrong = |why: String| {
             Fault::environment(format!("expected a line of this project's journal: {why}"))
                 .at(format!("{}:{number}", path.display()))
-                .remedy("take another directory, or the journal's latest copy")
+                .remedy("name another directory, or restore the journal's latest copy")
         };
         if line.last() != Some(&b'\n') && read < LONGEST {
             let ours = whole > 0 || line.iter().zip(BEGINS).all(|(found, expected)| found == expected);
-            return if ours { Ok(whole) } else { Err(none("what is there is something else".into())) };
+            return if ours { Ok(whole) } else { Err(wrong("the file is something else".into())) };
         }
-        serde_json::from_slice(&line).map_err(|e| e.to_string()).and_then(&mut *take).map_err(none)?;
+        serde_json::from_slice(&line).map_err(|e| e.to_string()).and_then(&mut *take).map_err(wrong)?;
         whole += read;
     }
 }
@@ -132,146 +131,4 @@ fn unusable(path: &Path, e: &io::Error) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::spoilt::spoilt;
-    use super::*;
-    use crate::project::line::Given;
-    use crate::project::settings::Settings;
-    use proptest::prelude::*;
-    use std::fs;
-
-    fn line(unit: u64) -> Line {
-        Line::Lost { given: Given { unit, instance: 0 }, at: 0.5 }
-    }
-
-    fn first() -> Line {
-        Line::Project { schema: "x".into(), settings: Settings::default(), key: "y".into() }
-    }
-
-    fn lines(folder: &Path) -> Result<Vec<Line>, Fault> {
-        let mut lines = Vec::new();
-        Journal::open(folder, |line| {
-            lines.push(line);
-            Ok(())
-        })?;
-        Ok(lines)
-    }
-
-    /// Six lines.
-    fn six() -> Vec<Line> {
-        std::iter::once(first()).chain((0..5).map(line)).collect()
-    }
-
-    /// These as they are written.
-    fn journal() -> Vec<u8> {
-        let text = |line: &Line| serde_json::to_string(line).expect("writes") + "\n";
-        six().iter().map(text).collect::<String>().into_bytes()
-    }
-
-    #[test]
-    fn lines_are_there_after_it_was_closed() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-        journal.add(&[line(1), line(2)]).expect("writes");
-        journal.add(&[]).expect("writes");
-        let fault = lines(folder.path()).expect_err("is held");
-        assert!(fault.message.contains("another process"), "{fault}");
-        drop(journal);
-        assert_eq!(lines(folder.path()), Ok(vec![line(1), line(2)]));
-    }
-
-    #[test]
-    fn a_line_that_makes_no_sense_is_named() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::write(
-            folder.path().join("journal.ndjson"),
-            "{\"line\":\"lost\",\"unit\":1,\"instance\":0,\"at\":1}\nx\n",
-        )
-        .expect("writes");
-        let fault = lines(folder.path()).expect_err("refused");
-        assert!(fault.place.is_some_and(|place| place.ends_with("journal.ndjson:2")));
-        let refused = Journal::open(folder.path(), |_| Err("twice".into())).expect_err("refused");
-        assert!(refused.message.contains("twice") && refused.place.is_some_and(|p| p.ends_with(":1")));
-    }
-
-    #[test]
-    fn what_is_somebody_s_is_left_as_it_is() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join(FILE);
-        fs::write(&path, "notes without an end").expect("writes");
-        let fault = lines(folder.path()).expect_err("is another's");
-        assert!(fault.place.is_some_and(|place| place.ends_with(":1")));
-        assert_eq!(fs::read_to_string(&path).expect("reads"), "notes without an end");
-        // A project's first line, as far as it came: it is kept until another is written.
-        fs::write(&path, &BEGINS[..9]).expect("writes");
-        assert_eq!(lines(folder.path()), Ok(Vec::new()));
-        assert_eq!(fs::read(&path).expect("reads"), &BEGINS[..9]);
-        fs::remove_file(&path).expect("removes");
-        assert_eq!(lines(folder.path()), Ok(Vec::new()));
-        assert_eq!(fs::metadata(&path).expect("is there").permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn every_journal_begins_so() {
-        assert!(journal().starts_with(BEGINS));
-    }
-
-    #[test]
-    fn a_line_without_end_or_bottom_is_a_fault_of_bounded_size() {
-        for (text, whole) in [("x", false), ("[", true), ("{\"line\":", true)] {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let mut line = text.repeat(3 * LONGEST as usize / text.len());
-            if whole {
-                line.truncate(LONGEST as usize - 1);
-                line.push('\n');
-            }
-            fs::write(folder.path().join(FILE), line).expect("writes");
-            let fault = lines(folder.path()).expect_err("is none");
-            assert!(fault.message.len() < 300, "{}", fault.message.len());
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn any_bytes_are_lines_or_a_fault_that_says_where(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            fs::write(folder.path().join(FILE), bytes).expect("writes");
-            if let Err(fault) = lines(folder.path()) {
-                prop_assert!(fault.place.is_some_and(|place| place.contains("journal.ndjson:")));
-            }
-        }
-
-        #[test]
-        fn a_spoilt_journal_has_the_lines_that_are_whole_or_is_refused(text in spoilt(journal())) {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            fs::write(folder.path().join(FILE), &text).expect("writes");
-            let whole = text.iter().filter(|byte| **byte == b'\n').count();
-            match lines(folder.path()) {
-                Ok(lines) => prop_assert_eq!(lines.len(), whole),
-                Err(fault) => prop_assert!(fault.remedy.is_some()),
-            }
-        }
-
-        #[test]
-        fn killed_anywhere_the_whole_lines_stay(cut in 0_usize..800) {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-            journal.add(&six()).expect("writes");
-            drop(journal);
-            let path = folder.path().join("journal.ndjson");
-            let text = fs::read(&path).expect("reads");
-            let cut = cut.min(text.len());
-            fs::write(&path, &text[..cut]).expect("writes");
-            let whole = text[..cut].iter().filter(|byte| **byte == b'\n').count();
-            prop_assert_eq!(lines(folder.path()).expect("opens").len(), whole);
-            // What is added then stands in a line of its own.
-            let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-            journal.add(&[line(9)]).expect("writes");
-            drop(journal);
-            prop_assert_eq!(lines(folder.path()).expect("opens").pop(), Some(line(9)));
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,10 @@
-//! The project's two pairs of keys: one signs programs, the other the certificates by
-//! which hosts may upload.
+//! The project's two key pairs: one signs programs, the other signs the certificates that allow hosts to
+//! upload.
 //!
-//! Format (`lib/crypt.h`, `lib/crypt.cpp`; BOINC's page on code signing): RSA of 1,024
-//! bits, which is as many as the client has room for. A signature is PKCS #1 v1.5 over
-//! the 32 hexadecimal digits of an MD5, without naming the hash. A public key is written
-//! as its bits, then modulus and exponent, 128 bytes each, in hexadecimal digits, 32
-//! bytes a line, and a dot; a signature likewise, without the bits.
+//! Format (`lib/crypt.h`, `lib/crypt.cpp`; BOINC's page on code signing): RSA of 1,024 bits, the most that
+//! the client can hold. A signature is PKCS #1 v1.5 over the 32 hexadecimal digits of an MD5, without a hash
+//! identifier. A public key is written as its bits, then modulus and exponent, 128 bytes each, in hexadecimal
+//! digits, 32 bytes a line, and a dot; a signature likewise, without the bits.
 
 use std::fs;
 use std::io::Write;
@@ -25,18 +24,18 @@ const BITS: usize = 1024;
 /// Bytes of a modulus, of an exponent as it is written, and of a signature.
 const BYTES: usize = BITS / 8;
 
-/// Longer than a key's file, in bytes.
+/// The longest key file, in bytes.
 const LONGEST: u64 = 64 << 10;
 
 /// A pair of keys.
 #[derive(Debug)]
-pub struct Pair(RsaPrivateKey);
+pub struct KeyPair(RsaPrivateKey);
 
-impl Pair {
-    /// The one in a file; a new one is made where there is none.
+impl KeyPair {
+    /// Reads the pair from a file, or makes one and writes it.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or holds something else.
+    /// Where the file cannot be read or written, or holds something else.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let fault = |what: String| Fault::environment(what).at(path.display().to_string());
         if path.exists() {
@@ -45,10 +44,10 @@ impl Pair {
                 .and_then(|text| RsaPrivateKey::from_pkcs8_pem(&text).map_err(|e| e.to_string()))
                 .map_err(|e| {
                     fault(format!("expected a private key, found something else: {e}"))
-                        .remedy("put the key's latest copy back, or take another directory")
+                        .remedy("restore the key's latest copy, or name another directory")
                 })?;
             return if pair.size() == BYTES {
-                Ok(Pair(pair))
+                Ok(KeyPair(pair))
             } else {
                 Err(fault(format!("expected a key of {BITS} bits, found one of {}", pair.size() * 8)))
             };
@@ -56,7 +55,7 @@ impl Pair {
         let pair =
             RsaPrivateKey::new(&mut OsRng, BITS).map_err(|e| fault(format!("cannot make a key: {e}")))?;
         let text = pair.to_pkcs8_pem(LineEnding::LF).map_err(|e| fault(e.to_string()))?;
-        // Whole or not at all, and on disk before anything is signed by it.
+        // Whole or not at all, and on disk before anything is signed.
         let beside = path.with_extension("new");
         let write = || {
             let mut options = fs::OpenOptions::new();
@@ -66,10 +65,10 @@ impl Pair {
             fs::rename(&beside, path)
         };
         write().map_err(|e| fault(format!("cannot keep a key: {e}")))?;
-        Ok(Pair(pair))
+        Ok(KeyPair(pair))
     }
 
-    /// The public half, as hosts are told.
+    /// The public key, as hosts read it.
     pub fn public(&self) -> String {
         let mut bytes = padded(&self.0.n().to_bytes_be());
         bytes.extend(padded(&self.0.e().to_bytes_be()));
@@ -79,21 +78,21 @@ impl Pair {
     /// Signs a text.
     ///
     /// # Errors
-    /// When the key is broken.
+    /// Where signing fails.
     pub fn sign(&self, text: &[u8]) -> Result<String, Fault> {
         self.sign_md5(&md5_hex(text))
     }
 
-    /// Signs what has this MD5, in hexadecimal digits.
+    /// Signs a text by its MD5, in hexadecimal digits.
     ///
     /// # Errors
-    /// When the key is broken.
+    /// Where signing fails.
     pub fn sign_md5(&self, md5: &str) -> Result<String, Fault> {
         let signed = self.0.sign(Pkcs1v15Sign::new_unprefixed(), md5.as_bytes());
         signed.map(|bytes| digits(&bytes)).map_err(|e| Fault::environment(format!("cannot sign: {e}")))
     }
 
-    /// Whether this key has signed the text so.
+    /// Whether this is the key's signature of the text.
     pub fn has_signed(&self, text: &[u8], signature: &str) -> bool {
         let Some(signature) = bytes(signature) else { return false };
         let md5 = md5_hex(text);
@@ -101,7 +100,7 @@ impl Pair {
     }
 }
 
-/// With zeros in front, as many bytes as a modulus has.
+/// Pads a number with leading zeros to the bytes of a modulus.
 fn padded(number: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; BYTES.saturating_sub(number.len())];
     bytes.extend_from_slice(number);
@@ -115,7 +114,7 @@ fn digits(bytes: &[u8]) -> String {
     lines.map(|line| line + "\n").collect::<String>() + ".\n"
 }
 
-/// The reverse of [`digits`]; `None` where it is something else than a signature.
+/// The reverse of [`digits`]; `None` where it is no signature.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let text = text.trim();
     let hex: Vec<u8> =
@@ -128,68 +127,4 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::sync::OnceLock;
-
-    /// One for all tests: making one takes a while.
-    fn pair() -> &'static Pair {
-        static PAIR: OnceLock<Pair> = OnceLock::new();
-        PAIR.get_or_init(|| {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            Pair::open(&folder.path().join("key.pem")).expect("is made")
-        })
-    }
-
-    #[test]
-    fn a_key_is_kept_for_its_owner_only() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("key.pem");
-        let made = Pair::open(&path).expect("is made");
-        assert_eq!(Pair::open(&path).expect("is there").public(), made.public());
-        assert_eq!(fs::metadata(&path).expect("is there").permissions().mode() & 0o777, 0o600);
-        fs::write(&path, "rubbish").expect("writes");
-        let fault = Pair::open(&path).expect_err("refused");
-        assert!(fault.place.is_some_and(|place| place.ends_with("key.pem")));
-    }
-
-    #[test]
-    fn a_public_key_is_written_as_the_client_reads_it() {
-        let text = pair().public();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!((lines[0], lines.len(), lines[9]), ("1024", 10, "."));
-        assert!(lines[1..9].iter().all(|line| line.len() == 64));
-        // 65537, at the end of 128 bytes.
-        assert!(lines[8].ends_with("00010001") && lines[5].chars().all(|c| c == '0'));
-    }
-
-    #[test]
-    fn a_signature_holds_for_its_text_and_no_other() {
-        let signature = pair().sign(b"<name>x</name>").expect("signs");
-        assert!(pair().has_signed(b"<name>x</name>", &signature));
-        assert!(pair().has_signed(b"<name>x</name>", signature.trim()));
-        assert!(!pair().has_signed(b"<name>y</name>", &signature));
-        let first = signature.chars().next().expect("has one");
-        let other = if first == '0' { "1" } else { "0" };
-        assert!(!pair().has_signed(b"<name>x</name>", &signature.replacen(first, other, 1)));
-    }
-
-    #[test]
-    fn what_is_signed_is_the_digits_of_the_md5_alone() {
-        // Raised to the public exponent, a signature is 00 01 FF … FF 00 and what was signed.
-        let signature = bytes(&pair().sign(b"abc").expect("signs")).expect("is one");
-        let number = rsa::BigUint::from_bytes_be(&signature).modpow(pair().0.e(), pair().0.n());
-        let block = padded(&number.to_bytes_be());
-        assert_eq!(&block[..3], [0, 1, 0xff]);
-        assert!(block.ends_with(b"\xff\x00900150983cd24fb0d6963f7d28e17f72"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_forged_signature_panics_or_holds(text in "[0-9a-f.\n x]{0,300}") {
-            prop_assert!(!pair().has_signed(b"x", &text));
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,4 @@
-//! The journal's lines: all that ever happened to a project. What it is, is what they
-//! come to.
+//! The journal's lines: the events of a project. Its state follows from them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,19 +10,19 @@ use super::settings::Settings;
 /// The journal's schema.
 pub const SCHEMA: &str = "crosstalk.boinc-project/1";
 
-/// A result: a work unit as it was given to one host. Written `c_UNIT_INSTANCE`.
+/// The identity of a result: a work unit as it was sent to one host. Written `c_UNIT_INSTANCE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Given {
+pub struct ResultId {
     /// The work unit's number, from 0.
     pub unit: u64,
-    /// How often it had been given before.
+    /// How often the work unit was sent before.
     pub instance: u32,
 }
 
-/// What stands behind the name of a result that of its output.
+/// The suffix of an output's name.
 const OUTPUT: &str = "_out";
 
-impl Given {
+impl ResultId {
     /// Its work unit's name.
     pub fn unit_name(self) -> String {
         format!("c_{}", self.unit)
@@ -34,26 +33,27 @@ impl Given {
         format!("{self}{OUTPUT}")
     }
 
-    /// The result whose output is called so.
+    /// The result with this output name.
     pub fn of_output(name: &str) -> Option<Self> {
         name.strip_suffix(OUTPUT)?.parse().ok()
     }
 }
 
-impl fmt::Display for Given {
+impl fmt::Display for ResultId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "c_{}_{}", self.unit, self.instance)
     }
 }
 
-impl FromStr for Given {
+impl FromStr for ResultId {
     type Err = ();
 
-    /// Only what is written just so: names come from hosts.
+    /// Accepts the exact spelling only: names come from hosts.
     fn from_str(name: &str) -> Result<Self, ()> {
         let (unit, instance) = name.strip_prefix("c_").and_then(|rest| rest.split_once('_')).ok_or(())?;
-        let given = Given { unit: unit.parse().map_err(drop)?, instance: instance.parse().map_err(drop)? };
-        if given.to_string() == name { Ok(given) } else { Err(()) }
+        let result =
+            ResultId { unit: unit.parse().map_err(drop)?, instance: instance.parse().map_err(drop)? };
+        if result.to_string() == name { Ok(result) } else { Err(()) }
     }
 }
 
@@ -68,7 +68,7 @@ pub struct Version {
     pub bytes: u64,
     /// Its MD5.
     pub md5: String,
-    /// Its signature, as hosts are told.
+    /// Its signature, as hosts read it.
     pub signature: String,
 }
 
@@ -76,50 +76,50 @@ pub struct Version {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// With an answer that looks right. Its digest: equal answers have equal ones.
+    /// With a plausible answer. Equal answers have equal digests.
     Valid {
         /// MD5 of the output.
         answer: String,
     },
-    /// Without one.
+    /// Without an answer.
     Failed {
         /// Why.
         why: String,
     },
 }
 
-/// One line. Moments are in Unix time, in seconds.
+/// One line. Times are Unix times, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Line {
-    /// The first: what the project is to do, and the account's key.
+    /// The first line: the settings, and the account's key.
     Project { schema: String, settings: Settings, key: String },
-    /// It listens there, and hosts find it there.
+    /// The address at which it listens, and the one at which hosts find it.
     Address { listen: SocketAddr, url: String },
     /// Hosts get this version of the application from now on.
     Version(Version),
-    /// A host has come: its number, from 1, and the name that it has by itself.
+    /// A new host: its number, from 1, and its own name.
     Host { host: u64, name: String },
-    /// A result was given to a host; it counts as lost after the deadline.
+    /// A result was sent to a host; it counts as lost after the deadline.
     Sent {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         host: u64,
         at: f64,
         deadline: f64,
     },
-    /// A result's output has arrived, and came to this.
+    /// A result's output was uploaded, with this outcome.
     Uploaded {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         #[serde(flatten)]
         outcome: Outcome,
     },
-    /// A host has reported a result: how it ended, and what processor time it took.
+    /// A host reported a result: its outcome, and its CPU time.
     Reported {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         #[serde(flatten)]
         outcome: Outcome,
         cpu: f64,
@@ -128,52 +128,10 @@ pub enum Line {
     /// A result was not reported in time.
     Lost {
         #[serde(flatten)]
-        given: Given,
+        result: ResultId,
         at: f64,
     },
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_line_reads_as_it_was_written() {
-        let given = Given { unit: 7, instance: 1 };
-        let line =
-            Line::Reported { given, outcome: Outcome::Valid { answer: "00".into() }, cpu: 1.5, at: 2.25 };
-        let text = serde_json::to_string(&line).expect("writes");
-        assert_eq!(
-            text,
-            r#"{"line":"reported","unit":7,"instance":1,"outcome":"valid","answer":"00","cpu":1.5,"at":2.25}"#
-        );
-        assert_eq!(serde_json::from_str::<Line>(&text).expect("reads"), line);
-    }
-
-    #[test]
-    fn only_one_way_of_writing_a_name_is_a_name() {
-        for bad in
-            ["c_1", "c_1_", "c_01_0", "c_1_+0", "c_1_0_0", " c_1_0", "c_1_0/..", "../c_1_0", "c_-1_0", ""]
-        {
-            assert_eq!(bad.parse::<Given>(), Err(()), "{bad}");
-        }
-        assert_eq!(Given::of_output("c_1_0"), None);
-        assert_eq!(Given::of_output("../c_1_0_out"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn names_survive(unit in any::<u64>(), instance in any::<u32>()) {
-            let given = Given { unit, instance };
-            prop_assert_eq!(given.to_string().parse(), Ok(given));
-            prop_assert_eq!(Given::of_output(&given.output()), Some(given));
-        }
-
-        #[test]
-        fn no_name_panics(name in "\\PC{0,40}") {
-            let _ = name.parse::<Given>();
-            let _ = Given::of_output(&name);
-        }
-    }
-}
+mod tests;

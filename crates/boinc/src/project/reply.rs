@@ -1,42 +1,42 @@
-//! What the scheduler answers (`client/scheduler_op.cpp`, `SCHEDULER_REPLY::parse`;
-//! `client/client_types.cpp`). The client reads tag by tag: each stands in a line.
+//! The scheduler's replies (`client/scheduler_op.cpp`, `SCHEDULER_REPLY::parse`; `client/client_types.cpp`).
+//! The client parses them tag by tag, so each tag has a line of its own.
 
 use std::fmt::Write;
 
-use crate::client::dialect::escape;
+use crate::client::markup::escape;
 use crate::client::md5_hex;
 use crosstalk_core::Fault;
 
-use super::keys::Pair;
-use super::line::{Given, Version};
+use super::keys::KeyPair;
+use super::line::{ResultId, Version};
 use super::settings::Settings;
 use crate::app::{INPUT, OUTPUT};
 use crate::collatz::LONGEST_FILE;
 
-/// The application's name, and what people read.
+/// The application's name.
 pub const APP: &str = "collatz";
 /// The project's name.
 pub const NAME: &str = "Crosstalk";
 
-/// What the client takes for how fast a processor is, and a work unit for how long: in
-/// operations a second, of which there is no use but to tell seconds.
+/// The speed of a processor that the client assumes, in operations per second. It only serves to express
+/// times as numbers of operations.
 const SPEED: f64 = 1e9;
 
-/// How much longer than expected a work unit may take before its host gives it up:
-/// with a hundred at a time on each processor, and an owner who works, too.
+/// How many times longer than expected a work unit may take before its host cancels it: hosts may run a
+/// hundred at a time on each processor, and pause them for the owner's work.
 const PATIENCE: f64 = 1e5;
 
-/// A reply that grows.
+/// A reply that is being written.
 pub struct Reply<'a> {
     text: String,
-    /// Where the project is, with a slash at the end.
+    /// The project's address, with a trailing slash.
     url: &'a str,
     settings: &'a Settings,
 }
 
 impl<'a> Reply<'a> {
-    /// One without anything in it. The host is to wait so many seconds before it asks
-    /// again; where there is more to come, no longer than so many.
+    /// An empty reply. The host waits `wait` seconds before its next request; where there is more to come, it
+    /// waits at most `again` seconds.
     pub fn new(url: &'a str, settings: &'a Settings, wait: f64, again: Option<f64>) -> Self {
         let mut text = format!(
             "<scheduler_reply>\n<scheduler_version>720</scheduler_version>\n<project_name>{NAME}</project_name>\n\
@@ -49,37 +49,37 @@ impl<'a> Reply<'a> {
         Reply { text, url, settings }
     }
 
-    /// Something for people.
-    pub fn say(&mut self, urgent: bool, message: &str) {
+    /// A message for the client's user.
+    pub fn message(&mut self, urgent: bool, message: &str) {
         let priority = if urgent { "notice" } else { "low" };
-        // Writing to a text does not fail, here and below.
+        // Writing to a string does not fail, here and below.
         let _ = writeln!(self.text, "<message priority=\"{priority}\">{}</message>", escape(message));
     }
 
-    /// The number of a host that has come the first time.
-    pub fn host(&mut self, host: u64) {
+    /// The number of a new host.
+    pub fn host_id(&mut self, host: u64) {
         line(&mut self.text, "hostid", &host.to_string());
     }
 
-    /// The key that programs are signed by.
-    pub fn code_key(&mut self, key: &Pair) {
+    /// The public key for programs.
+    pub fn code_key(&mut self, key: &KeyPair) {
         let _ = writeln!(self.text, "<code_sign_key>\n{}</code_sign_key>", key.public());
     }
 
-    /// A result that was reported needs not be reported again.
+    /// The report of a result was received.
     pub fn acknowledge(&mut self, name: &str) {
         let _ = writeln!(self.text, "<result_ack>\n<name>{}</name>\n</result_ack>", escape(name));
     }
 
-    /// A result is of no use, also where it has begun.
+    /// A result is cancelled, even if it has started.
     pub fn abort(&mut self, name: &str) {
         let _ = writeln!(self.text, "<result_abort>\n<name>{}</name>\n</result_abort>", escape(name));
     }
 
-    /// A result needs not be begun.
-    pub fn spare(&mut self, given: Given) {
+    /// A result is cancelled unless it has started.
+    pub fn abort_if_not_started(&mut self, result: ResultId) {
         let tag = "result_abort_if_not_started";
-        let _ = writeln!(self.text, "<{tag}>\n<name>{given}</name>\n</{tag}>");
+        let _ = writeln!(self.text, "<{tag}>\n<name>{result}</name>\n</{tag}>");
     }
 
     /// The application.
@@ -100,21 +100,21 @@ impl<'a> Reply<'a> {
         );
     }
 
-    /// A result: its work unit, its files, and by when it is wanted.
+    /// A result: its work unit, its files, and its deadline.
     ///
     /// # Errors
-    /// When its certificate cannot be signed.
-    pub fn give(
+    /// Where its certificate cannot be signed.
+    pub fn result(
         &mut self,
-        given: Given,
+        result: ResultId,
         deadline: f64,
         version: &Version,
         platform: &str,
-        key: &Pair,
+        key: &KeyPair,
     ) -> Result<(), Fault> {
-        let Some(span) = self.settings.span(given.unit) else { return Ok(()) };
+        let Some(span) = self.settings.span(result.unit) else { return Ok(()) };
         let input = span.to_file();
-        let (unit, output, platform, url) = (given.unit_name(), given.output(), escape(platform), self.url);
+        let (unit, output, platform, url) = (result.unit_name(), result.output(), escape(platform), self.url);
         let (bytes, md5) = (input.len(), md5_hex(input.as_bytes()));
         let certificate = key.sign(certificate(&output, LONGEST_FILE).as_bytes())?;
         let (estimate, bound) = (self.settings.task * SPEED, self.settings.task.max(1.0) * SPEED * PATIENCE);
@@ -130,7 +130,7 @@ impl<'a> Reply<'a> {
              <rsc_fpops_bound>{bound}</rsc_fpops_bound>\n<rsc_memory_bound>100000000</rsc_memory_bound>\n\
              <rsc_disk_bound>100000000</rsc_disk_bound>\n\
              <file_ref>\n<file_name>{unit}.in</file_name>\n<open_name>{INPUT}</open_name>\n</file_ref>\n</workunit>\n\
-             <result>\n<name>{given}</name>\n<wu_name>{unit}</wu_name>\n<platform>{platform}</platform>\n\
+             <result>\n<name>{result}</name>\n<wu_name>{unit}</wu_name>\n<platform>{platform}</platform>\n\
              <version_num>{number}</version_num>\n<plan_class></plan_class>\n\
              <report_deadline>{deadline:.3}</report_deadline>\n<report_immediately/>\n\
              <file_ref>\n<file_name>{output}</file_name>\n<open_name>{OUTPUT}</open_name>\n</file_ref>\n</result>\n"
@@ -138,13 +138,13 @@ impl<'a> Reply<'a> {
         Ok(())
     }
 
-    /// The whole.
+    /// The text of the reply.
     pub fn end(self) -> String {
         self.text + "</scheduler_reply>\n"
     }
 }
 
-/// What is signed so that a file of that name may be uploaded (`sched/file_upload_handler.cpp`).
+/// The text of the certificate that allows an upload (`sched/file_upload_handler.cpp`).
 pub fn certificate(name: &str, most: u64) -> String {
     format!("<name>{name}</name><max_nbytes>{most}</max_nbytes>")
 }
@@ -156,12 +156,12 @@ fn line(text: &mut String, tag: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::dialect::first;
+    use crate::client::markup::first;
 
     #[test]
     fn a_reply_holds_what_was_put_in_and_its_certificate_holds() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let key = Pair::open(&folder.path().join("key")).expect("is made");
+        let key = KeyPair::open(&folder.path().join("key")).expect("is made");
         let version = Version {
             number: 2,
             file: "crosstalk_ab".into(),
@@ -170,13 +170,13 @@ mod tests {
             signature: "11\n.\n".into(),
         };
         let settings = Settings { task: 2.0, ..Settings::default() };
-        let given = Given { unit: 5, instance: 1 };
+        let result = ResultId { unit: 5, instance: 1 };
         let mut reply = Reply::new("http://127.0.0.1:1/project/", &settings, 1.5, Some(60.0));
-        reply.host(4);
-        reply.say(true, "a < b");
+        reply.host_id(4);
+        reply.message(true, "a < b");
         reply.acknowledge("c_1_0");
         reply.application(&version, "x86_64-pc-linux-gnu");
-        reply.give(given, 99.5, &version, "x86_64-pc-linux-gnu", &key).expect("signs");
+        reply.result(result, 99.5, &version, "x86_64-pc-linux-gnu", &key).expect("signs");
         let text = reply.end();
         let whole = first(&text, "scheduler_reply").expect("is one");
         let names: Vec<_> = whole.elements().map(|element| element.name).collect();

@@ -1,4 +1,4 @@
-//! What a project is to do, decided when it is made and kept in its journal.
+//! A project's settings, fixed when it is made and kept in its journal.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,34 +6,34 @@ use crosstalk_core::Fault;
 
 use crate::collatz::{BLOCKS, FIRST, Span};
 
-/// Seconds that checking a result may take on the machine that gave it out: half of what the host
-/// that brings it waits for the reply.
+/// Seconds that checking a result may take on the machine that made the project: half of the time that a host
+/// waits for the reply.
 const CHECKING: f64 = 30.0;
 
-/// Numbers in a work unit, at most.
+/// The most numbers in a work unit.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
-/// What a project is to do.
+/// A project's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many work units there are; `None`: as many as are asked for.
+    /// Number of work units; `None`: unlimited.
     pub units: Option<u64>,
     /// Numbers in a work unit.
     pub size: u64,
-    /// Seconds that one takes on one core of the machine that gave them out.
+    /// CPU time of one, in seconds, on one core of the machine that made the project.
     pub task: f64,
-    /// How many results must agree.
+    /// Number of results that must agree.
     pub quorum: u32,
-    /// Whether all of these may come from one host. A host's agreement with itself shows
-    /// only that it makes no mistakes at random.
+    /// Whether all of these may come from one host. A host's agreement with itself only excludes random
+    /// errors.
     pub one_host: bool,
-    /// Seconds that a host has for a result until it counts as lost.
+    /// Seconds after which a result that is not reported counts as lost.
     pub deadline: f64,
     /// Results that a host may have at a time, for each of its processors.
     pub ahead: u32,
-    /// Blocks of each result that are done again to check it.
+    /// Blocks of each result that are computed again to check it.
     pub checks: u32,
-    /// After so many failed results a work unit is given up.
+    /// Number of failed results after which a work unit is given up.
     pub errors: u32,
 }
 
@@ -54,19 +54,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With work units that take about `task` seconds where a core goes over `pace`
-    /// numbers in one.
+    /// With work units that take about `task` seconds, where a core does `rate` numbers per second.
     #[must_use]
-    pub fn lasting(self, task: f64, pace: f64) -> Self {
-        // So that there is room for as many work units as anybody can do.
-        let size = ((task * pace) as u64).clamp(u64::from(BLOCKS), LARGEST);
+    pub fn lasting(self, task: f64, rate: f64) -> Self {
+        // The limit leaves numbers for as many work units as anyone can do.
+        let size = ((task * rate) as u64).clamp(u64::from(BLOCKS), LARGEST);
         Settings { task, size, ..self }
     }
 
     /// Checks them.
     ///
     /// # Errors
-    /// Names the one that makes no sense.
+    /// Names the wrong one.
     pub fn check(&self) -> Result<(), Fault> {
         let wrong =
             |what: &str, place: &str| Err(Fault::usage(format!("expected {what}")).at(place.to_string()));
@@ -74,7 +73,7 @@ impl Settings {
         if self.units.is_some_and(|units| !(1..=10_000_000).contains(&units)) {
             return wrong("from 1 to 10,000,000 work units", "--units");
         }
-        // Nobody is asked for these two: they would be a damaged journal's.
+        // These two are no options: a damaged journal has them.
         if !(u64::from(BLOCKS)..=LARGEST).contains(&self.size) {
             return wrong("a work unit of 128 to 10^15 numbers", "the project's settings");
         }
@@ -101,14 +100,14 @@ impl Settings {
         }
         let most = CHECKING * f64::from(BLOCKS) / f64::from(self.checks);
         if self.task > most {
-            let what = format!("at most {most:.0} s, of which {} of 128 blocks are done again", self.checks);
+            let what = format!("at most {most:.0} s, as {} of 128 blocks are computed again", self.checks);
             return wrong(&what, "--task")
                 .map_err(|fault| fault.remedy("take shorter tasks, or check less of each: --checks 0"));
         }
         Ok(())
     }
 
-    /// The numbers of a work unit; `None` where there is none of that number.
+    /// The numbers of a work unit; `None` where there is no such unit.
     pub fn span(&self, unit: u64) -> Option<Span> {
         if self.units.is_some_and(|units| unit >= units) {
             return None;
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn a_wrong_setting_is_named() {
         let fine = Settings::default();
         assert_eq!(fine.check(), Ok(()));
         for (bad, place) in [

@@ -1,12 +1,11 @@
-//! Uploads (`client/file_xfer.cpp`, `sched/file_upload_handler.cpp`): the data behind a
-//! head, with the certificate that was given out with the result. A file has only one
-//! right name, and a place only once a result of that name was given out.
+//! Uploads (`client/file_xfer.cpp`, `sched/file_upload_handler.cpp`): data behind a head that has the
+//! result's certificate. A file name has one spelling, and is accepted only for a result that was sent.
 
-use crate::client::dialect::{escape, first};
+use crate::client::markup::{escape, first};
 use crate::client::md5_hex;
 
-use super::keys::Pair;
-use super::line::Given;
+use super::keys::KeyPair;
+use super::line::ResultId;
 use super::reply::certificate;
 use super::request::upload_elements;
 use crate::collatz::LONGEST_FILE;
@@ -14,38 +13,40 @@ use crate::collatz::LONGEST_FILE;
 /// The longest upload with its head, in bytes.
 pub const LONGEST: u64 = LONGEST_FILE + (8 << 10);
 
-/// What a host wants.
+/// A host's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// To know how many bytes of a file have arrived.
-    Size(Given),
-    /// To leave a file.
-    Put(Given, Vec<u8>),
+pub enum UploadRequest {
+    /// How many bytes of a file are stored?
+    Size(ResultId),
+    /// Store this file.
+    Put(ResultId, Vec<u8>),
 }
 
-/// Why an upload is not taken.
+/// Why an upload is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// It may be tried again.
-    Now(String),
-    /// It never will be.
-    Ever(String),
+pub enum UploadRefusal {
+    /// The host may try again.
+    Temporary(String),
+    /// The host must not try again.
+    Permanent(String),
 }
 
-/// Reads what a host wants, and whether it may. `key` has signed the certificates.
+/// Parses a request, and checks its certificate, which `key` has signed.
 ///
 /// # Errors
-/// When it may not, or it makes no sense.
-pub fn read(body: &[u8], key: &Pair) -> Result<Wanted, Refused> {
+/// Where the certificate does not hold, or the request is malformed.
+pub fn read(body: &[u8], key: &KeyPair) -> Result<UploadRequest, UploadRefusal> {
     const DATA: &[u8] = b"<data>\n";
-    let ever = |why: &str| Refused::Ever(why.to_string());
-    let given = |name: &str| Given::of_output(name).ok_or_else(|| ever("there is no file of that name"));
+    let permanent = |why: &str| UploadRefusal::Permanent(why.to_string());
+    let result =
+        |name: &str| ResultId::of_output(name).ok_or_else(|| permanent("there is no file of that name"));
     let at = body.windows(DATA.len()).position(|window| window == DATA);
     let head = String::from_utf8_lossy(&body[..at.unwrap_or(body.len())]);
     let Some(at) = at else {
-        let request = first(&head, "data_server_request").ok_or_else(|| ever("this is no request"))?;
-        let name = first(request.body, "get_file_size").ok_or_else(|| ever("there is no command"))?.text();
-        return given(&name).map(Wanted::Size);
+        let request = first(&head, "data_server_request").ok_or_else(|| permanent("this is no request"))?;
+        let name =
+            first(request.body, "get_file_size").ok_or_else(|| permanent("there is no command"))?.text();
+        return result(&name).map(UploadRequest::Size);
     };
     let (mut name, mut signature, mut md5) = (String::new(), String::new(), String::new());
     let (mut most, mut bytes, mut offset) = (None, None, 0_u64);
@@ -63,169 +64,43 @@ pub fn read(body: &[u8], key: &Pair) -> Result<Wanted, Refused> {
             }
             "nbytes" => bytes = element.value::<u64>(),
             "md5_cksum" => md5 = element.text(),
-            "offset" => offset = element.value().ok_or_else(|| ever("the offset is no number"))?,
+            "offset" => offset = element.value().ok_or_else(|| permanent("the offset is no number"))?,
             _ => {}
         }
     }
-    let given = given(&name)?;
-    let (most, bytes) = most.zip(bytes).ok_or_else(|| ever("the size is missing"))?;
+    let result = result(&name)?;
+    let (most, bytes) = most.zip(bytes).ok_or_else(|| permanent("the size is missing"))?;
     if !key.has_signed(certificate(&name, most).as_bytes(), &signature) {
-        return Err(ever("the certificate does not hold"));
+        return Err(permanent("the certificate does not hold"));
     }
     if bytes > most {
-        return Err(ever("the file is larger than it may be"));
+        return Err(permanent("the file is larger than it may be"));
     }
     let data = &body[at + DATA.len()..];
-    // Files are small: one that was cut short comes again from its beginning.
+    // Files are small: an incomplete one is sent again from its beginning.
     if offset != 0 || data.len() as u64 != bytes {
-        return Err(Refused::Now("the file did not come whole".into()));
+        return Err(UploadRefusal::Temporary("the file is incomplete".into()));
     }
     if !md5.is_empty() && md5 != md5_hex(data) {
-        return Err(Refused::Now("the file came with errors".into()));
+        return Err(UploadRefusal::Temporary("the file is damaged".into()));
     }
-    Ok(Wanted::Put(given, data.to_vec()))
+    Ok(UploadRequest::Put(result, data.to_vec()))
 }
 
-/// The answer: how it went, and for a size, which.
-pub fn reply(outcome: &Result<Option<u64>, Refused>) -> String {
+/// The reply: the status, and the size if one was requested.
+pub fn reply(outcome: &Result<Option<u64>, UploadRefusal>) -> String {
     let inner = match outcome {
         Ok(None) => "<status>0</status>\n".to_string(),
         Ok(Some(size)) => format!("<status>0</status>\n<file_size>{size}</file_size>\n"),
-        Err(Refused::Now(why)) => format!("<status>1</status>\n<message>{}</message>\n", escape(why)),
-        Err(Refused::Ever(why)) => format!("<status>-1</status>\n<message>{}</message>\n", escape(why)),
+        Err(UploadRefusal::Temporary(why)) => {
+            format!("<status>1</status>\n<message>{}</message>\n", escape(why))
+        }
+        Err(UploadRefusal::Permanent(why)) => {
+            format!("<status>-1</status>\n<message>{}</message>\n", escape(why))
+        }
     };
     format!("<data_server_reply>\n{inner}</data_server_reply>\n")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::spoilt::spoilt;
-    use super::*;
-    use proptest::prelude::*;
-    use std::sync::OnceLock;
-    use std::time::{Duration, Instant};
-
-    fn key() -> &'static Pair {
-        static KEY: OnceLock<Pair> = OnceLock::new();
-        KEY.get_or_init(|| {
-            let folder = tempfile::tempdir().expect("a temporary folder");
-            Pair::open(&folder.path().join("key")).expect("is made")
-        })
-    }
-
-    const GIVEN: Given = Given { unit: 5, instance: 1 };
-
-    /// As the client writes it.
-    fn upload(name: &str, most: u64, bytes: usize, offset: u64, data: &str) -> String {
-        let signature = key().sign(certificate("c_5_1_out", LONGEST_FILE).as_bytes()).expect("signs");
-        format!(
-            "<data_server_request>\n    <core_client_major_version>7</core_client_major_version>\n<file_upload>\n\
-             <file_info>\n<name>{name}</name>\n<xml_signature>\n{}</xml_signature>\n\
-             <max_nbytes>{most}</max_nbytes>\n</file_info>\n<nbytes>{bytes}</nbytes>\n\
-             <md5_cksum>{}</md5_cksum>\n<offset>{offset}</offset>\n<data>\n{data}",
-            signature.trim_end(),
-            md5_hex(data.as_bytes())
-        )
-    }
-
-    fn ask(body: &str) -> Result<Wanted, Refused> {
-        read(body.as_bytes(), key())
-    }
-
-    #[test]
-    fn an_upload_with_its_certificate_is_taken_byte_by_byte() {
-        let data = "<data>\n</file_info><name>c_9_9_out</name>";
-        let body = upload("c_5_1_out", LONGEST_FILE, data.len(), 0, data);
-        assert_eq!(ask(&body), Ok(Wanted::Put(GIVEN, data.into())));
-    }
-
-    #[test]
-    fn forgeries_are_refused_for_ever() {
-        let data = "x";
-        for (name, most) in [
-            // The certificate is that of another file, or of another size.
-            ("c_5_2_out", LONGEST_FILE),
-            ("c_5_1_out", LONGEST_FILE + 1),
-            // Path tricks.
-            ("../c_5_1_out", LONGEST_FILE),
-            ("c_5_1_out/../../x", LONGEST_FILE),
-            ("/etc/passwd", LONGEST_FILE),
-            ("c_05_1_out", LONGEST_FILE),
-            ("", LONGEST_FILE),
-        ] {
-            let refused = ask(&upload(name, most, 1, 0, data));
-            assert!(matches!(refused, Err(Refused::Ever(_))), "{name}: {refused:?}");
-        }
-        let body = upload("c_5_1_out", LONGEST_FILE, 1, 0, data);
-        let unsigned = body.split("<xml_signature>").next().expect("has one").to_string()
-            + body.split("</xml_signature>").nth(1).expect("has one");
-        assert!(matches!(ask(&unsigned), Err(Refused::Ever(why)) if why.contains("certificate")));
-        let large = upload("c_5_1_out", LONGEST_FILE, LONGEST_FILE as usize + 1, 0, data);
-        assert!(matches!(ask(&large), Err(Refused::Ever(why)) if why.contains("larger")));
-    }
-
-    #[test]
-    fn what_came_with_errors_may_come_again() {
-        for body in [
-            upload("c_5_1_out", LONGEST_FILE, 2, 0, "x"),
-            upload("c_5_1_out", LONGEST_FILE, 2, 1, "x"),
-            upload("c_5_1_out", LONGEST_FILE, 1, 0, "x") + "y",
-            upload("c_5_1_out", LONGEST_FILE, 1, 0, "x").replace("<data>\nx", "<data>\ny"),
-        ] {
-            assert!(matches!(ask(&body), Err(Refused::Now(_))), "{body}");
-        }
-    }
-
-    #[test]
-    fn a_size_is_asked_for_by_name() {
-        let body = |name: &str| {
-            format!("<data_server_request>\n<get_file_size>{name}</get_file_size>\n</data_server_request>\n")
-        };
-        assert_eq!(ask(&body("c_5_1_out")), Ok(Wanted::Size(GIVEN)));
-        assert!(matches!(ask(&body("../../etc/passwd")), Err(Refused::Ever(_))));
-        for body in ["", "<data_server_request></data_server_request>", "<data>\n"] {
-            assert!(ask(body).is_err(), "{body}");
-        }
-        assert_eq!(
-            reply(&Ok(Some(7))),
-            "<data_server_reply>\n<status>0</status>\n<file_size>7</file_size>\n</data_server_reply>\n"
-        );
-        assert!(
-            reply(&Err(Refused::Ever("a<b".into())))
-                .contains("<status>-1</status>\n<message>a&lt;b</message>")
-        );
-    }
-
-    #[test]
-    fn the_longest_uploads_are_read_in_bounded_time_however_deep_they_are() {
-        let began = Instant::now();
-        for part in
-            ["<data_server_request>", "<file_upload><file_info>", "<data>\n", "<data>", "<name>", "<", "&"]
-        {
-            let long = part.repeat(LONGEST as usize / part.len());
-            for body in [long.clone(), format!("<data_server_request>\n<file_upload>\n{long}")] {
-                assert!(ask(&body).is_err(), "{part}");
-            }
-        }
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn no_bytes_are_taken_without_a_certificate(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            prop_assert!(!matches!(read(&bytes, key()), Ok(Wanted::Put(..))));
-        }
-
-        #[test]
-        fn no_spoilt_upload_is_taken_as_another(
-            body in spoilt(upload("c_5_1_out", LONGEST_FILE, 3, 0, "abc").into_bytes())
-        ) {
-            if let Ok(Wanted::Put(given, data)) = read(&body, key()) {
-                // Where its checksum is spoilt, too, the data may be others; they are never another's.
-                prop_assert_eq!(given, GIVEN);
-                prop_assert!(data == b"abc" || !String::from_utf8_lossy(&body).contains(&md5_hex(b"abc")));
-            }
-        }
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! Where hosts find a project.
+//! The address at which hosts find a project.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -6,9 +6,12 @@ use std::str::FromStr;
 
 use crosstalk_core::Fault;
 
-use super::ROOT;
+/// The path below which everything of a project is.
+pub const ROOT: &str = "/project/";
+/// The path of the scheduler, below the project's address.
+pub const SCHEDULER: &str = "cgi";
 
-/// An address that a client takes for a project's, with a slash at its end.
+/// A project's address as clients accept it, with a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url(String);
 
@@ -16,10 +19,10 @@ impl Url {
     /// That of a project which listens there.
     ///
     /// # Errors
-    /// Where that is everywhere.
+    /// A usage fault where it listens at every address.
     pub fn of(listen: SocketAddr) -> Result<Self, Fault> {
         if listen.ip().is_unspecified() {
-            return Err(Fault::usage("hosts cannot be told where to find a project that listens everywhere")
+            return Err(Fault::usage("a project that listens at every address has none for hosts")
                 .at("--listen")
                 .remedy(match listen.port() {
                     0 => format!("name a port, and add for example --url http://my.host:8470{ROOT}"),
@@ -59,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_found_where_it_listens_unless_that_is_everywhere() {
+    fn a_project_s_address_is_the_one_where_it_listens() {
         let url = |listen: [u8; 4]| Url::of((listen, 8470).into());
         assert_eq!(
             url([127, 0, 0, 1]).map(|url| url.to_string()),

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crosstalk_boinc::app::run;
-use crosstalk_boinc::collatz::pace;
-use crosstalk_boinc::project::{Counts, Home, Place, Server, Url, Wanted};
+use crosstalk_boinc::collatz::measure_rate;
+use crosstalk_boinc::project::{Counts, Directory, Endpoint, RequestedSettings, Server, Url};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::counted;
@@ -21,25 +21,25 @@ use crate::signal;
 /// Where a new project listens.
 const LISTEN: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8470);
 
-/// How often people are told how far it is.
-const TOLD: Duration = Duration::from_secs(10);
+/// How often people are reported how far it is.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
-    let wanted = wanted(args)?;
-    let settings = wanted.settings()?;
+    let requested = requested(args)?;
+    let settings = requested.settings()?;
     let url: Option<Url> = args.url.as_deref().map(str::parse).transpose()?;
-    let place = |listened: Option<SocketAddr>| {
-        Place::new(args.listen.or(listened).unwrap_or(LISTEN.into()), url.clone())
+    let endpoint = |last_address: Option<SocketAddr>| {
+        Endpoint::new(args.listen.or(last_address).unwrap_or(LISTEN.into()), url.clone())
     };
     let mut listening = None;
-    let open = Home::open(&args.dir, || {
+    let open = Directory::open(&args.dir, || {
         // A project's settings stand for good: it is made when it can be found.
-        listening = Some(place(None)?);
-        Ok(settings.lasting(settings.task, pace()))
+        listening = Some(endpoint(None)?);
+        Ok(settings.lasting(settings.task, measure_rate()))
     })?;
-    wanted.agrees(open.settings(), &args.dir)?;
-    let listening = listening.map_or_else(|| place(open.listened), Ok)?;
+    requested.agrees(open.settings(), &args.dir)?;
+    let listening = listening.map_or_else(|| endpoint(open.last_address), Ok)?;
     let server = Server::new(open, listening, Path::new("/proc/self/exe"))?;
     let attach = server.attach();
     out.say(&format!(
@@ -49,11 +49,11 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
         attach.url, attach.key
     ));
     out.tell(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));
-    let mut told = (Counts::default(), Instant::now());
+    let mut reported = (Counts::default(), Instant::now());
     server.run(&interrupted, |counts, done| {
-        if counts != told.0 && (told.1.elapsed() >= TOLD || done) {
-            tell(out, counts);
-            told = (counts, Instant::now());
+        if counts != reported.0 && (reported.1.elapsed() >= REPORT_INTERVAL || done) {
+            report(out, counts);
+            reported = (counts, Instant::now());
         }
         !(done && args.until_done)
     })?;
@@ -68,8 +68,8 @@ pub fn app() -> Result<ExitCode, Fault> {
     run(Path::new(".")).map(|end| ExitCode::from(end.code()))
 }
 
-fn wanted(args: &BoincProjectArgs) -> Result<Wanted, Fault> {
-    Ok(Wanted {
+fn requested(args: &BoincProjectArgs) -> Result<RequestedSettings, Fault> {
+    Ok(RequestedSettings {
         units: args.units,
         task: time(args.task.as_deref(), "--task")?,
         quorum: args.quorum,
@@ -84,7 +84,7 @@ fn time(text: Option<&str>, place: &str) -> Result<Option<f64>, Fault> {
     text.map(|text| text.parse::<Seconds>().map(|time| time.0).map_err(|fault| fault.at(place))).transpose()
 }
 
-fn tell(out: &Out, counts: Counts) {
+fn report(out: &Out, counts: Counts) {
     out.say(&format!(
         "{} answered, {} out, {} failed, {} lost, {}",
         counted(counts.answered as usize, "work unit"),

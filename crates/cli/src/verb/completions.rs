@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
+use crosstalk_apps::dataset::Catalogue;
 use crosstalk_core::Fault;
 
 use super::show;
@@ -40,12 +41,17 @@ pub fn shown() -> Command {
 /// Where a hop of a path can be named.
 const HOPS: [&str; 2] = ["interconnects", "components"];
 
+/// Stands for the catalogue of data sets, which is one file.
+const DATA: &str = "datasets";
+
 /// The names in the catalogues, each with its folder.
 struct Names(Vec<(&'static str, String)>);
 
 impl Names {
     fn new() -> Result<Self, Fault> {
-        Ok(Names(show::names(&catalogue::catalogues(&[])?, &parts::registry())))
+        let mut names = show::names(&catalogue::catalogues(&[])?, &parts::registry());
+        names.extend(Catalogue::bundled()?.sets().map(|set| (DATA, set.name.clone())));
+        Ok(Names(names))
     }
 
     /// Those of some folders, each once.
@@ -81,6 +87,7 @@ fn named(command: Command, names: &Names) -> Command {
         .mut_subcommand("plan", study)
         .mut_subcommand("show", |verb| offer(verb, "name", &show::FOLDERS))
         .mut_subcommand("path", |verb| offer(verb, "path", &HOPS))
+        .mut_subcommand("data", |verb| verb.mut_subcommand("get", |get| offer(get, "name", &[DATA])))
         .mut_subcommand("probe", wired)
 }
 
@@ -98,6 +105,12 @@ fn words_of_fish(names: &Names) -> String {
         format!("complete -c crosstalk -n \"__fish_crosstalk_using_subcommand {verb}\" -a \"{words}\"\n")
     };
     let studies: &[&str] = &["studies"];
-    let verbs = [("run", studies), ("plan", studies), ("show", &show::FOLDERS), ("path", &HOPS)];
+    let verbs = [
+        ("run", studies),
+        ("plan", studies),
+        ("show", &show::FOLDERS),
+        ("path", &HOPS),
+        ("data; and __fish_seen_subcommand_from get", &[DATA]),
+    ];
     verbs.into_iter().map(line).collect()
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crosstalk_boinc::client::Way;
+use crosstalk_boinc::client::ClientSelector;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_guard::{Machine, Publisher, Rules, Target, Targets, explain, metrics, summary, view};
@@ -81,7 +81,7 @@ fn duration(text: &str) -> Result<Duration, Fault> {
 
 fn targets(args: &GuardArgs) -> Vec<Target> {
     let groups = args.background.iter().cloned().map(Target::Group);
-    let way = Way { address: args.boinc_address, password: args.boinc_password_file.clone() };
+    let way = ClientSelector { address: args.boinc_address, password: args.boinc_password_file.clone() };
     let programs = args.programs.iter().map(|Donating::Boinc| Target::Boinc(way.clone()));
     let all = groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs);
     // Who is named twice is meant once.

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod boinc;
 pub mod clean;
 pub mod completions;
+pub mod data;
 pub mod docs;
 pub mod doctor;
 pub mod exec;

@@ -17,7 +17,7 @@ use super::argv::{argv, env};
 use super::custom_metric::CustomMetric;
 use super::link_counters::LinkCounters;
 use super::message::{Message, await_end};
-use crosstalk_work::peer::gathering::{gather, join};
+use crosstalk_work::peer::barrier::{gather, join};
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until, listen};
 use crosstalk_work::program::{Account, Event, Program, find_first, fresh, hung, judge};
@@ -103,7 +103,7 @@ impl Node {
         self.run_prepare_line(until)?;
         let mut lines = gather(listener, self.part.nodes, until)?;
         let mut program = self.start()?;
-        if let Event::Stirred(index) = self.watch(&mut program, &lines, until)? {
+        if let Event::Message(index) = self.watch(&mut program, &lines, until)? {
             let node = index + 1;
             return Err(match lines[index].hear(until)? {
                 Some(Message::Failed { reason }) => Fault::attempt(reason).on(node),

@@ -1,7 +1,7 @@
-//! What two processes on two nodes need to talk: sockets with deadlines,
-//! conversations in lines, and a limit on every wait; or a rank over `comm`.
+//! How processes on different nodes exchange messages: sockets with deadlines, connections that carry lines,
+//! and a limit on every wait; or a rank over `comm`.
 
-pub mod gathering;
+pub mod barrier;
 mod line;
 pub mod rank;
 pub mod socket;

@@ -1,5 +1,5 @@
 //! A node whose part is one rank over `comm`: it listens, is connected to the
-//! other ranks, and plays.
+//! other ranks, and runs.
 
 use crosstalk_comm::{Listener, Rank};
 use crosstalk_core::Fault;
@@ -10,20 +10,23 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 /// What the rank does once it is connected, [`Rank::finish`] included.
-pub type Play = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
+pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
 
-/// Gets a node ready to play its part.
-pub fn prepare(part: &Part, play: Play) -> Result<Box<dyn Prepared>, Fault> {
+/// Gets a node ready.
+///
+/// # Errors
+/// Where it has no address, or cannot listen there.
+pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
-    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, play }))
+    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, task }))
 }
 
 /// A node that listens.
 struct Ready {
     part: Part,
     listener: Listener,
-    play: Play,
+    task: RankTask,
 }
 
 impl Prepared for Ready {
@@ -38,6 +41,6 @@ impl Prepared for Ready {
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         let rank = self.listener.connect(&self.part, endpoints, cancelled)?;
-        (self.play)(rank, out)
+        (self.task)(rank, out)
     }
 }

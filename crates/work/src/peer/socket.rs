@@ -1,4 +1,4 @@
-//! Sockets with deadlines, and their errors in words that can be acted on.
+//! Sockets with deadlines, and faults with a remedy for their errors.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind};
@@ -10,7 +10,7 @@ use crosstalk_core::Fault;
 
 use super::until::{TICK, Until};
 
-/// How long a connection may take to come about.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Listens on `addr` (port 0: any free one).
@@ -32,6 +32,9 @@ pub fn listen(addr: SocketAddr) -> Result<TcpListener, Fault> {
 }
 
 /// Connects to another process, without Nagle's delay (RFC 896).
+///
+/// # Errors
+/// Where nobody listens there, or the deadline has passed.
 pub fn connect(addr: SocketAddr, until: &Until) -> Result<TcpStream, Fault> {
     until.check("a connection")?;
     let limit = CONNECT.min(until.left()).max(Duration::from_millis(1));
@@ -44,10 +47,13 @@ pub fn connect(addr: SocketAddr, until: &Until) -> Result<TcpStream, Fault> {
     Ok(stream)
 }
 
-/// Waits for the next connection and who it is from.
+/// Waits for the next connection; returns it and the peer's address.
+///
+/// # Errors
+/// At the deadline, or where the socket fails.
 pub fn accept(listener: &TcpListener, until: &Until) -> Result<(TcpStream, SocketAddr), Fault> {
     let failed = |e: io::Error| Fault::environment(format!("cannot take a connection: {e}"));
-    // The caller of a connection can be gone before it is taken (accept(2)).
+    // The peer can have closed a connection before it is accepted (accept(2)).
     listener.set_nonblocking(true).map_err(failed)?;
     loop {
         readable(listener, until, "a connection")?;
@@ -62,7 +68,10 @@ pub fn accept(listener: &TcpListener, until: &Until) -> Result<(TcpStream, Socke
     }
 }
 
-/// Waits until there is something to read, or the other end has closed.
+/// Waits until there is something to read, or the peer has closed.
+///
+/// # Errors
+/// At the deadline, or when it is cancelled.
 pub fn readable(fd: &impl AsFd, until: &Until, what: &str) -> Result<(), Fault> {
     loop {
         until.check(what)?;
@@ -72,12 +81,12 @@ pub fn readable(fd: &impl AsFd, until: &Until, what: &str) -> Result<(), Fault> 
     }
 }
 
-/// Whether there is something to read, or the other end has closed, within `wait`.
+/// Whether there is something to read, or the peer has closed, within `wait`.
 pub fn is_readable(fd: &impl AsFd, wait: Duration) -> bool {
     happens(fd, PollFlags::IN, wait)
 }
 
-/// Whether the other end of a stream has closed, also where there is still something to read.
+/// Whether the peer of a stream has closed, even if there is still something to read.
 pub fn is_closed(fd: &impl AsFd) -> bool {
     happens(fd, PollFlags::RDHUP, Duration::ZERO)
 }
@@ -96,7 +105,7 @@ pub fn udp_beside(beside: SocketAddr) -> Result<UdpSocket, Fault> {
         .map_err(|e| Fault::environment(format!("cannot open a UDP socket: {e}")).at(beside.to_string()))
 }
 
-/// Whether an error says "not now" rather than "never".
+/// Whether an error is temporary: the same call may succeed later.
 pub fn passing(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
@@ -112,7 +121,7 @@ pub fn broken(peer: SocketAddr, e: &io::Error) -> Fault {
     }
 }
 
-/// The fault for an end that went away in mid-run.
+/// The fault for a peer that has closed during the run.
 pub fn gone(peer: SocketAddr) -> Fault {
     Fault::gone("the other end went away in mid-run")
         .at(peer.to_string())

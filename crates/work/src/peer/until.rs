@@ -1,4 +1,4 @@
-//! How long an end may go on: until its deadline, or until it is cancelled.
+//! The limit of every wait: a deadline, or an earlier cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 
-/// The limit of one end's patience. Every wait of a probe ends soon after it.
+/// A deadline that can be cancelled. Every wait ends soon after either.
 #[derive(Debug, Clone, Copy)]
 pub struct Until<'a> {
     deadline: Instant,
     cancelled: &'a AtomicBool,
 }
 
-/// How long a wait may last before the limit is looked at again.
+/// How often a wait checks whether it was cancelled.
 pub const TICK: Duration = Duration::from_millis(100);
 
 impl<'a> Until<'a> {
@@ -30,29 +30,32 @@ impl<'a> Until<'a> {
         Until { deadline: self.deadline.min(Instant::now() + limit), ..self }
     }
 
-    /// Whether it was cancelled. Cheap enough to be asked for every message.
+    /// Whether it was cancelled. Cheap enough to check for every message.
     #[inline]
     pub fn cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// What fails after it was cancelled fails because of that: the other end may
-    /// just have heard of it first.
+    /// Turns a failure into an interruption where it was cancelled: the peer may have seen that first, and
+    /// closed.
     pub fn blame<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
         outcome.map_err(|fault| if self.cancelled() { Fault::interrupted() } else { fault })
     }
 
-    /// What is left of the time.
+    /// The remaining time.
     pub fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Whether the time is up.
+    /// Whether the deadline has passed.
     pub fn is_over(&self) -> bool {
         self.left().is_zero()
     }
 
-    /// A fault when it was cancelled or the time is up while waiting for `what`.
+    /// Continues while there is time; `what` names what is waited for.
+    ///
+    /// # Errors
+    /// An interruption where it was cancelled; an attempt fault at the deadline.
     pub fn check(&self, what: &str) -> Result<(), Fault> {
         if self.cancelled() {
             return Err(Fault::interrupted());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crosstalk_core::Fault;
 use crosstalk_core::quote::shell_word;
 
-/// What only a shell knows: its own commands and reserved words.
+/// Words of the shell itself: its commands and reserved words.
 const SHELLS: [&str; 34] = [
     "!", ".", ":", "[[", "alias", "bg", "case", "cd", "declare", "eval", "exec", "exit", "export", "fg",
     "for", "function", "if", "jobs", "let", "local", "popd", "pushd", "read", "set", "shift", "source",
@@ -28,28 +28,28 @@ pub fn find(program: &str) -> Result<PathBuf, Fault> {
     find_in(program, &std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// The program of a command line; where it is none, what the user may have meant.
+/// The program of a command line.
 ///
 /// # Errors
-/// When it cannot be run, or is something for a shell.
+/// Where it cannot be run. Where the line is one for a shell, the remedy says what to write.
 pub fn find_first(argv: &[String]) -> Result<PathBuf, Fault> {
-    find(&argv[0]).map_err(|fault| match meant(argv) {
-        Some(meant) if !Path::new(&argv[0]).exists() => {
-            Fault::environment(format!("`{}` is no program: {}", argv[0], meant.why))
+    find(&argv[0]).map_err(|fault| match suggestion(argv) {
+        Some(suggestion) if !Path::new(&argv[0]).exists() => {
+            Fault::environment(format!("`{}` is no program: {}", argv[0], suggestion.why))
                 .of_parameter("argv")
-                .remedy(format!("write -- {}", meant.instead))
+                .remedy(format!("write -- {}", suggestion.instead))
         }
         _ => fault,
     })
 }
 
-/// What a command line that names no program was meant to be.
-struct Meant {
+/// What to write instead of a command line that names no program, and why.
+struct Suggestion {
     why: &'static str,
     instead: String,
 }
 
-fn meant(argv: &[String]) -> Option<Meant> {
+fn suggestion(argv: &[String]) -> Option<Suggestion> {
     let first = &argv[0];
     let name = first.split('=').next().unwrap_or_default();
     let variable = first.contains('=')
@@ -67,7 +67,7 @@ fn meant(argv: &[String]) -> Option<Meant> {
     } else {
         return None;
     };
-    Some(Meant { why, instead })
+    Some(Suggestion { why, instead })
 }
 
 fn find_in(program: &str, path: &OsStr) -> Result<PathBuf, Fault> {
@@ -112,7 +112,7 @@ fn executable(file: &Path, path: &OsStr) -> Result<PathBuf, Fault> {
 /// What follows `#!` in a script's first line.
 fn first_line(file: &Path) -> Option<String> {
     let mut start = Vec::new();
-    // One that may be executed but not read is the kernel's to judge.
+    // A file that may be executed but not read: the kernel decides.
     File::open(file).ok()?.take(FIRST_LINE as u64).read_to_end(&mut start).ok()?;
     let text = String::from_utf8_lossy(start.strip_prefix(b"#!")?).into_owned();
     text.split('\n').next().map(str::to_string)
@@ -151,60 +151,4 @@ fn interpreted(file: &Path, line: &str, path: &OsStr) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(line: &[&str]) -> Vec<String> {
-        line.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn a_program_that_is_nowhere_is_named_with_the_path() {
-        let fault = find_in("no-such-program", OsStr::new("/nowhere:/neither")).expect_err("is nowhere");
-        assert!(fault.message.contains("`no-such-program`"), "{fault}");
-        assert!(fault.message.contains("/nowhere:/neither"), "{fault}");
-    }
-
-    #[test]
-    fn what_is_for_a_shell_is_told_with_what_to_write() {
-        for (line, instead) in [
-            (&["a | b"] as &[&str], "sh -c 'a | b'"),
-            (&["a && b"], "sh -c 'a && b'"),
-            (&["FOO=1", "true", "a b"], "env FOO=1 true 'a b'"),
-            (&["cd", "x"], "sh -c 'cd x'"),
-            (&["~/no-such-job"], "sh -c '~/no-such-job'"),
-            (&["no-such-python job.py"], "no-such-python job.py"),
-            (&["echo 'x' > y"], r"sh -c 'echo '\''x'\'' > y'"),
-        ] {
-            let fault = find_first(&words(line)).expect_err("is no program");
-            assert_eq!(fault.remedy, Some(format!("write -- {instead}")), "{line:?}: {fault}");
-        }
-        let fault = find_first(&words(&["no-such-program", "|"])).expect_err("is nowhere");
-        assert!(fault.message.contains("cannot be found in PATH"), "{fault}");
-    }
-
-    #[test]
-    fn a_script_is_judged_by_its_first_line() {
-        let directory = tempfile::tempdir().expect("makes one");
-        let path = directory.path().join("job");
-        let write = |text: &str, mode| {
-            fs::write(&path, text).expect("writes");
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("sets");
-            find_in("job", directory.path().as_os_str())
-        };
-        let fault = write("#!/bin/sh\n", 0o644).expect_err("may not run");
-        assert!(fault.remedy.is_some_and(|r| r.starts_with("chmod +x")), "no remedy");
-        assert_eq!(write("#!/bin/sh\n", 0o755), Ok(path.clone()));
-        assert_eq!(write("\x7fELF and more", 0o755), Ok(path.clone()));
-        for (text, said) in [
-            ("#!/bin/sh\r\necho\r\n", "is `/bin/sh\\r`"),
-            ("#!/no/such/python -u\n", "interpreter `/no/such/python` cannot be found"),
-            ("#!/usr/bin/env no-such-python\n", "interpreter `no-such-python` cannot be found"),
-            ("#!\n", "names no interpreter"),
-        ] {
-            let fault = write(text, 0o755).expect_err("has no interpreter");
-            assert!(fault.message.contains(said) && fault.remedy.is_some(), "{said}: {fault}");
-            assert!(fault.place.as_deref().is_some_and(|place| place.ends_with("/job:1")), "{fault}");
-        }
-    }
-}
+mod tests;

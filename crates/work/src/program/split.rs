@@ -1,7 +1,7 @@
 //! What a program used, and where its run time went.
 //!
 //! Threads overlap, so that their processor time and queueing time, added up, may exceed the run time. The
-//! kernel's sums are exact; how many threads were busy (running, or ready to run) at once is looked at some
+//! kernel's sums are exact; how many threads were busy (running, or ready to run) at once is sampled some
 //! fifty times a second. With `n` busy threads at once, on average over the time in which any is busy,
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //!   computing         = processor time / n
 //!   waiting for one   = queueing time / n
 //! waiting           = run time − busy time
-//! ran in parallel   = processor time − computing      (beside the run time, in processor-seconds)
+//! ran in parallel   = processor time − computing      (on top of the run time, in processor-seconds)
 //! ```
 //!
 //! The first line is an identity: busy threads summed over time are processor time and queueing time. So the
@@ -39,7 +39,7 @@ pub struct Account {
     pub start: f64,
 }
 
-/// The run time's parts, and what ran beside them. Times in seconds.
+/// The run time's parts, and what ran in parallel. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Split {
     /// Busy, and on a processor.
@@ -48,7 +48,7 @@ pub struct Split {
     pub queue: f64,
     /// No thread was busy.
     pub wait: f64,
-    /// Processor time beside `compute`.
+    /// Processor time on top of `compute`.
     pub parallel: f64,
 }
 
@@ -63,27 +63,27 @@ impl Account {
     }
 }
 
-/// When to look at a program's threads: often, but for little of a processor.
+/// When to sample a program's threads: often, but at little cost.
 #[derive(Debug, Default)]
-pub struct Looks {
+pub struct SampleInterval {
     taken: u32,
     last: Duration,
 }
 
-impl Looks {
-    /// Two looks are at least so far apart, on average.
+impl SampleInterval {
+    /// The shortest mean interval.
     const OFTEN: Duration = Duration::from_millis(20);
-    /// A look may take this part of the time between two.
+    /// A sample takes at most one part in so many of the interval.
     const SHARE: u32 = 200;
 
-    /// A look took so long.
+    /// Notes how long a sample took.
     pub fn took(&mut self, time: Duration) {
         self.taken = self.taken.wrapping_add(1);
         self.last = time;
     }
 
-    /// How long until the next: from half of the mean interval to one and a half, spread evenly, so that looks do
-    /// not keep step with a program that does something at a fixed interval.
+    /// Time until the next sample: from half of the mean interval to one and a half, spread evenly, so that
+    /// samples do not keep step with a program that does something at a fixed interval.
     pub fn next(&self) -> Duration {
         const GOLDEN: f64 = 0.618_033_988_749_895;
         let mean = (self.last * Self::SHARE).clamp(Self::OFTEN, TICK);
@@ -92,64 +92,4 @@ impl Looks {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::os::unix::process::ExitStatusExt;
-
-    fn split(wall: f64, cpu: f64, queued: f64, at_once: f64) -> Split {
-        let status = ExitStatus::from_raw(0);
-        Account { status, wall, cpu, queued: Some(queued), at_once, start: 0.0 }.split()
-    }
-
-    #[test]
-    fn one_thread_s_times_are_the_kernel_s() {
-        assert_eq!(
-            split(1.0, 0.5, 0.125, 1.0),
-            Split { compute: 0.5, queue: 0.125, wait: 0.375, parallel: 0.0 }
-        );
-    }
-
-    #[test]
-    fn threads_that_compute_and_wait_together_share_the_run_time() {
-        // Two threads, each 0.3 s on a processor, 0.1 s queueing, 0.6 s asleep.
-        assert_eq!(split(1.0, 0.6, 0.2, 2.0), Split { compute: 0.3, queue: 0.1, wait: 0.6, parallel: 0.3 });
-    }
-
-    #[test]
-    fn what_cannot_have_been_one_after_the_other_ran_at_once() {
-        // A run so short that no look came: two threads, 0.26 s, with 0.19 s and 0.2 s of computing and queueing.
-        let split = split(0.26, 0.095, 0.299, 1.0);
-        assert!((split.compute + split.queue - 0.26).abs() < 1e-12 && split.wait < 1e-12, "{split:?}");
-        assert!((split.compute / split.queue - 0.095 / 0.299).abs() < 1e-9, "{split:?}");
-    }
-
-    #[test]
-    fn looks_are_spread_and_cost_little() {
-        let mut looks = Looks::default();
-        let mut total = Duration::ZERO;
-        for _ in 0..1000 {
-            looks.took(Duration::from_micros(10));
-            assert!((10..=30).contains(&looks.next().as_millis()));
-            total += looks.next();
-        }
-        assert!((19_500..20_500).contains(&total.as_millis()), "20 ms on average: {total:?}");
-        looks.took(Duration::from_micros(300));
-        assert!(looks.next() >= Duration::from_millis(30));
-        looks.took(Duration::from_secs(1));
-        assert!(looks.next() <= 2 * TICK);
-    }
-
-    proptest! {
-        #[test]
-        fn parts_add_up_and_none_is_negative(
-            wall in 1e-6f64..1e5, cpu in 0.0f64..1e6, queued in 0.0f64..1e6, at_once in 1.0f64..100.0,
-        ) {
-            let split = split(wall, cpu, queued, at_once);
-            let sum = split.compute + split.queue + split.wait;
-            prop_assert!((sum / wall - 1.0).abs() < 1e-9, "{split:?} of {wall}");
-            prop_assert!([split.compute, split.queue, split.wait, split.parallel].iter().all(|part| *part >= 0.0));
-            prop_assert!((split.compute + split.parallel - cpu).abs() <= 1e-9 * cpu);
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// So often is counted what changes meanwhile.
+/// Tries to count processes that change meanwhile.
 const COUNTS: usize = 1000;
 /// The environment variable that marks a program's processes.
 pub const MARK: &str = "CROSSTALK_RUN";
@@ -19,7 +19,7 @@ pub const MARK: &str = "CROSSTALK_RUN";
 pub struct Process {
     /// Its number.
     pub pid: Pid,
-    /// Whether it has ended, and only its parent does not know yet.
+    /// Whether it has ended, and its parent has not waited for it yet.
     pub zombie: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Process {
 pub fn members(group: Pid, mark: &str) -> Vec<Process> {
     let entry = format!("{MARK}={mark}");
     let me = getpid();
-    everybody()
+    processes()
         .filter(|(pid, _)| *pid != me)
         .filter(|(pid, stat)| stat.group == group.as_raw_pid() || carries(*pid, &entry))
         .map(|(pid, stat)| Process { pid, zombie: stat.state == 'Z' })
@@ -57,7 +57,7 @@ fn children(pid: i32) -> Vec<i32> {
     listed_children(pid).unwrap_or_else(|| searched_children(pid))
 }
 
-/// As the kernel lists them, where it does (CONFIG_PROC_CHILDREN); nobody's where the process has ended.
+/// As the kernel lists them, where it does (CONFIG_PROC_CHILDREN); none where the process has ended.
 fn listed_children(pid: i32) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for (_, path) in threads(pid) {
@@ -71,13 +71,13 @@ fn listed_children(pid: i32) -> Option<Vec<i32>> {
     Some(all)
 }
 
-/// As all processes tell of their parents, those that have ended and are not waited for included.
+/// By the parents that all processes report, zombies included.
 fn searched_children(parent: i32) -> Vec<i32> {
-    everybody().filter(|(_, stat)| stat.parent == parent).map(|(pid, _)| pid.as_raw_pid()).collect()
+    processes().filter(|(_, stat)| stat.parent == parent).map(|(pid, _)| pid.as_raw_pid()).collect()
 }
 
-/// All processes, and what each says of itself.
-fn everybody() -> impl Iterator<Item = (Pid, Stat)> {
+/// All processes, each with its `/proc/PID/stat`.
+fn processes() -> impl Iterator<Item = (Pid, Stat)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers =
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
@@ -123,9 +123,9 @@ impl Stat {
 }
 
 /// CPU time that the children of a process have used: those that it has waited for, with theirs, and those
-/// that it has, whether or not they have ended. `None` where it has ended, or never holds still to be counted.
+/// that it has, whether or not they have ended. `None` where it has ended, or its children change at every try.
 pub fn children_cpu(pid: Pid) -> Option<Duration> {
-    // One that is waited for meanwhile would count twice, or not at all.
+    // A child that is waited for meanwhile would count twice, or not at all.
     let counted = || {
         let waited = waited_by(pid)?;
         let before = children(pid.as_raw_pid());
@@ -142,29 +142,30 @@ pub fn children_cpu(pid: Pid) -> Option<Duration> {
     None
 }
 
-/// What a process has waited for, in clock ticks; `None` where it has ended: its children are another's then.
+/// CPU time of the children that a process has waited for, in clock ticks; `None` where it has ended: its
+/// children have another parent then.
 fn waited_by(pid: Pid) -> Option<u64> {
     Stat::of(pid).filter(|stat| !matches!(stat.state, 'Z' | 'X')).map(|stat| stat.waited)
 }
 
-/// What a program's threads were doing whenever they were looked at, and how long each queued.
-/// What a thread queued between the last look and its end is not seen.
+/// What a program's threads were doing at each sample, and how long each queued. What a thread queued
+/// between the last sample and its end is not seen.
 #[derive(Debug, Default)]
 pub struct Activity {
     /// Thread → nanoseconds that it was ready to run, but had no processor.
     queued: BTreeMap<i32, u64>,
-    /// Looks that found a thread running or ready to run, and how many such threads they found.
-    busy_looks: u64,
+    /// Samples that found a thread running or ready to run, and how many such threads they found.
+    busy_samples: u64,
     ready: u64,
 }
 
 impl Activity {
-    /// Looks at these processes and, going down, at all that they started. Whom it met.
-    pub fn look(&mut self, roots: impl IntoIterator<Item = Pid>) -> BTreeSet<i32> {
+    /// Samples these processes and all that they started; returns their numbers.
+    pub fn sample(&mut self, roots: impl IntoIterator<Item = Pid>) -> BTreeSet<i32> {
         let mut open: Vec<i32> = roots.into_iter().map(Pid::as_raw_pid).collect();
-        let (mut met, mut ready) = (BTreeSet::new(), 0);
+        let (mut seen, mut ready) = (BTreeSet::new(), 0);
         while let Some(pid) = open.pop() {
-            if !met.insert(pid) {
+            if !seen.insert(pid) {
                 continue;
             }
             for (thread, path) in threads(pid) {
@@ -180,97 +181,20 @@ impl Activity {
             open.extend(children(pid));
         }
         self.ready += ready;
-        self.busy_looks += u64::from(ready > 0);
-        met
+        self.busy_samples += u64::from(ready > 0);
+        seen
     }
 
-    /// Seconds that the threads queued, added up; `None` where the kernel does not tell.
+    /// Seconds that the threads queued, added up; `None` where the kernel does not report it.
     pub fn queued(&self) -> Option<f64> {
         (!self.queued.is_empty()).then(|| self.queued.values().sum::<u64>() as f64 * 1e-9)
     }
 
-    /// How many threads ran or were ready to run at once, on average over the looks that found any: at least 1.
+    /// How many threads ran or were ready to run at once, on average over the samples that found any: at least 1.
     pub fn at_once(&self) -> f64 {
-        if self.busy_looks == 0 { 1.0 } else { self.ready as f64 / self.busy_looks as f64 }
+        if self.busy_samples == 0 { 1.0 } else { self.ready as f64 / self.busy_samples as f64 }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
-    use std::thread::sleep;
-    use std::time::Instant;
-
-    #[test]
-    fn a_name_with_brackets_and_blanks_is_no_obstacle() {
-        let stat = Stat::parse("12 (a) (b c) Z 7 34 5 0 -1 0 1 2 3 4 50 6 700 8 39 19");
-        assert_eq!(stat, Some(Stat { state: 'Z', parent: 7, group: 34, used: 56, waited: 708 }));
-        assert_eq!(Stat::parse("12 (a"), None);
-    }
-
-    #[test]
-    fn children_are_found_where_the_kernel_lists_none() {
-        let mut child = Command::new("sleep").arg("60").spawn().expect("starts");
-        let (me, pid) = (getpid().as_raw_pid(), Pid::from_child(&child).as_raw_pid());
-        assert!(searched_children(me).contains(&pid));
-        assert!(listed_children(me).is_none_or(|listed| listed.contains(&pid)));
-        child.kill().expect("is ours");
-        assert!(searched_children(me).contains(&pid), "nobody has waited for it");
-        child.wait().expect("is ours");
-        assert!(!searched_children(me).contains(&pid));
-    }
-
-    #[test]
-    fn children_count_while_they_run_and_after() {
-        let counting = "n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done";
-        let script = format!("sh -c '{counting}'; times; read begin; while :; do :; done & read go; kill $!");
-        let mut shell = Command::new("sh");
-        let mut shell =
-            shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
-        let pid = Pid::from_child(&shell);
-        let mut lines = BufReader::new(shell.stdout.take().expect("is piped")).lines();
-        let line = lines.by_ref().nth(1).expect("its second line is of its children").expect("is text");
-        // As in `0m0.120s 0m0.010s`.
-        let waited: f64 = line
-            .split_whitespace()
-            .map(|time| {
-                let (minutes, seconds) = time.trim_end_matches('s').split_once('m').expect("has both");
-                60.0 * minutes.parse::<f64>().expect("a number") + seconds.parse::<f64>().expect("a number")
-            })
-            .sum();
-        let told = || children_cpu(pid).map(|time| time.as_secs_f64());
-        let first = told().expect("it lives");
-        assert!(waited > 0.0 && (first - waited).abs() < 0.03, "{waited} {first}");
-        let begin = Instant::now();
-        let mut input = shell.stdin.take().expect("is piped");
-        input.write_all(b"\n").expect("it reads");
-        let second = loop {
-            let second = told().expect("it lives");
-            if second > first + 0.1 {
-                break second;
-            }
-            assert!(begin.elapsed() < Duration::from_secs(30), "a child that runs counts, too");
-            sleep(Duration::from_millis(5));
-        };
-        let most = begin.elapsed().as_secs_f64() + 0.05;
-        assert!(second - first < most, "one thread has used {} s in {most} s", second - first);
-        input.write_all(b"\n").expect("it reads");
-        let ended = Instant::now();
-        while told().is_some() {
-            assert!(
-                ended.elapsed() < Duration::from_secs(30),
-                "what has ended tells nothing, waited for or not"
-            );
-            sleep(Duration::from_millis(5));
-        }
-        shell.wait().expect("is ours");
-    }
-
-    #[test]
-    fn nobody_carries_a_mark_that_was_never_given() {
-        let nobody = Pid::from_raw(i32::MAX).expect("is not zero");
-        assert_eq!(members(nobody, "never given"), []);
-    }
-}
+mod tests;

@@ -7,28 +7,27 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use super::driver::{died, surroundings};
-use super::found::Found;
+use super::driver::{died, environment};
+use super::installation::Installation;
 use crosstalk_work::peer::Until;
 use crosstalk_work::program::{Program, fresh};
 
-/// How long a master may take until it listens.
+/// How long a master may take to listen.
 const START: Duration = Duration::from_secs(60);
 
-/// How Java runs a master or a worker: they only keep accounts, and every second
-/// that Java takes to start is one of a core.
+/// Java's options for a master or a worker: they compute little, and a fast start matters most.
 const JAVA: [&str; 3] = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 /// A master that listens.
 pub struct Master {
     program: Program,
-    /// Where workers and drivers find it.
+    /// The address for workers and drivers.
     pub url: String,
 }
 
 impl Master {
     /// Starts one on `address`, on any free port.
-    pub fn start(found: &Found, address: IpAddr, folder: &Path, until: &Until) -> Result<Self, Fault> {
+    pub fn start(found: &Installation, address: IpAddr, folder: &Path, until: &Until) -> Result<Self, Fault> {
         let at = free(address)?;
         let port = at.port().to_string();
         let host = address.to_string();
@@ -45,7 +44,7 @@ impl Master {
         Ok(Master { program, url: format!("spark://{at}") })
     }
 
-    /// A fault where it has ended.
+    /// Checks that it still runs.
     pub fn check(&self) -> Result<(), Fault> {
         if self.program.is_running() { Ok(()) } else { Err(died("Spark's master", &self.program)) }
     }
@@ -53,7 +52,7 @@ impl Master {
 
 /// Starts a worker that offers so many cores, and so many mebibytes of heap.
 pub fn worker(
-    found: &Found,
+    found: &Installation,
     address: IpAddr,
     folder: &Path,
     master: &str,
@@ -78,7 +77,7 @@ pub fn worker(
 }
 
 fn daemon(
-    found: &Found,
+    found: &Installation,
     address: IpAddr,
     folder: &Path,
     class: &str,
@@ -89,8 +88,8 @@ fn daemon(
     })?;
     let mut command = Command::new(&found.java);
     command.args(JAVA).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
-    surroundings(&mut command, found, address);
-    // Shuffle files and logs stay in the folder, which is taken away.
+    environment(&mut command, found, address);
+    // Shuffle files and logs stay in the folder, which is removed.
     command.env("SPARK_LOCAL_DIRS", folder).env("SPARK_WORKER_DIR", folder);
     Program::start(command, fresh())
 }

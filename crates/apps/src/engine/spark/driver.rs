@@ -1,5 +1,5 @@
-//! The driver program: a Python process that holds the Spark context, and a
-//! conversation with it of one JSON object a line.
+//! The driver program, a Python process with the Spark context, and a connection to it that carries one JSON
+//! object a line.
 
 use crosstalk_core::Fault;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::found::Found;
+use super::installation::Installation;
 use super::job::Object;
 use crosstalk_work::peer::socket::{accept, is_readable, readable};
 use crosstalk_work::peer::{Line, Until, listen};
@@ -35,39 +35,39 @@ const FILES: &[(&str, &str)] = &[
     ("values.py", include_str!("driver/values.py")),
 ];
 
-/// How long Python may take to start and to call back.
+/// How long Python may take to start and to connect.
 const START: Duration = Duration::from_secs(30);
 
-/// How often a wait for an answer looks at what else could end it.
-const GLANCE: Duration = Duration::from_millis(20);
+/// How often a wait for an answer checks for other reasons to end.
+const POLL: Duration = Duration::from_millis(20);
 
-/// A driver program that runs. Dropping it ends it, and its Spark context.
+/// A running driver program. Dropping it ends it, and its Spark context.
 pub struct Driver {
     line: Line,
     program: Program,
 }
 
-/// What it says first.
+/// Its first message.
 #[derive(Deserialize)]
 struct Greeting {
     key: String,
 }
 
-/// What it answers.
+/// Its answers.
 #[derive(Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 enum Answer {
-    /// It is at something.
+    /// The request is in progress.
     Progress {},
-    /// It is done.
+    /// The request is done.
     Done(Object),
-    /// It could not.
+    /// The request failed.
     Failed { reason: String, remedy: Option<String> },
 }
 
 impl Driver {
     /// Starts one that keeps its files in `folder`.
-    pub fn start(found: &Found, folder: &Path, address: IpAddr, until: &Until) -> Result<Self, Fault> {
+    pub fn start(found: &Installation, folder: &Path, address: IpAddr, until: &Until) -> Result<Self, Fault> {
         let script = install(folder).map_err(|e| {
             Fault::environment(format!("cannot write the driver program: {e}"))
                 .at(folder.display().to_string())
@@ -77,7 +77,7 @@ impl Driver {
         let key = fresh();
         let mut command = Command::new(&found.python);
         command.arg(script).arg(port.to_string()).arg(&key).current_dir(folder);
-        surroundings(&mut command, found, address);
+        environment(&mut command, found, address);
         let mut program = Program::start(command, fresh())?;
         let line = called_back(&listener, &key, &mut program, &until.within(START))?;
         Ok(Driver { line, program })
@@ -88,25 +88,25 @@ impl Driver {
         self.program.is_running()
     }
 
-    /// Asks it something. Meanwhile `look` may find a reason to wait no longer.
+    /// Sends a request and waits for the answer; `check` may end the wait.
     ///
     /// # Errors
-    /// What the driver says went wrong; that it ended; what `look` found.
-    pub fn ask(
+    /// Where the driver reports a failure or ends; or the fault of `check`.
+    pub fn request(
         &mut self,
         request: &impl Serialize,
         until: &Until,
-        mut look: impl FnMut() -> Result<(), Fault>,
+        mut check: impl FnMut() -> Result<(), Fault>,
     ) -> Result<Object, Fault> {
         self.line.say(request)?;
         loop {
             until.check("Spark's answer")?;
-            look()?;
+            check()?;
             if !self.line.stirs() {
                 if !self.program.is_running() {
                     return Err(self.ended());
                 }
-                is_readable(&self.line, GLANCE);
+                is_readable(&self.line, POLL);
                 continue;
             }
             match self.line.hear::<Answer>(until)? {
@@ -136,7 +136,7 @@ fn install(folder: &Path) -> io::Result<PathBuf> {
     Ok(folder.join("driver.py"))
 }
 
-/// Waits until the program that was started calls, and no other.
+/// Waits until the program that was started connects, and no other.
 fn called_back(
     listener: &TcpListener,
     key: &str,
@@ -145,7 +145,7 @@ fn called_back(
 ) -> Result<Line, Fault> {
     loop {
         until.check("Spark's driver to start")?;
-        if !is_readable(listener, GLANCE) {
+        if !is_readable(listener, POLL) {
             if !program.is_running() {
                 return Err(died("Spark's driver", program));
             }
@@ -159,10 +159,10 @@ fn called_back(
     }
 }
 
-/// The environment that Spark's programs run in.
-pub fn surroundings(command: &mut Command, found: &Found, address: IpAddr) {
+/// The environment of Spark's programs.
+pub fn environment(command: &mut Command, found: &Installation, address: IpAddr) {
     command.env("SPARK_HOME", &found.home);
-    // A worker asks for it; Spark's scripts would set it. Spark 4 has but this one.
+    // Workers need it; Spark's scripts would set it. Spark 4 has one version of Scala.
     command.env("SPARK_SCALA_VERSION", "2.13");
     command.env("PYSPARK_PYTHON", &found.python);
     command.env("PYSPARK_DRIVER_PYTHON", &found.python);
@@ -170,23 +170,23 @@ pub fn surroundings(command: &mut Command, found: &Found, address: IpAddr) {
     if let Some(home) = found.java.parent().and_then(Path::parent) {
         command.env("JAVA_HOME", home);
     }
-    // Settings of the user's own Spark would make another Spark of it.
+    // The user's own Spark settings would change this one.
     for variable in ["SPARK_CONF_DIR", "SPARK_WORKER_OPTS", "SPARK_MASTER_OPTS", "PYSPARK_SUBMIT_ARGS"] {
         command.env_remove(variable);
     }
 }
 
-/// The fault for one of Spark's programs that ended by itself.
+/// The fault for a program of Spark's that ended by itself.
 pub fn died(what: &str, program: &Program) -> Fault {
     let said = program.last_words();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote nothing");
     Fault::attempt(format!("{what} ended in mid-run; the last it wrote: {}", last.trim()))
 }
 
-/// A figure of an answer, which must be a finite number.
+/// A number of an answer, which must be finite.
 pub fn number(answer: &Object, name: &str) -> Result<f64, Fault> {
     let number = answer.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
-    number.ok_or_else(|| Fault::attempt(format!("Spark's driver told no `{name}`")))
+    number.ok_or_else(|| Fault::attempt(format!("Spark's driver reported no `{name}`")))
 }
 
 #[cfg(test)]

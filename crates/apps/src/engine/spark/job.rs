@@ -1,4 +1,4 @@
-//! What an application asks of Spark, and how it reads the answer.
+//! An application's request to Spark, and how its answer is read.
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Reading;
@@ -8,18 +8,18 @@ use std::path::Path;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// Makes the request, in a folder for files that every node sees, for so many cores.
-pub type Ask = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
+/// Makes the request for so many cores; the folder is for files that every node sees.
+pub type MakeRequest = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
 
-/// Checks an answer, and says what the application reports beside the times.
+/// Checks an answer; returns the application's readings beyond the times.
 pub type Check = Box<dyn Fn(&Object, &Path) -> Result<Vec<Reading>, Fault> + Send>;
 
 /// One application's work for Spark.
 pub struct Job {
     /// Slaves: executors.
     pub slaves: usize,
-    /// Makes the request. Its files may be there already, from an earlier attempt.
-    pub ask: Ask,
+    /// Makes the request. Its files may exist already, from an earlier attempt.
+    pub request: MakeRequest,
     /// Reads the answer.
     pub check: Check,
 }

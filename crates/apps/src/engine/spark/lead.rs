@@ -1,4 +1,4 @@
-//! Node 0's part: it starts the cluster, asks the driver, and reads the answer.
+//! Node 0: it starts the cluster, sends the driver the request, and reads the answer.
 
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
@@ -14,14 +14,14 @@ use std::thread::available_parallelism;
 
 use super::daemon::Master;
 use super::driver::Driver;
-use super::found::{self, Found};
+use super::installation::{self, Installation};
 use super::job::{Job, Object};
+use super::messages::{Message, WorkerRequest};
 use super::outcome;
-use super::session::{self, Key, Led};
-use super::words::{Wanted, Word};
+use super::session::{self, Key, RunningCluster};
 use super::worker;
 use crate::engine::settings::Spark;
-use crosstalk_work::peer::gathering::gather;
+use crosstalk_work::peer::barrier::gather;
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until, listen};
 use crosstalk_work::program::fresh;
@@ -30,26 +30,26 @@ use crosstalk_work::program::fresh;
 /// two Javas, and all may share two cores.
 const PATIENCE: f64 = 90.0;
 
-/// Mebibytes of an executor's heap where nothing was said, at least and at most.
+/// The least and the most heap of an executor by default, in mebibytes.
 const HEAP: (u64, u64) = (512, 4096);
 
 /// The same on the user's own cluster.
 const OWN_HEAP: u64 = 1024;
 
-/// A node that is ready to play its part.
+/// A node that is ready to run.
 struct Ready {
     part: Part,
     /// A folder that all nodes see.
     shared: PathBuf,
-    found: Found,
+    found: Installation,
     settings: Spark,
     job: Job,
     listener: Option<TcpListener>,
 }
 
-/// Gets a node ready: looks for Spark, and on node 0 listens for the others.
+/// Gets a node ready: finds Spark, and on node 0 listens for the other nodes.
 pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
-    let found = found::find()?;
+    let found = installation::find()?;
     let shared = part.shared.clone().ok_or_else(|| {
         Fault::usage("Spark reads and writes files that all nodes must see, and these nodes share no folder")
             .remedy("run it on nodes that do (--testbed local or virtual), or with another --engine")
@@ -74,9 +74,9 @@ impl Prepared for Ready {
         let outcome = match &self.listener {
             Some(listener) => self.lead(listener, out, &until),
             None => {
-                let chief = endpoints.first().copied().flatten();
-                let chief = chief.ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
-                worker::run(&self.part, &self.found, chief, &until)
+                let node_0 = endpoints.first().copied().flatten();
+                let node_0 = node_0.ok_or_else(|| Fault::attempt("node 0 does not listen"))?;
+                worker::run(&self.part, &self.found, node_0, &until)
             }
         };
         until.blame(outcome).map_err(|fault| fault.on(self.part.node))?;
@@ -89,9 +89,8 @@ impl Ready {
         let mut lines = gather(listener, self.part.nodes, until)?;
         let outcome = self.conduct(&mut lines, out, until);
         for line in &mut lines {
-            // However it ended: what is wrong is told here. One that is gone needs
-            // not be told.
-            let _ = line.say(&Word::End);
+            // However it ended: this node reports the fault. A node that has closed needs no message.
+            let _ = line.say(&Message::End);
         }
         outcome
     }
@@ -99,27 +98,27 @@ impl Ready {
     fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
         let key = self.key();
         session::end_others(&key);
-        let request = (self.job.ask)(&self.shared, key.slaves * key.cores)?;
-        // Whatever fails from here on, the cluster is not kept.
-        let mut led = match session::take(&key) {
-            Some(led) => {
-                self.want_workers(&led, &key, lines)?;
-                led
+        let request = (self.job.request)(&self.shared, key.slaves * key.cores)?;
+        // After a failure from here on, the cluster is not kept.
+        let mut cluster = match session::take(&key) {
+            Some(cluster) => {
+                self.want_workers(&cluster, &key, lines)?;
+                cluster
             }
             None => self.start(&key, lines, until)?,
         };
-        let (answer, fresh) = self.ask(&mut led, request, lines, until)?;
+        let (answer, fresh) = self.request(&mut cluster, request, lines, until)?;
         let own = (self.job.check)(&answer, &self.shared)?;
-        outcome::tell(&answer, own, &self.part, (key.cores, fresh), out)?;
-        session::keep(key, led);
+        outcome::report(&answer, own, &self.part, (key.cores, fresh), out)?;
+        session::keep(key, cluster);
         Ok(())
     }
 
-    /// What is asked of the machines where the settings do not say.
+    /// The executors, by the settings and their defaults.
     fn key(&self) -> Key {
         let slaves = self.job.slaves;
         let own = self.settings.own.as_ref().map(|own| own.url.clone());
-        // Of other machines than this one nothing is known.
+        // Other machines are unknown.
         let (cores, heap) = if own.is_some() { (1, OWN_HEAP) } else { shares(slaves) };
         Key {
             own,
@@ -129,7 +128,7 @@ impl Ready {
         }
     }
 
-    /// Where executors find the driver.
+    /// The driver's address for executors.
     fn address(&self) -> Result<IpAddr, Fault> {
         match &self.settings.own {
             None => Ok(self.part.addresses[0]),
@@ -145,7 +144,7 @@ impl Ready {
         self.shared.join("spark").join(id)
     }
 
-    fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<Led, Fault> {
+    fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<RunningCluster, Fault> {
         let id = fresh();
         let (folder, address) = (self.folder(&id), self.address()?);
         let (url, master) = match &key.own {
@@ -157,60 +156,61 @@ impl Ready {
         };
         made(&folder)?;
         let driver = Driver::start(&self.found, &folder, address, until)?;
-        let mut led = Led { id, driver, url, master, asked: BTreeSet::new(), warmed: BTreeSet::new() };
-        self.want_workers(&led, key, lines)?;
+        let mut cluster =
+            RunningCluster { id, driver, url, master, requested: BTreeSet::new(), warmed: BTreeSet::new() };
+        self.want_workers(&cluster, key, lines)?;
         let open = json!({
             "do": "open",
-            "master": led.url,
+            "master": cluster.url,
             "conf": self.conf(key, address, &folder)?,
             "keep": self.events()?,
             "executors": key.slaves,
-            // So that it can still say what it waited for.
+            // Leaves it time to say what it waited for.
             "patience": PATIENCE.min(0.8 * until.left().as_secs_f64()),
         });
-        let Led { driver, master, .. } = &mut led;
-        driver.ask(&open, until, || look(lines, master.as_ref(), until))?;
-        Ok(led)
+        let RunningCluster { driver, master, .. } = &mut cluster;
+        driver.request(&open, until, || check(lines, master.as_ref(), until))?;
+        Ok(cluster)
     }
 
-    /// Tells the other nodes which worker to have.
-    fn want_workers(&self, led: &Led, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
+    /// Sends every other node the worker that it is to run.
+    fn want_workers(&self, cluster: &RunningCluster, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
         let mut kept = session::ids();
-        kept.push(led.id.clone());
-        let wanted = Wanted {
-            id: led.id.clone(),
-            master: led.url.clone(),
+        kept.push(cluster.id.clone());
+        let wanted = WorkerRequest {
+            id: cluster.id.clone(),
+            master: cluster.url.clone(),
             cores: key.cores,
             mebibytes: key.mebibytes,
-            folder: self.folder(&led.id),
+            folder: self.folder(&cluster.id),
             kept,
         };
-        lines.iter_mut().try_for_each(|line| line.say(&Word::Work(wanted.clone())))
+        lines.iter_mut().try_for_each(|line| line.say(&Message::Work(wanted.clone())))
     }
 
-    /// The driver's answer, and whether it was not asked this before.
-    fn ask(
+    /// The driver's answer, and whether this was the first such request.
+    fn request(
         &self,
-        led: &mut Led,
+        cluster: &mut RunningCluster,
         mut request: Value,
         lines: &mut [Line],
         until: &Until,
     ) -> Result<(Object, bool), Fault> {
         let name = request.to_string();
-        let fresh = led.asked.insert(name.clone());
+        let fresh = cluster.requested.insert(name.clone());
         let most = self.settings.passes;
-        // What is warm is told by one more pass.
-        let passes = if led.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
+        // One more pass shows whether Java is warm.
+        let passes = if cluster.warmed.contains(&name) { (1, 1) } else { (most.min(2), most) };
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
-        let Led { driver, master, .. } = led;
-        let answer = driver.ask(&request, until, || look(lines, master.as_ref(), until))?;
+        let RunningCluster { driver, master, .. } = cluster;
+        let answer = driver.request(&request, until, || check(lines, master.as_ref(), until))?;
         if outcome::warm(&answer) {
-            led.warmed.insert(name);
+            cluster.warmed.insert(name);
         }
         Ok((answer, fresh))
     }
 
-    /// Where the log of the application's events is kept, if anywhere.
+    /// The file with the application's event log, if there is one.
     fn events(&self) -> Result<Option<PathBuf>, Fault> {
         let events = self.part.artifacts.as_ref().map(|artifacts| artifacts.join("spark-events"));
         events.as_deref().map_or(Ok(()), made).map(|()| events)
@@ -252,13 +252,13 @@ fn made(folder: &Path) -> Result<(), Fault> {
     })
 }
 
-/// What else than its answer could end a wait for the driver.
-fn look(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
+/// Checks for what could end the wait for the driver, other than its answer.
+fn check(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
     master.map_or(Ok(()), Master::check)?;
     let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
     let node = index + 1;
     Err(match lines[index].hear(until)? {
-        Some(Word::Failed { reason }) => Fault::attempt(reason).on(node),
+        Some(Message::Failed { reason }) => Fault::attempt(reason).on(node),
         _ => gone(lines[index].peer()).on(node),
     })
 }

@@ -1,35 +1,34 @@
 //! Applications on Apache Spark, in real time.
 //!
-//! A standalone cluster whose master and driver run on node 0 and whose workers
-//! run on the other nodes, one executor each. It stays up between attempts (starting it takes longer than most of what runs on it), and
-//! its Java stays warm; it goes with the agents that started it, by [`close`] or with
-//! the testbed's processes.
+//! A standalone cluster: its master and driver run on node 0, its workers on the other nodes, one executor
+//! each. It is kept between attempts: starting it takes longer than most of what runs on it, and its Java
+//! stays warm. It ends with the agents that started it, by [`close`] or with the testbed's processes.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `found` | the Spark on this machine |
-//! | `job` | what an application asks of Spark, and how it reads the answer |
-//! | `driver` | the driver program: started, and talked to |
+//! | `installation` | the installed Spark |
+//! | `job` | an application's request to Spark, and how its answer is read |
+//! | `driver` | the driver program, and the connection to it |
 //! | `driver/` | the driver program itself, in Python |
 //! | `daemon` | master and worker as processes |
 //! | `session` | what a node keeps between attempts |
-//! | `words` | what nodes say to each other |
-//! | `lead`, `worker` | the parts of node 0 and of the others |
+//! | `messages` | the messages between nodes |
+//! | `lead`, `worker` | node 0, and the other nodes |
 //! | `outcome`, `output` | the driver's answer as readings, and what it wrote |
 
 mod daemon;
 mod driver;
-mod found;
+mod installation;
 mod job;
 mod lead;
+mod messages;
 mod outcome;
 mod output;
 mod session;
-mod words;
 mod worker;
 
 pub use driver::number;
-pub use found::{needs, versions};
+pub use installation::{needs, versions};
 pub use job::{Job, Object};
 pub use lead::prepare;
 pub use outcome::deployment;

@@ -26,14 +26,14 @@ use crate::engine::settings::Spark;
 /// yardstick.
 const START: f64 = 50.0;
 
-/// How many passes' time more the first attempt takes, until Java is warm.
+/// Extra time of the first attempt, in passes, until Java is warm.
 const WARMING: f64 = 3.5;
 
-/// What an application on Spark reports; `own` metrics come beside those that every
-/// application has. `seconds`: about how long an attempt computes once Java is warm.
+/// Deploys an application on Spark, which reports its `own` metrics and those of every application.
+/// `seconds`: about how long an attempt computes once Java is warm.
 pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
     let mut metrics = account::metrics(own);
-    // Of these Spark tells nothing.
+    // Spark does not report these.
     metrics.retain(|metric| !["answer_checksum", "peak_memory"].contains(&metric.name.as_str()));
     metrics.push(Metric::new("first_time", "s", Better::Neither));
     metrics.push(Metric::new("passes", "", Better::Neither));
@@ -43,8 +43,8 @@ pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f6
             let effort = Effort { waiting: 0.0, computing: seconds, once };
             Deployment { nodes: slaves + 1, timing: Timing::Real, metrics, effort }
         }
-        // The driver is here, the executors wherever the user's workers are: at another pace, and
-        // started anew whenever another number of them is asked for, which may be every time.
+        // The driver is here, the executors on the user's workers: at another speed, and started again
+        // whenever another number of them is requested, which may be every time.
         Some(_) => {
             let effort = Effort::waiting(once + seconds);
             Deployment { nodes: 1, timing: Timing::Outside, metrics, effort }
@@ -52,9 +52,9 @@ pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f6
     }
 }
 
-/// Tells all readings of an answer by executors of so many cores; whether it was the
-/// first of a `fresh` cluster to this request.
-pub fn tell(
+/// Reports all readings of an answer, by executors of so many cores; `fresh`: whether it was a new cluster's
+/// first such request.
+pub fn report(
     answer: &Object,
     own: Vec<Reading>,
     part: &Part,
@@ -62,7 +62,7 @@ pub fn tell(
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
     let times = times(answer);
-    let [first, ..] = times[..] else { return Err(Fault::attempt("Spark's driver told no time")) };
+    let [first, ..] = times[..] else { return Err(Fault::attempt("Spark's driver reported no time")) };
     let last = times[times.len() - 1];
     let mut take = |name: &str, value: f64| out.take(Reading::value(name, value, Origin::Measured), 1);
     take("completion_time", last)?;
@@ -93,7 +93,7 @@ fn times(answer: &Object) -> Vec<f64> {
     times.into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// Whether the passes tell that Java is warm.
+/// Whether the passes show that Java is warm.
 pub fn warm(answer: &Object) -> bool {
     answer.get("warm").and_then(Value::as_bool).unwrap_or(false)
 }
@@ -107,7 +107,7 @@ fn executors(answer: &Object) -> Vec<&Object> {
     executors.into_iter().map(|(_, split)| split).collect()
 }
 
-/// The node that an executor runs on; on machines that are not ours, none.
+/// The node that an executor runs on; `None` on the user's own machines.
 fn node_of(split: &Object, part: &Part) -> Option<usize> {
     let host = split.get("host").and_then(Value::as_str)?;
     let node = part.addresses.iter().position(|address| address.to_string() == host);

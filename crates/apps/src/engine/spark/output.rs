@@ -1,4 +1,4 @@
-//! What Spark wrote: a folder of parts, lines of fields with tabs between them.
+//! Spark's output: a folder of parts, with lines of fields between tabs.
 
 use crosstalk_core::{Fault, quoted};
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Reads every line of every part in `folder`, each by `parse`.
 ///
 /// # Errors
-/// A part that cannot be read; a line that `parse` does not take.
+/// Where a part cannot be read, or `parse` refuses a line.
 pub fn lines<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Fault> {
     let at = |path: &Path, e: io::Error| {
         Fault::environment(format!("cannot read what Spark wrote: {e}")).at(path.display().to_string())

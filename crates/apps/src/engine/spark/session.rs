@@ -1,6 +1,5 @@
-//! What a node keeps of Spark between attempts: starting Java takes seconds, and
-//! minutes until it is warm. It ends with the agent, whose processes the testbed
-//! ends with it.
+//! What a node keeps of Spark between attempts: starting Java takes seconds, warming it up minutes. It ends
+//! with the agent, whose processes the testbed ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,65 +8,65 @@ use super::daemon::Master;
 use super::driver::Driver;
 use crosstalk_work::program::Program;
 
-/// Which cluster: slaves, and the cores and mebibytes of each.
+/// The identity of a cluster: slaves, and the cores and mebibytes of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// The master, where it is the user's own.
+    /// The user's own master, if that is used.
     pub own: Option<String>,
     pub slaves: usize,
     pub cores: usize,
     pub mebibytes: u64,
 }
 
-/// Node 0's side of a cluster that is up, or of an application on the user's own.
-pub struct Led {
-    /// Tells this cluster from all others.
+/// Node 0's side of a running cluster, or of an application on the user's own.
+pub struct RunningCluster {
+    /// A random mark of this cluster.
     pub id: String,
     pub driver: Driver,
-    /// Where the master listens.
+    /// The master's address.
     pub url: String,
-    /// The master, where it is ours.
+    /// The master's process, if it is ours.
     pub master: Option<Master>,
-    /// What was asked before.
-    pub asked: BTreeSet<String>,
-    /// What is warm.
+    /// The earlier requests.
+    pub requested: BTreeSet<String>,
+    /// The requests whose passes are warm.
     pub warmed: BTreeSet<String>,
 }
 
-impl Led {
+impl RunningCluster {
     /// Whether all of it still runs.
     fn is_up(&self) -> bool {
         self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check().is_ok())
     }
 }
 
-static LED: Mutex<BTreeMap<Key, Led>> = Mutex::new(BTreeMap::new());
+static CLUSTERS: Mutex<BTreeMap<Key, RunningCluster>> = Mutex::new(BTreeMap::new());
 static WORKERS: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
 
-/// Takes the cluster out, where it is there and up: who succeeds puts it back.
-pub fn take(key: &Key) -> Option<Led> {
-    lock(&LED).remove(key).filter(Led::is_up)
+/// Takes the cluster, where it is kept and runs; the caller keeps it again on success.
+pub fn take(key: &Key) -> Option<RunningCluster> {
+    lock(&CLUSTERS).remove(key).filter(RunningCluster::is_up)
 }
 
-/// Ends the other applications on the user's own cluster `key`: each holds the
-/// cores of its executors, also while nothing runs on them.
+/// Ends the other applications on the user's own cluster `key`: each occupies its executors' cores even when
+/// idle.
 pub fn end_others(key: &Key) {
-    lock(&LED).retain(|kept, _| kept == key || kept.own.is_none() || kept.own != key.own);
+    lock(&CLUSTERS).retain(|kept, _| kept == key || kept.own.is_none() || kept.own != key.own);
 }
 
 /// Keeps a cluster for the next attempt.
-pub fn keep(key: Key, led: Led) {
-    lock(&LED).insert(key, led);
+pub fn keep(key: Key, cluster: RunningCluster) {
+    lock(&CLUSTERS).insert(key, cluster);
 }
 
-/// Takes out the worker of cluster `id`, where it is there and runs.
+/// Takes the worker of cluster `id`, where it is kept and runs.
 pub fn take_worker(id: &str) -> Option<Program> {
     lock(&WORKERS).remove(id).filter(Program::is_running)
 }
 
 /// The clusters that are kept.
 pub fn ids() -> Vec<String> {
-    lock(&LED).values().map(|led| led.id.clone()).collect()
+    lock(&CLUSTERS).values().map(|cluster| cluster.id.clone()).collect()
 }
 
 /// Ends the workers of all other clusters than these.
@@ -77,7 +76,7 @@ pub fn keep_only(ids: &[String]) {
 
 /// Ends every cluster that is kept.
 pub fn close() {
-    lock(&LED).clear();
+    lock(&CLUSTERS).clear();
     lock(&WORKERS).clear();
 }
 
@@ -87,6 +86,6 @@ pub fn keep_worker(id: String, worker: Program) {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked held nothing half done.
+    // A thread that panicked has left nothing half done.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

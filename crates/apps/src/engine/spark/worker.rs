@@ -1,4 +1,4 @@
-//! Any other node's part: it has a worker run, and watches it.
+//! The other nodes: each runs a worker, and watches it.
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -8,25 +8,28 @@ use std::time::Duration;
 
 use super::daemon;
 use super::driver::died;
-use super::found::Found;
+use super::installation::Installation;
+use super::messages::{Message, WorkerRequest};
 use super::session::{keep_only, keep_worker, take_worker};
-use super::words::{Wanted, Word};
-use crosstalk_work::peer::gathering::join;
+use crosstalk_work::peer::barrier::join;
 use crosstalk_work::peer::socket::gone;
 use crosstalk_work::peer::{Line, Until};
 use crosstalk_work::program::Program;
 
-/// How often a worker is looked after.
-const GLANCE: Duration = Duration::from_millis(20);
+/// How often a worker is checked.
+const POLL: Duration = Duration::from_millis(20);
 
-/// Runs the worker that node 0 asks for, until node 0 says it is over.
-pub fn run(part: &Part, found: &Found, chief: SocketAddr, until: &Until) -> Result<(), Fault> {
-    let mut line = join(chief, part.node, until)?;
+/// Runs the worker that node 0 names, until node 0 ends the attempt.
+///
+/// # Errors
+/// Where the worker cannot be started or ends too early, or node 0 has closed.
+pub fn run(part: &Part, found: &Installation, node_0: SocketAddr, until: &Until) -> Result<(), Fault> {
+    let mut line = join(node_0, part.node, until)?;
     let wanted = match line.hear(until)? {
-        Some(Word::Work(wanted)) => wanted,
-        // Node 0 found a fault before it needed a worker, and tells it.
-        Some(Word::End) => return Ok(()),
-        _ => return Err(gone(chief).on(0)),
+        Some(Message::Work(wanted)) => wanted,
+        // Node 0 has a fault and needs no worker; it reports the fault.
+        Some(Message::End) => return Ok(()),
+        _ => return Err(gone(node_0).on(0)),
     };
     match worker(part, found, &wanted).and_then(|worker| watch(worker, &mut line, until)) {
         Ok(worker) => {
@@ -34,14 +37,14 @@ pub fn run(part: &Part, found: &Found, chief: SocketAddr, until: &Until) -> Resu
             Ok(())
         }
         Err(fault) => {
-            // Node 0 may be gone already: then it needs no reason.
-            let _ = line.say(&Word::Failed { reason: fault.message.clone() });
+            // Node 0 may have closed: then it needs no reason.
+            let _ = line.say(&Message::Failed { reason: fault.message.clone() });
             Err(fault)
         }
     }
 }
 
-fn worker(part: &Part, found: &Found, wanted: &Wanted) -> Result<Program, Fault> {
+fn worker(part: &Part, found: &Installation, wanted: &WorkerRequest) -> Result<Program, Fault> {
     keep_only(&wanted.kept);
     if let Some(worker) = take_worker(&wanted.id) {
         return Ok(worker);
@@ -52,17 +55,17 @@ fn worker(part: &Part, found: &Found, wanted: &Wanted) -> Result<Program, Fault>
     daemon::worker(found, address, &folder, &wanted.master, (wanted.cores, wanted.mebibytes))
 }
 
-/// Until node 0 says it is over; a fault where the worker ends before.
+/// Waits until node 0 ends the attempt.
 fn watch(worker: Program, line: &mut Line, until: &Until) -> Result<Program, Fault> {
     while !line.stirs() {
         until.check("the attempt to end")?;
         if !worker.is_running() {
             return Err(died("Spark's worker", &worker));
         }
-        thread::sleep(GLANCE);
+        thread::sleep(POLL);
     }
     match line.hear(until)? {
-        Some(Word::End) => Ok(worker),
+        Some(Message::End) => Ok(worker),
         _ => Err(gone(line.peer()).on(0)),
     }
 }

@@ -1,4 +1,4 @@
-//! How edges are written in a text: as the first lines have them, all others must.
+//! The format of edges in a text: the first lines show it, all others must follow it.
 //!
 //! Lists: a source and a target a line, between blanks, tabs, `,` or `;`, with or without a
 //! heading; a third column, the weight, is a number from 0 and is not used. MatrixMarket: coordinates under a heading
@@ -7,28 +7,26 @@
 
 use crosstalk_core::{Fault, quoted};
 
-use super::super::names::Name;
+use super::field::{digits, id, text, whole};
 use super::separator::{Separator, between_numbers, is_number, separates_alike, split};
+use crate::pagerank::name::Name;
 
-/// The largest number that is a vertex id.
-pub const LARGEST_ID: u64 = 1 << 63;
-
-/// What begins a MatrixMarket file, in any case.
+/// The beginning of a MatrixMarket file, in any case.
 const BANNER: &[u8] = b"%%MatrixMarket";
 
 /// Headings over columns of names; over columns of numbers any words are one.
 const HEADINGS: [[&str; 2]; 4] =
     [["source", "target"], ["src", "dst"], ["from", "to"], ["fromnodeid", "tonodeid"]];
 
-/// What to do about lines that are not as the first.
+/// The remedy for lines in another format.
 const AS_A_LIST: &str = "write one edge a line: a source, a blank, a target, and perhaps a weight";
 
-/// How edges are written.
+/// The format of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     separator: Separator,
     columns: usize,
-    /// Vertices are called by numbers.
+    /// Whether vertices are numbers.
     numbers: bool,
     matrix: Option<Matrix>,
     /// The first line that may have an edge.
@@ -37,7 +35,7 @@ pub struct Format {
     headed: bool,
 }
 
-/// What the heading of a MatrixMarket file says.
+/// The heading of a MatrixMarket file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
     /// Rows, and columns.
@@ -111,7 +109,7 @@ impl Banner {
 }
 
 impl Format {
-    /// The lines before this one have no edges.
+    /// The first line that may have an edge.
     pub fn first(&self) -> u64 {
         self.first
     }
@@ -121,7 +119,7 @@ impl Format {
         self.headed.then(|| self.first - 1)
     }
 
-    /// What the heading says, if this is MatrixMarket's.
+    /// The heading, if it is MatrixMarket's.
     pub fn matrix(&self) -> Option<Matrix> {
         self.matrix
     }
@@ -220,7 +218,7 @@ impl Format {
         Ok(Some(edge))
     }
 
-    /// The numbers on a line, where it is written as nearly all are.
+    /// The numbers on a line, in the usual format.
     fn two_numbers(&self, line: &[u8]) -> Option<(u64, u64)> {
         if !self.numbers {
             return None;
@@ -229,7 +227,7 @@ impl Format {
         let (target, rest) = digits(self.after_separator(rest)?)?;
         let right = match self.columns {
             2 => rest.trim_ascii_start().is_empty(),
-            // What nearly all weights are; others are looked at again.
+            // The usual weights; others are checked again.
             _ => digits(self.after_separator(rest)?).is_some_and(|(_, rest)| match rest {
                 [b'.', decimals @ ..] => decimals.iter().all(u8::is_ascii_digit),
                 rest => rest.is_empty(),
@@ -287,10 +285,10 @@ impl Format {
 }
 
 impl Format {
-    /// Refuses a third column that is no weight: it may mean that the lines are no edges.
+    /// Refuses a third column that is no weight: the lines may be something else than edges.
     fn weight(&self, field: &[u8]) -> Result<(), Fault> {
         let text = str::from_utf8(field).unwrap_or("?");
-        // Some write a comma for the point, and leave a weight out.
+        // Some use a decimal comma, and leave a weight out.
         let text = if self.separator == Separator::Byte(b',') { text.into() } else { text.replace(',', ".") };
         // The value of a matrix may be negative.
         let least = if self.matrix.is_some() { f64::MIN } else { 0.0 };
@@ -315,48 +313,4 @@ fn adjacency(message: &str) -> Fault {
 /// Whether there is nothing, or a comment.
 fn is_empty(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
-}
-
-/// Up to 18 digits, which never overflow, and what follows them.
-fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
-    let (mut value, mut length) = (0_u64, 0);
-    while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        length += 1;
-    }
-    (1..=18).contains(&length).then(|| (value, &text[length..]))
-}
-
-/// A whole number.
-fn whole(field: &[u8]) -> Option<u64> {
-    let digits = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
-    str::from_utf8(field).ok().filter(|_| digits)?.parse().ok()
-}
-
-/// A vertex id.
-fn id(field: &[u8]) -> Result<u64, Fault> {
-    if let Some(id) = whole(field).filter(|id| *id <= LARGEST_ID) {
-        return Ok(id);
-    }
-    if !field.is_empty() && field.iter().all(u8::is_ascii_digit) {
-        return Err(Fault::usage(format!(
-            "the vertex id {} is too large: expected at most {LARGEST_ID}",
-            quoted(field)
-        ))
-        .remedy("number the vertices from 0"));
-    }
-    Err(Fault::usage(format!("expected a vertex id, found `{}`", quoted(field)))
-        .remedy("write vertices as whole numbers from 0, as on the first lines; or as names on all lines"))
-}
-
-/// A vertex's name.
-fn text(field: &[u8]) -> Result<&str, Fault> {
-    let why = match str::from_utf8(field) {
-        Err(_) => "it is no UTF-8",
-        Ok("") => "there is nothing",
-        Ok(text) if text.contains(char::is_control) => "it has control characters",
-        Ok(text) if text.starts_with('"') => "its quotation marks are not closed within the column",
-        Ok(text) => return Ok(text),
-    };
-    Err(Fault::usage(format!("expected a vertex's name, found `{}`: {why}", quoted(field))))
 }

@@ -1,6 +1,6 @@
-//! What stands between the columns of a line.
+//! The separator of a line's columns.
 
-/// What stands between columns.
+/// A separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
     /// Blanks and tabs, as many as there are.
@@ -9,7 +9,7 @@ pub enum Separator {
     Byte(u8),
 }
 
-/// Whether a heading has its columns between the same as the lines below it.
+/// Whether a heading has the same separator as the lines below it.
 pub fn separates_alike(heading: &[u8], separator: Separator) -> bool {
     match separator {
         Separator::Byte(_) => true,
@@ -18,7 +18,7 @@ pub fn separates_alike(heading: &[u8], separator: Separator) -> bool {
 }
 
 impl Separator {
-    /// As messages call it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Separator::Blanks => "blanks",
@@ -29,7 +29,7 @@ impl Separator {
     }
 }
 
-/// What stands between the numbers that a line begins with.
+/// The separator of the numbers at a line's beginning.
 pub fn between_numbers(line: &[u8]) -> Option<Separator> {
     let candidates = [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b';')];
     candidates.into_iter().find(|separator| {
@@ -55,7 +55,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a number is meant, whole and positive or not.
+/// Whether a text looks like a number, whole and positive or not.
 pub fn is_number(field: &[u8]) -> bool {
     let begins = matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.'));
     begins && str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())

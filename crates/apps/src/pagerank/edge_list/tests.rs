@@ -1,6 +1,6 @@
 use super::*;
+use field::LARGEST_ID;
 use flate2::{Compression, write::GzEncoder};
-use format::LARGEST_ID;
 use proptest::prelude::*;
 use std::io::Write;
 use tempfile::NamedTempFile;
@@ -113,20 +113,20 @@ fn a_symmetric_matrix_has_entries_on_one_side() {
 }
 
 #[test]
-fn a_heading_is_written_as_the_columns_below_it_and_is_told() {
+fn a_heading_is_written_as_the_columns_below_it_and_is_remarked() {
     for text in ["source;target\n1,2\n", "a,b c\n1 2\n", "source target\n1,2\n"] {
         refused(text, "FILE:1: expected an edge, or a heading of 2 columns between ");
     }
-    let told = |text: &str| {
+    let remark = |text: &str| {
         let file = file(text.as_bytes());
         remark(file.path())
             .expect("reads")
-            .map(|told| told.replace(&file.path().display().to_string(), "FILE"))
+            .map(|remark| remark.replace(&file.path().display().to_string(), "FILE"))
     };
     let expected = |line| Some(format!("FILE:{line} is taken for a heading, not for an edge"));
-    assert_eq!(told("# c\nsource\ttarget\n1 2\n"), expected(2));
-    assert_eq!(told("from,to\nGraz,Wien\n"), expected(1));
-    assert_eq!([told("1 2\n"), told("# from,to\n1,2\n"), told("")], [None, None, None]);
+    assert_eq!(remark("# c\nsource\ttarget\n1 2\n"), expected(2));
+    assert_eq!(remark("from,to\nGraz,Wien\n"), expected(1));
+    assert_eq!([remark("1 2\n"), remark("# from,to\n1,2\n"), remark("")], [None, None, None]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn every_block_is_read_once_however_many_read() {
 }
 
 #[test]
-fn a_bad_line_far_down_is_named_by_whoever_reads_it() {
+fn a_bad_line_far_down_is_named_by_the_node_that_reads_it() {
     let mut text: String = (0..400_000).map(|i| format!("{i} {i}\n")).collect();
     text.push_str("oops\n");
     let file = file(text.as_bytes());

@@ -1,7 +1,7 @@
-//! Against a mock that speaks the protocol, and knows a password.
+//! Against a client that speaks the protocol and checks a password.
 
 use super::*;
-use crate::client::mock::Mock;
+use crate::client::mock::MockClient;
 
 #[test]
 fn md5_is_as_everybody_has_it() {
@@ -10,8 +10,8 @@ fn md5_is_as_everybody_has_it() {
 }
 
 #[test]
-fn with_the_password_all_is_done() {
-    let mock = Mock::start(
+fn with_the_password_every_operation_succeeds() {
+    let mock = MockClient::start(
         "secret",
         &[
             (
@@ -29,7 +29,7 @@ fn with_the_password_all_is_done() {
     client.attach("http://127.0.0.1:1/p/", "k<y", "x").expect("is done");
     client.update("http://127.0.0.1:1/p/").expect("is done");
     client.quit().expect("is done");
-    let asked = mock.asked();
+    let asked = mock.requests();
     assert!(
         asked.contains(&"<set_run_mode>\n<never/>\n<duration>3.000</duration>\n</set_run_mode>".to_string())
     );
@@ -38,42 +38,36 @@ fn with_the_password_all_is_done() {
 }
 
 #[test]
-fn a_wrong_password_is_said_and_nothing_is_done() {
-    let mock = Mock::start("secret", &[], usize::MAX);
+fn a_wrong_password_is_reported_and_nothing_is_done() {
+    let mock = MockClient::start("secret", &[], usize::MAX);
     for password in [Some("guess"), None] {
         let fault = mock.client(password).quit().expect_err("refused");
         assert!(fault.message.contains("password"), "{fault}");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains(PASSWORD)), "no remedy");
     }
-    assert_eq!(mock.asked(), [] as [String; 0]);
+    assert_eq!(mock.requests(), [] as [String; 0]);
 }
 
 #[test]
-fn a_refusal_is_quoted_and_no_key_is_told() {
-    let mock =
-        Mock::start("", &[("<project_attach", "<error>Already attached to project</error>")], usize::MAX);
+fn a_refusal_is_quoted_without_the_key() {
+    let mock = MockClient::start(
+        "",
+        &[("<project_attach", "<error>Already attached to project</error>")],
+        usize::MAX,
+    );
     let fault = mock.client(None).attach("http://a.b/", "key", "x").expect_err("refused");
     assert!(fault.message.contains("`project_attach`: Already attached"), "{fault}");
     assert!(!fault.to_string().contains("key"), "{fault}");
-    let mock = Mock::start("", &[("<project_update", "<status>-108</status>")], usize::MAX);
+    let mock = MockClient::start("", &[("<project_update", "<status>-108</status>")], usize::MAX);
     assert!(mock.client(None).update("x").expect_err("refused").message.contains("code -108"));
 }
 
 #[test]
-fn a_client_that_went_away_is_found_again_when_it_is_back() {
-    // It hangs up after two answers: one request fails, the next connects anew.
-    let mock = Mock::start("", &[("<get_cc_status", "<cc_status><task_mode>2</task_mode></cc_status>")], 2);
+fn a_client_that_has_closed_is_connected_to_again() {
+    // It closes after two answers: one request fails, the next connects again.
+    let mock =
+        MockClient::start("", &[("<get_cc_status", "<cc_status><task_mode>2</task_mode></cc_status>")], 2);
     let mut client = mock.client(None);
     let answers: Vec<bool> = (0..6).map(|_| client.status().is_ok()).collect();
     assert_eq!(answers, [true, true, false, true, true, false]);
-}
-
-#[test]
-fn a_password_file_is_read_and_its_absence_said() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join(PASSWORD);
-    let fault = password(&file, None).expect_err("is not there");
-    assert!(fault.place.is_some_and(|place| place.ends_with(PASSWORD)) && fault.remedy.is_some());
-    fs::write(&file, "secret\n").expect("writes");
-    assert_eq!(password(&file, None).as_deref(), Ok("secret"));
 }

@@ -1,25 +1,32 @@
-//! The server as a host meets it, over sockets.
+//! The server, over sockets.
 
-use super::super::home::Home;
-use super::super::settings::Settings;
 use super::*;
+use crate::client::md5_hex;
+use crate::project::directory::Directory;
+use crate::project::load::{BodyReservation, IN_FLIGHT};
+use crate::project::pages::PROGRAMS;
+use crate::project::settings::Settings;
+use std::io::Read;
 use std::io::Write;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
-/// A server that runs while `with` does.
+/// Runs a server while `with` runs.
 fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("program");
     std::fs::write(&program, "0123456789").expect("writes");
-    let open =
-        Home::open(&folder.path().join("project"), || Ok(Settings { units: Some(3), ..Settings::default() }))
-            .expect("opens");
-    let place = Place::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
+    let open = Directory::open(&folder.path().join("project"), || {
+        Ok(Settings { units: Some(3), ..Settings::default() })
+    })
+    .expect("opens");
+    let place = Endpoint::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
     let server = Server::new(open, place, &program).expect("has a program");
     let address = server.listener.local_addr().expect("has one");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(&stop, |_, _| true));
-        // Also when `with` panics: else the scope never ends.
+        // Also when `with` panics, or the scope never ends.
         struct Stops<'a>(&'a AtomicBool);
         impl Drop for Stops<'_> {
             fn drop(&mut self) {
@@ -33,17 +40,17 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     });
 }
 
-fn ask(address: SocketAddr, request: &[u8]) -> String {
+fn send(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("listens");
     stream.write_all(request).expect("sends");
     let mut reply = Vec::new();
-    // A reset after the reply is the server's way to go.
+    // The server may reset the connection after its reply.
     let _ = stream.read_to_end(&mut reply);
     String::from_utf8_lossy(&reply).into_owned()
 }
 
 fn get(address: SocketAddr, path: &str) -> String {
-    ask(address, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+    send(address, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
 }
 
 #[test]
@@ -66,14 +73,14 @@ fn the_pages_that_a_client_asks_for_are_there() {
 #[test]
 fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
     serving(|server, address| {
-        let file = server.desk.latest().expect("has one").file;
+        let file = server.scheduler.latest().expect("has one").file;
         let whole = get(address, &format!("/project/download/{file}"));
         assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
         let request = format!("GET /project/download/{file} HTTP/1.1\r\nRange: bytes=7-\r\n\r\n");
-        let part = ask(address, request.as_bytes());
+        let part = send(address, request.as_bytes());
         assert!(part.starts_with("HTTP/1.1 206") && part.ends_with("\r\n\r\n789"), "{part}");
         assert!(part.contains("Content-Range: bytes 7-9/10\r\n"), "{part}");
-        assert!(ask(address, request.replace("=7-", "=10-").as_bytes()).contains(" 416 "));
+        assert!(send(address, request.replace("=7-", "=10-").as_bytes()).contains(" 416 "));
         assert!(get(address, "/project/download/c_2.in").contains("from "));
         for path in [
             "/project/download/c_3.in",
@@ -85,19 +92,19 @@ fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
             "/project/cgi",
         ] {
             let refused = get(address, path);
-            // The bare root shows the project's page.
+            // The root shows the project's page.
             assert!(refused.contains(" 404 ") || path == "/", "{path}: {refused}");
         }
     });
 }
 
 #[test]
-fn nonsense_is_refused_and_the_server_goes_on() {
+fn malformed_requests_are_refused_and_the_server_continues() {
     serving(|_, address| {
-        assert!(ask(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
-        assert!(ask(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
+        assert!(send(address, b"\x00\xff\r\n\r\n").contains(" 400 "));
+        assert!(send(address, b"PUT /project/ HTTP/1.1\r\n\r\n").contains(" 405 "));
         let post = |path: &str, body: &str| {
-            ask(
+            send(
                 address,
                 format!("POST /project{path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len())
                     .as_bytes(),
@@ -106,8 +113,8 @@ fn nonsense_is_refused_and_the_server_goes_on() {
         assert!(post("/cgi", "<html></html>").contains(" 400 "));
         assert!(post("/file_upload_handler", "rubbish").contains("<status>-1</status>"));
         let huge = format!("POST /project/cgi HTTP/1.1\r\nContent-Length: {}\r\n\r\n", u64::MAX);
-        assert!(ask(address, huge.as_bytes()).contains(" 413 "));
-        // Silent ones take none of the time of others.
+        assert!(send(address, huge.as_bytes()).contains(" 413 "));
+        // Silent connections do not delay others.
         let silent: Vec<TcpStream> = (0..10).map(|_| TcpStream::connect(address).expect("listens")).collect();
         assert!(get(address, "/project/").contains(" 200 "));
         drop(silent);
@@ -115,29 +122,29 @@ fn nonsense_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn bodies_have_so_much_room_together() {
+fn bodies_share_a_limit() {
     let all = AtomicU64::new(0);
-    let held = Held::new(&all, IN_FLIGHT).expect("there is room");
-    assert_eq!(Held::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
+    let held = BodyReservation::new(&all, IN_FLIGHT).expect("there is room");
+    assert_eq!(BodyReservation::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
     drop(held);
-    drop(Held::new(&all, 1).expect("there is room again"));
+    drop(BodyReservation::new(&all, 1).expect("there is room again"));
     assert_eq!(all.load(Ordering::SeqCst), 0);
 }
 
 #[test]
-fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share() {
+fn too_many_requests_get_an_error_and_programs_have_a_limit() {
     let load = Arc::new(Load::default());
-    let sent: Vec<Counted> =
-        (0..PROGRAMS).map_while(|_| Counted::new(&load, |load| &load.programs, PROGRAMS)).collect();
+    let sent: Vec<Admission> =
+        (0..PROGRAMS).map_while(|_| Admission::new(&load, |load| &load.programs, PROGRAMS)).collect();
     assert_eq!(sent.len(), PROGRAMS);
-    assert!(Counted::new(&load, |load| &load.programs, PROGRAMS).is_none());
+    assert!(Admission::new(&load, |load| &load.programs, PROGRAMS).is_none());
     drop(sent);
     assert_eq!(load.programs.load(Ordering::SeqCst), 0, "who was turned away is not counted");
     serving(|_, address| {
         let silent: Vec<TcpStream> =
-            (0..AT_ONCE).map(|_| TcpStream::connect(address).expect("listens")).collect();
-        let told = get(address, "/project/");
-        assert!(told.contains(" 503 "), "{told}");
+            (0..MOST_REQUESTS).map(|_| TcpStream::connect(address).expect("listens")).collect();
+        let busy = get(address, "/project/");
+        assert!(busy.contains(" 503 "), "{busy}");
         drop(silent);
         let until = Instant::now() + LIMIT_HEAD;
         while !get(address, "/project/").contains(" 200 ") {
@@ -147,8 +154,8 @@ fn those_that_are_too_many_are_told_and_programs_have_no_more_than_their_share()
 }
 
 #[test]
-fn an_address_that_is_taken_is_said() {
+fn an_address_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let fault = Place::new(taken.local_addr().expect("has one"), None);
+    let fault = Endpoint::new(taken.local_addr().expect("has one"), None);
     assert!(fault.expect_err("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
 }

@@ -1,0 +1,40 @@
+//! The project's state together with the journal that it follows from.
+
+use crosstalk_core::Fault;
+
+use super::journal::Journal;
+use super::line::Line;
+use super::state::State;
+
+/// The state, and its journal.
+pub struct Store {
+    /// The state after all lines of the journal.
+    pub state: State,
+    journal: Journal,
+    /// Why nothing more can be written: the state is then ahead of the journal, and nothing of it may be sent
+    /// any more.
+    pub failure: Option<Fault>,
+}
+
+impl Store {
+    /// The state that the journal's lines give.
+    pub fn new(state: State, journal: Journal) -> Self {
+        Store { state, journal, failure: None }
+    }
+
+    /// Applies a line, and adds it to `lines`, which are to be written.
+    pub fn take(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
+        self.state.apply(&line).map_err(|why| self.fail(Fault::environment(why)))?;
+        lines.push(line);
+        Ok(())
+    }
+
+    /// Writes lines that were applied. They are on disk when this returns.
+    pub fn write(&mut self, lines: &[Line]) -> Result<(), Fault> {
+        self.journal.add(lines).map_err(|fault| self.fail(fault))
+    }
+
+    fn fail(&mut self, fault: Fault) -> Fault {
+        self.failure.get_or_insert(fault).clone()
+    }
+}

@@ -1,0 +1,97 @@
+//! `crosstalk data list` and `crosstalk data get NAME`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crosstalk_apps::dataset::{self, Catalogue, DataSet, Supply};
+use crosstalk_core::Fault;
+use crosstalk_core::units::human;
+use serde_json::{Value, json};
+
+use crate::args::{Data, DataArgs, DataPlaceArgs};
+use crate::catalogue;
+use crate::out::Out;
+
+/// Names the directory of the data where `--dir` does not.
+const VARIABLE: &str = "CROSSTALK_DATA";
+
+pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
+    match &args.what {
+        Data::List(place) => list(place, out)?,
+        Data::Get { name, place } => get(name, place, out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The bundled catalogue, or the one that was named.
+fn sets(place: &DataPlaceArgs) -> Result<Catalogue, Fault> {
+    match &place.catalogue {
+        Some(path) => Catalogue::parse(&catalogue::read(path)?, &path.display().to_string()),
+        None => Catalogue::bundled(),
+    }
+}
+
+fn dir(place: &DataPlaceArgs) -> PathBuf {
+    let named = place.dir.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    named.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "data".into())
+}
+
+fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
+    let (sets, dir) = (sets(place)?, dir(place));
+    for set in sets.sets() {
+        let state = match &set.supply {
+            _ if set.is_in(&dir) => format!("in {}", dir.display()),
+            Supply::Download { .. } => format!("crosstalk data get {}", set.name),
+            Supply::ByHand(_) => format!("by hand: crosstalk data get {} prints the steps", set.name),
+        };
+        out.say(&format!("{}\n{}  {state}", set.name, about(set, out.width())));
+    }
+    let sets: Vec<Value> = sets
+        .sets()
+        .map(|set| {
+            let is_by_hand = matches!(set.supply, Supply::ByHand(_));
+            let mut value = described(set);
+            value["there"] = set.is_in(&dir).into();
+            value["by_hand"] = is_by_hand.into();
+            value
+        })
+        .collect();
+    out.tell(&json!({ "result": "data", "dir": dir, "sets": sets }));
+    Ok(())
+}
+
+fn get(name: &str, place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
+    let (sets, dir) = (sets(place)?, dir(place));
+    let set = sets.find(name)?;
+    // Before anything is fetched: whoever does not agree can interrupt.
+    out.say(about(set, out.width()).trim_end());
+    dataset::get(set, &dir)?;
+    let paths: Vec<PathBuf> = set.files.paths().map(|path| dir.join(path)).collect();
+    paths.iter().for_each(|path| out.say(&format!("  wrote {}", path.display())));
+    if std::env::var_os(VARIABLE).is_none() {
+        out.say(&format!("  tests find it with {VARIABLE}={}", dir.display()));
+    }
+    let mut value = described(set);
+    value["result"] = "data".into();
+    value["wrote"] = json!(paths);
+    out.tell(&value);
+    Ok(())
+}
+
+/// What a data set is, by lines.
+fn about(set: &DataSet, width: usize) -> String {
+    let size = human(set.size.0 as f64, "B");
+    let lines = [
+        set.title.clone(),
+        format!("size: {size}"),
+        format!("source: {}", set.source),
+        format!("licence: {}", set.licence),
+    ];
+    let wrapped = lines.iter().flat_map(|line| crosstalk_report::wrap(line, width.saturating_sub(2)));
+    wrapped.map(|line| format!("  {line}\n")).collect()
+}
+
+fn described(set: &DataSet) -> Value {
+    let DataSet { name, title, licence, source, size, .. } = set;
+    json!({ "name": name, "title": title, "licence": licence, "source": source, "bytes": size.0 })
+}
