@@ -106,9 +106,9 @@ ui.perfetto.dev. docs/explanation/trace.md says what each stage is.")]
     Trace(TraceArgs),
     /// Run a command in a control group of its own, as background or as foreground work.
     #[command(after_help = "Examples:
-  crosstalk exec --background -- make -j8  it runs on what others leave
+  crosstalk exec --background -- make -j8   it runs on what others leave
   crosstalk exec --background --cores 2 --memory 4GiB --name night -- ./simulate
-  crosstalk exec --foreground -- ./service  a group that the guard can tell from its neighbours
+  crosstalk exec --foreground -- ./service  a group of its own, of the usual weight
 
 Background work is put into the idle class (cpu.idle) where its group meets all others: a nice value \
 has no effect there. Signals go to the command, and its exit code is returned (128 and the signal's \

@@ -230,7 +230,7 @@ fn doctor_can_be_told_to_load_nothing() {
     let looked = crosstalk(dir.path(), &["doctor", "--no-load", "--json"]);
     let told: serde_json::Value = serde_json::from_str(stdout(&looked).trim()).expect("JSON");
     assert!(told["links"].is_null(), "{told}");
-    for found in told["external"].as_array().expect("a list") {
+    for found in told["background"].as_array().expect("a list") {
         assert!(found["measured"].is_null() && found["competes"].is_boolean(), "{found}");
     }
     let help = stdout(&crosstalk(dir.path(), &["doctor", "--help"]));
@@ -348,7 +348,7 @@ fn an_instrument_measures_this_machine_now() {
     for (args, says) in [
         (&["probe", "memory", "--set", "sise=1"] as &[&str], "did you mean `size`?"),
         (&["probe", "cores", "--set", "cpus=0,0"], "two different processors"),
-        (&["probe", "pcie", "--set", "mapped=true"], "to one that you name"),
+        (&["probe", "pcie", "--set", "mapped=true"], "name the device"),
         (&["probe", "bandwidth", "--poll"], "--poll"),
     ] {
         let refused = crosstalk(dir.path(), args);

@@ -44,13 +44,13 @@ fn what_cannot_be_is_said() {
     let dir = tempfile::tempdir().expect("a directory");
     let rules = dir.path().join("rules.toml");
     let path = rules.display().to_string();
-    let text = "[[background]]\ncommand = \"a\"\nsession = \"x\"\n";
+    let text = "[[background]]\ncommand = \"a\"\nuser = \"no-such-user\"\n";
     fs::write(&rules, text).expect("writes");
     let told = said(&["guard", "--rules", &path]);
     assert!(told.contains("schema = \"crosstalk.guard/1\"") && told.contains(&path), "{told}");
     fs::write(&rules, format!("schema = \"crosstalk.guard/1\"\n{text}")).expect("writes");
     let told = said(&["guard", "--rules", &path]);
-    assert!(told.contains("line 4") && told.contains(&path), "{told}");
+    assert!(told.contains("unknown user `no-such-user`") && told.contains(&path), "{told}");
     fs::remove_file(&rules).expect("removes");
     assert!(Command::new("mkfifo").arg(&rules).status().expect("coreutils").success());
     assert!(said(&["guard", "--rules", &path]).contains("expected a file"), "and does not wait for it");

@@ -32,7 +32,8 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     let mut guard = command(Path::new("/"), &["guard", "--metrics", &path]).spawn().expect("starts");
     await_that("its memory is seen", || {
         let text = fs::read_to_string(&file).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_external_memory_bytes "));
+        let line =
+            text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_background_memory_bytes "));
         line.and_then(|bytes| bytes.parse::<f64>().ok()).is_some_and(|bytes| bytes > 1e7)
     });
     guard.kill().expect("is ours");

@@ -262,7 +262,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         }
         crosstalk --json guard --background spin >/guarded &
         guard=$!
-        ends_once /guarded '"still":([1-9]|0[.][6-9])' '"own":[1-9]'
+        ends_once /guarded '"still":([1-9]|0[.][6-9])' '"foreground":[1-9]'
         echo "== after"
         settings spin "$knobs"
         crosstalk guard --background spin >/dev/null 2>&1 &
@@ -283,7 +283,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         sleep 2
         crosstalk exec --foreground --name late -- sh -c "$spin" &
         echo "== late"
-        ends_once /late '"own":([2-9][.]|[1-9][0-9])'
+        ends_once /late '"foreground":([2-9][.]|[1-9][0-9])'
         foreign=/sys/fs/cgroup/foreign
         mkdir $foreign
         echo 50 >$foreign/cpu.weight
@@ -331,11 +331,11 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     assert_eq!(part("after"), before, "{parts:#?}");
     let sums = &told(part("guarded"))["sums"];
     assert_eq!(sums["highest"], "still", "foreground work used all processors: {sums}");
-    assert!(sums["still"].as_f64() > Some(0.5) && sums["own"].as_f64() > Some(1.0), "{sums}");
+    assert!(sums["still"].as_f64() > Some(0.5) && sums["foreground"].as_f64() > Some(1.0), "{sums}");
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
     let late = &told(part("late"))["sums"];
-    assert!(late["own"].as_f64() > Some(2.0), "it has two processors: {late}");
+    assert!(late["foreground"].as_f64() > Some(2.0), "it has two processors: {late}");
     assert_eq!(part("foreign"), &["0", "50", "seen", "back"], "it has its owner's weight again: {parts:#?}");
 }
 

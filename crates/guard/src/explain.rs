@@ -94,10 +94,10 @@ fn processors(used: f64, sense: &Sense) -> String {
 pub fn summary(sums: &Sums) -> String {
     let share = |part: f64| format!("{} %", digits(100.0 * part / sums.seconds.max(1e-9)));
     format!(
-        "In {} background work donated {} of CPU time; foreground work used {}, and was at work {} of the time. Background work stood \
+        "In {} background work used {} of CPU time; foreground work used {}, and was at work {} of the time. Background work stood \
          still {} of the time. The guard itself took {} of a processor.",
         human(sums.seconds, "s"),
-        human(sums.donated, "s"),
+        human(sums.background, "s"),
         human(sums.foreground, "s"),
         share(sums.busy),
         share(sums.still),
@@ -133,10 +133,10 @@ pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
             names(largest)
         ),
         format!(
-            "background  {} {:.2} donated {}",
+            "background  {} {:.2}, {} of CPU time",
             bar(sense.background_cpu / cores),
             sense.background_cpu,
-            human(sums.donated, "s")
+            human(sums.background, "s")
         ),
         format!(
             "may run   {} {} % of the time",

@@ -112,7 +112,7 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
     );
     text.gauge("wake_up_lateness", "seconds", "How much later than asked the guard woke up.", sense.lateness);
     text.counter("foreground_cpu", "seconds", "CPU time of foreground work.", sums.foreground);
-    text.counter("donated_cpu", "seconds", "CPU time of background work.", sums.donated);
+    text.counter("background_cpu", "seconds", "CPU time of background work.", sums.background);
     text.counter("still", "seconds", "Time for which background work stood still.", sums.still);
     text.counter("cost_cpu", "seconds", "CPU time of the guard itself.", sums.cost);
     text.counter("looks", "", "How often the guard looked.", sums.looks as f64);
@@ -150,7 +150,7 @@ mod tests {
                 assert!(value == "+Inf" || value.parse::<f64>().is_ok(), "{line}");
             }
         }
-        assert!(told.contains("crosstalk_guard_donated_cpu_seconds_total 0\n"));
+        assert!(told.contains("crosstalk_guard_background_cpu_seconds_total 0\n"));
         assert!(told.contains("crosstalk_guard_granted_memory_bytes +Inf\n"));
         assert!(told.contains("crosstalk_guard_contention_ratio{kind=\"latency\"} 1\n"));
     }

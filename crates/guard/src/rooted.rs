@@ -153,6 +153,10 @@ mod tests {
             let mut command = Command::new(&program);
             command.arg(verb).current_dir(folder.path()).stdin(Stdio::piped());
             let mut child = command.spawn().expect("starts");
+            // The kernel closes the parent's pipe before it shows the new program's words.
+            while fs::read(format!("/proc/{}/cmdline", child.id())).is_ok_and(|words| words.is_empty()) {
+                std::thread::yield_now();
+            }
             fs::write(folder.path().join("cgroup.procs"), child.id().to_string()).expect("writes");
             let mut rooted = Rooted::default();
             rooted.renew(folder.path());

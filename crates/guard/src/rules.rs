@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A rule fits a process that is all it says. Where rules of both kinds fit, the process is foreground
-//! work. `background` and `foreground` are the same as `background` and `foreground`.
+//! work. `external` and `own` are the same as `background` and `foreground`.
 
 use std::fs;
 use std::path::Path;
@@ -52,10 +52,10 @@ pub struct Rules {
     #[serde(default)]
     pub busy: Option<f64>,
     /// What is background work.
-    #[serde(default, alias = "background")]
+    #[serde(default, alias = "external")]
     background: Vec<Rule>,
     /// What is foreground work, whatever the other rules say.
-    #[serde(default, alias = "foreground")]
+    #[serde(default, alias = "own")]
     foreground: Vec<Rule>,
 }
 

@@ -36,7 +36,7 @@ fn foreground_wins_where_rules_of_both_kinds_fit() {
 
 #[test]
 fn the_old_words_are_read_too() {
-    let rules = rules("[[background]]\ncommand = \"a\"\n[[foreground]]\ncommand = \"b\"");
+    let rules = rules("[[external]]\ncommand = \"a\"\n[[own]]\ncommand = \"b\"");
     assert!(rules.background(&process("a", 0)) && rules.foreground(&process("b", 0)));
 }
 

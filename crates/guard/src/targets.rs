@@ -307,7 +307,7 @@ impl Targets {
         };
         format!(
             "{} cannot yield by the idle class: {why}; foreground work is protected by fewer processors and by turns, \
-             which costs donated work{remedy}",
+             which leaves background work less{remedy}",
             tenant.name
         )
     }

@@ -34,8 +34,8 @@ pub struct Sums {
     pub seconds: f64,
     /// Seconds of CPU time that foreground work has used.
     pub foreground: f64,
-    /// The same of background work: what was donated.
-    pub donated: f64,
+    /// The same of background work.
+    pub background: f64,
     /// Seconds for which background work stood still, where there was some.
     pub still: f64,
     /// Seconds that foreground work was at work.
@@ -54,7 +54,7 @@ impl Sums {
         let passed = (now.as_secs_f64() - self.seconds).max(0.0);
         self.seconds = now.as_secs_f64();
         self.foreground += sense.used.foreground;
-        self.donated += sense.used.background;
+        self.background += sense.used.background;
         let still = sense.background_there && (!ran || sense.held) && !sense.let_run;
         self.still += if still { passed } else { 0.0 };
         self.busy += if decision.why.busy { passed } else { 0.0 };

@@ -437,7 +437,7 @@ mod tests {
         // As the next owner does, before it sets anything.
         assert_eq!(clean_in(folder.path(), Patience::Brief), Ok(Vec::new()), "the other did it");
         fs::write(&knob, "set anew").expect("writes");
-        assert_eq!(slow.join().expect("ends"), Ok(vec!["a group".into(), "a knob".into()]));
+        assert_eq!(slow.join().expect("ends"), Ok(vec!["a knob".into(), "a group".into()]));
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "set anew");
     }
 
