@@ -18,7 +18,7 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{cannot, is_scarce};
 
 use crate::group::reading::cpu_time;
-use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting};
+use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting, tighten};
 
 /// What names of background work's groups begin with: the guard knows them by it.
 pub const BACKGROUND: &str = "crosstalk-background";
@@ -149,7 +149,7 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
         set_idle_class(group)?;
     }
     if let Some(memory) = asked.memory {
-        group.tighten(&Setting::MemoryMax(Some(memory)))?;
+        tighten(group, &Setting::MemoryMax(Some(memory)))?;
     }
     if let Some(cores) = asked.cores {
         group.set(&Setting::Cores(processors(cores, &allowed())?))?;
@@ -161,7 +161,7 @@ fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
             ))
             .at("--quota"));
         }
-        group.tighten(&Setting::Quota(Some(quota)))?;
+        tighten(group, &Setting::Quota(Some(quota)))?;
     }
     Ok(())
 }

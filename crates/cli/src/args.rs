@@ -108,7 +108,7 @@ ui.perfetto.dev. docs/explanation/trace.md says what each stage is.")]
     #[command(after_help = "Examples:
   crosstalk exec --background -- make -j8   it runs on what others leave
   crosstalk exec --background --cores 2 --memory 4GiB --name night -- ./simulate
-  crosstalk exec --foreground -- ./service  a group of its own, of the usual weight
+  crosstalk exec --foreground -- ./service  a group of the usual weight
 
 Background work is put into the idle class (cpu.idle) where its group meets all others: a nice value \
 has no effect there. Signals go to the command, and its exit code is returned (128 and the signal's \
@@ -117,7 +117,7 @@ More: docs/guard.md.")]
     Exec(ExecArgs),
     /// Keep foreground work within an agreed slowdown, and give background work the rest.
     #[command(after_help = "Examples:
-  crosstalk guard                           guard what crosstalk exec --background runs
+  crosstalk guard                           what exec --background runs
   crosstalk guard --slowdown 1% boinc       and BOINC's client with its tasks
   crosstalk guard --background /batch --pid 4711 --for 60s --explain
   crosstalk guard --metrics 127.0.0.1:9273  serve OpenMetrics at /metrics

@@ -234,7 +234,7 @@ fn doctor_can_be_told_to_load_nothing() {
         assert!(found["measured"].is_null() && found["competes"].is_boolean(), "{found}");
     }
     let help = stdout(&crosstalk(dir.path(), &["doctor", "--help"]));
-    assert!(help.contains("--no-load") && help.contains("little more than a second"), "{help}");
+    assert!(help.contains("--no-load") && help.contains("for about a second"), "{help}");
 }
 
 #[test]

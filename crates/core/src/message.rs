@@ -20,6 +20,9 @@ pub const PROTOCOL: u32 = 4;
 /// The longest line either side accepts, in bytes.
 pub const LONGEST: u64 = 64 << 20;
 
+/// The largest file that work may leave as an artifact, in bytes.
+pub const LARGEST_ARTIFACT: u64 = 256 << 20;
+
 /// One node's part in an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {

@@ -12,7 +12,7 @@ use super::place::Place;
 use super::serving::{Serving, Turned};
 use super::steady::Steady;
 use super::tenant::{Memory, Tenant};
-use super::waits::OwnWaits;
+use super::waits::{LATELY, OwnWaits};
 use crosstalk_cgroup::group::Hierarchy;
 use crosstalk_cgroup::group::reading::{keyed, pages, pressure, stolen_time};
 use crosstalk_cgroup::process::{Process, TICK};
@@ -28,8 +28,6 @@ const SHORT: f64 = 0.15;
 const SOON: f64 = 0.5;
 /// Between two looks for who foreground work is, while it is at work.
 const CHOOSE: Duration = Duration::from_secs(3);
-/// Who used most over a longer time is not who does so now.
-pub(super) const LATELY: Duration = Duration::from_secs(6);
 /// Who has joined foreground work is known when what all have used so long after has been seen.
 const KNOWN: Duration = Duration::from_millis(100);
 

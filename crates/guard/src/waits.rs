@@ -9,11 +9,12 @@ use std::time::Duration;
 use crosstalk_host::clock::parse_schedstat;
 
 use super::place::Place;
-use super::senses::LATELY;
 use super::steady::Steady;
 use crosstalk_cgroup::process::{Process, TICK};
 use crosstalk_policy::Program;
 
+/// Who used most over a longer time is not who does so now.
+pub(super) const LATELY: Duration = Duration::from_secs(6);
 /// So many programs are told that use most, and nobody who uses less than this of a processor.
 const TOLD: (usize, f64) = (3, 0.05);
 

@@ -3,24 +3,25 @@
 
 mod cast;
 mod cause;
+mod context;
 mod inbox;
-mod keepers;
+mod kept;
+mod play;
+mod steps;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
-use crosstalk_core::record::{Reading, Status};
-use crosstalk_core::registry::Registry;
+use crosstalk_core::record::Status;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::plan::Scene;
 
 use crate::troupe::{Seat, Troupe};
 use cast::{Cast, Seen};
+use context::{Keep, Trouble};
 use inbox::Inbox;
+
+pub use context::Given;
 
 /// How an attempt ended.
 pub struct Ended {
@@ -30,20 +31,6 @@ pub struct Ended {
     pub asked: bool,
     pub fidelity: Option<Fidelity>,
 }
-
-/// What an attempt is given besides its scene.
-pub struct Given<'a> {
-    pub registry: &'a Registry,
-    pub emulation: Option<Emulation>,
-    /// Where what work leaves to look into is stored; `None`: nowhere.
-    pub artifacts: Option<PathBuf>,
-    pub seed: u64,
-    pub deadline: Duration,
-    pub interrupted: &'a AtomicBool,
-}
-
-/// Takes a reading, the seconds after the attempt began, and how many raw observations it stands for.
-type Keep<'a> = dyn FnMut(Reading, f64, u64) -> Result<(), Fault> + 'a;
 
 /// Performs `scene`, handing every reading to `journal` as it arrives. A fault
 /// of the journal is returned; everything else is the attempt's own ending.
@@ -66,18 +53,6 @@ pub fn perform(
     }
 }
 
-/// What ended an attempt early.
-enum Trouble {
-    Journal(Fault),
-    Attempt(Fault),
-}
-
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Self {
-        Trouble::Attempt(fault)
-    }
-}
-
 fn stage(
     troupe: &mut Troupe,
     scene: &Scene,
@@ -86,7 +61,7 @@ fn stage(
 ) -> Result<Option<Fidelity>, Trouble> {
     troupe.link(&scene.place)?;
     let (lasting, ending) = (seats(scene, true), seats(scene, false));
-    let mut kept = keepers::of(scene, given.registry, troupe)?;
+    let mut kept = kept::of(scene, given.registry, troupe)?;
     let all = lasting.iter().chain(&ending).copied().chain(kept.seats()).collect::<Vec<Seat>>();
     troupe.seat(&all)?;
     kept.name_processes(troupe, &lasting);

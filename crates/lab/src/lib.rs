@@ -21,9 +21,6 @@ mod runner;
 pub mod seal;
 mod troupe;
 
-/// The largest file that work may leave to look into, in bytes.
-const MOST_OF_A_FILE: u64 = 256 << 20;
-
 pub use lab::{Ending, Lab};
 pub use once::once;
 pub use run::run;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 use super::reading::number;
@@ -30,6 +31,17 @@ pub(super) fn limits(home: &Group) -> Vec<Setting> {
         processors.map(Setting::Cores),
     ];
     settings.into_iter().flatten().collect()
+}
+
+/// Sets a limit in a group of ours, unless a smaller one holds for it already.
+///
+/// # Errors
+/// Those of [`Group::set`].
+pub fn tighten(group: &Group, limit: &Setting) -> Result<(), Fault> {
+    if limits(group).iter().any(|holds| holds.is_below(limit)) {
+        return Ok(());
+    }
+    group.set(limit)
 }
 
 /// The group and those above it.

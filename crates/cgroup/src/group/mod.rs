@@ -11,6 +11,7 @@ pub mod reading;
 mod seat;
 mod setting;
 
+pub use above::tighten;
 pub use hierarchy::{Hierarchy, Kind, Tree};
 pub use made::Made;
 pub use made::may_write;
@@ -211,17 +212,6 @@ impl Group {
             Fault::environment(format!("cannot set {} to `{text}`: {e}", setting.what()))
                 .at(path.display().to_string())
         })
-    }
-
-    /// Sets a limit in a group of ours, unless a smaller one holds for it already.
-    ///
-    /// # Errors
-    /// Those of [`Group::set`].
-    pub fn tighten(&self, limit: &Setting) -> Result<(), Fault> {
-        if above::limits(self).iter().any(|holds| holds.is_below(limit)) {
-            return Ok(());
-        }
-        self.set(limit)
     }
 
     /// Takes the knob of a setting, which is put back with the drop.

@@ -28,7 +28,7 @@ use crosstalk_host::process::{Lower, Lowered};
 use crosstalk_host::{Launcher, Ledger};
 
 use crosstalk_cgroup::exec::{groups, set_idle_class};
-use crosstalk_cgroup::group::{Hierarchy, Setting};
+use crosstalk_cgroup::group::{Hierarchy, Setting, tighten};
 use guarded::Guarded;
 use held::{Held, Settle};
 use level::Level;
@@ -75,7 +75,7 @@ impl Condition for Protect {
             }
             Level::Quota(share) => {
                 let quota = Setting::Quota(Some(share * allowed().len() as f64));
-                let limit: Settle = Box::new(move |group| group.tighten(&quota));
+                let limit: Settle = Box::new(move |group| tighten(group, &quota));
                 Box::new(Held::new(&background()?, limit, &ledger()?)?)
             }
             Level::Guard(slowdown) => {

@@ -11,7 +11,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::{FromAgent, Piece};
 use sha2::{Digest, Sha256};
 
-use crate::MOST_OF_A_FILE;
+use crosstalk_core::message::LARGEST_ARTIFACT;
 
 /// Bytes in a piece.
 const PIECE: usize = 1 << 20;
@@ -43,9 +43,9 @@ impl Outbox {
             if self.sent.get(&path) == Some(&now) {
                 continue;
             }
-            if now.0 > MOST_OF_A_FILE {
+            if now.0 > LARGEST_ARTIFACT {
                 return Err(Fault::attempt(format!(
-                    "work has left a file of {} bytes, and at most {MOST_OF_A_FILE} are taken home",
+                    "work has left a file of {} bytes, and at most {LARGEST_ARTIFACT} are taken home",
                     now.0
                 ))
                 .at(path.display().to_string())

@@ -1,43 +1,14 @@
 //! Why an attempt failed: the first cause, not what followed from it.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crosstalk_core::fault::Member;
-use crosstalk_core::message::{FromAgent, Outcome};
+use crosstalk_core::message::Outcome;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::load;
 use crosstalk_study::plan::Scene;
 
-use super::cast::Cast;
-use crate::troupe::{GLANCE, Heard, Seat};
-
-impl Cast<'_, '_> {
-    /// When one node fails its peers fail too, often before it is heard itself: listen a
-    /// little longer for a node that is gone, or that says why it went, the cause of the rest.
-    pub fn first_cause(&mut self, seat: Seat, outcome: Outcome, busy: &mut BTreeSet<Seat>) -> Fault {
-        let first = failed(self.scene, seat, outcome);
-        let until = Instant::now() + GLANCE;
-        while !busy.is_empty() && Instant::now() < until {
-            match self.troupe.hear(until.saturating_duration_since(Instant::now())) {
-                Some((gone, Heard::Gone(why))) => {
-                    busy.remove(&gone);
-                    return why;
-                }
-                Some((other, Heard::Message(FromAgent::Done(outcome)))) => {
-                    busy.remove(&other);
-                    let failure = matches!(outcome, Outcome::Failed { .. });
-                    let told = failed(self.scene, other, outcome);
-                    if failure && explains((&told, other), (&first, seat)) {
-                        return told;
-                    }
-                }
-                _ => {}
-            }
-        }
-        first
-    }
-}
+use crate::troupe::{GLANCE, Seat};
 
 /// The node that a fault is about, where another one reports it.
 fn blamed(fault: &Fault, reporter: Seat) -> Option<usize> {
@@ -46,7 +17,7 @@ fn blamed(fault: &Fault, reporter: Seat) -> Option<usize> {
 
 /// Whether one fault is the cause of another: that one is about its reporter, or about somebody who went away,
 /// and this one is its reporter's own.
-fn explains((cause, reporter): (&Fault, Seat), (first, seat): (&Fault, Seat)) -> bool {
+pub fn explains((cause, reporter): (&Fault, Seat), (first, seat): (&Fault, Seat)) -> bool {
     let is_own = blamed(cause, reporter).is_none() && cause.kind != FaultKind::Gone;
     let follows = match blamed(first, seat) {
         Some(node) => node == reporter.1,

@@ -10,8 +10,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Piece;
 use sha2::{Digest, Sha256};
 
-use crate::MOST_OF_A_FILE;
 use crate::troupe::Seat;
+use crosstalk_core::message::LARGEST_ARTIFACT;
 
 /// Where it is stored; dropped files that have not come whole are taken away.
 pub struct Inbox<'a> {
@@ -58,9 +58,9 @@ impl Coming {
         if name.is_empty() || !within {
             return Err(Fault::attempt("expected the path of a file within the folder").at(name));
         }
-        if bytes > MOST_OF_A_FILE {
+        if bytes > LARGEST_ARTIFACT {
             return Err(
-                Fault::attempt(format!("expected at most {MOST_OF_A_FILE} bytes, found {bytes}")).at(name)
+                Fault::attempt(format!("expected at most {LARGEST_ARTIFACT} bytes, found {bytes}")).at(name)
             );
         }
         let path = folder.join(name);
@@ -152,10 +152,10 @@ mod tests {
     fn what_is_too_large_is_refused_where_it_is() {
         let (from, to) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let file = File::create(from.path().join("x")).expect("makes");
-        file.set_len(MOST_OF_A_FILE + 1).expect("takes no room");
+        file.set_len(LARGEST_ARTIFACT + 1).expect("takes no room");
         let fault = carry(&mut Outbox::default(), from.path(), to.path()).expect_err("too large");
         assert!(fault.place.is_some_and(|place| place.ends_with("/x")) && fault.remedy.is_some());
-        assert!(Coming::begin(to.path(), "x", MOST_OF_A_FILE + 1).is_err());
+        assert!(Coming::begin(to.path(), "x", LARGEST_ARTIFACT + 1).is_err());
     }
 
     #[test]

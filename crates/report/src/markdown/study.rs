@@ -7,8 +7,9 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_study::counted;
 use crosstalk_study::findings::{ClaimFinding, Findings};
 
-use super::escape::{self, code};
-use super::{claims_legend, grid, list, strings, table, text};
+use super::escape::{self, code, text};
+use super::grid::grid;
+use super::report::{claims_legend, list, strings, table};
 use crate::{label, summary, words};
 
 /// What the findings themselves do not say.
