@@ -127,23 +127,23 @@ pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
         kinds.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
     let mut lines = vec![
         format!(
-            "foreground       {} {:.2} of {cores} processors  {}",
+            "foreground {} {:.2} of {cores} processors  {}",
             bar(sense.foreground_cpu / cores),
             sense.foreground_cpu,
             names(largest)
         ),
         format!(
-            "background  {} {:.2}, {} of CPU time",
+            "background {} {:.2}, {} of CPU time",
             bar(sense.background_cpu / cores),
             sense.background_cpu,
             human(sums.background, "s")
         ),
         format!(
-            "may run   {} {} % of the time",
+            "may run    {} {} % of the time",
             bar(decision.grant.share),
             digits(100.0 * decision.grant.share)
         ),
-        format!("beside it {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
+        format!("while it runs: {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
         format!(
             "refaults {}/s, waits for memory {} %, for devices {} %",
             digits(sense.refaults),
