@@ -9,6 +9,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::page::{Page, below, pages, root};
 use common::{crosstalk, finish, stderr, stdout, study, virtual_nodes};
@@ -174,7 +176,18 @@ fn every_command_runs_or_says_what_it_needs() {
     let pages: Vec<Page> = pages().into_iter().filter(Page::is_for_users).collect();
     let blocks: usize = pages.iter().map(|page| page.commands().count()).sum();
     assert!(blocks > 20, "{blocks} blocks of commands: are they marked as `sh`?");
-    let failed: Vec<String> = pages.iter().filter_map(run_commands).collect();
+    // Two at a time: most commands wait for their nodes.
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    failed.lock().expect("nobody panicked").extend(run_commands(page));
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("nobody panicked");
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 

@@ -141,7 +141,7 @@ pub fn samples(dir: &Path) -> Vec<serde_json::Value> {
 }
 
 pub fn virtual_nodes(dir: &Path) -> bool {
-    let doctor = crosstalk(dir, &["doctor", "--json"]);
+    let doctor = crosstalk(dir, &["doctor", "--no-load", "--json"]);
     let told: serde_json::Value =
         serde_json::from_str(stdout(&doctor).lines().last().unwrap_or("{}")).expect("JSON");
     let found = told["needs"][0]["needs"][0]["state"] == "found";
