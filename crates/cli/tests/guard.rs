@@ -92,14 +92,12 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     // While it begins, and last once everything stands still.
     for millis in [Some(0), Some(30), Some(200), Some(700), None] {
-        let mut guard =
-            command(Path::new("/"), &["guard", "--background", "guarded"]).spawn().expect("starts");
+        let mut guard = Running::start(command(Path::new("/"), &["guard", "--background", "guarded"]));
         match millis {
             Some(millis) => std::thread::sleep(Duration::from_millis(millis)),
             None => await_that("it stands still", || is_frozen(&dirs("guarded"))),
         }
-        guard.kill().expect("is ours");
-        guard.wait().expect("is ours");
+        guard.kill();
         await_promised("all is as before", || settings("guarded") == before);
     }
     // And when it ends as it is told to. It takes a moment to be sure that nothing is left over.
@@ -146,7 +144,7 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
             "output" => start.stdout(writer),
             _ => start.stderr(writer).stdout(Stdio::null()),
         };
-        let mut guard = start.spawn().expect("starts");
+        let mut guard = Running::start(start);
         await_that("it looks", || looks() > 0);
         // It says on standard error that it does not pause.
         kill("-TSTP", guard.id());
@@ -158,12 +156,12 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
         kill("-TERM", guard.id());
         let mut ended = None;
         await_that("it ends", || {
-            ended = guard.try_wait().expect("is ours");
+            ended = guard.child().try_wait().expect("is ours");
             ended.is_some()
         });
         assert_eq!(settings("unread"), before, "{stream}");
         let code = ended.and_then(|status| status.code());
-        match guard.stderr.take() {
+        match guard.child().stderr.take() {
             Some(mut told) if stream == "output" => {
                 let mut text = String::new();
                 told.read_to_string(&mut text).expect("reads");
@@ -212,10 +210,9 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     // Foreground work that leaves room, and foreground work that leaves none, have the guard do something.
     for spinners in [1, 8] {
         let _own: Vec<Spinner> = (0..spinners).map(|_| Spinner::on("0-1023")).collect();
-        let mut guard = command(Path::new("/"), &["guard", "--background", "held", "--for", "2 s"])
-            .spawn()
-            .expect("starts");
-        while guard.try_wait().expect("is ours").is_none() {
+        let mut guard =
+            Running::start(command(Path::new("/"), &["guard", "--background", "held", "--for", "2 s"]));
+        while guard.child().try_wait().expect("is ours").is_none() {
             assert!(is_frozen(), "its owner has it stand still");
             assert_eq!(told("held", "cpuset.cpus"), processors);
             std::thread::sleep(Duration::from_millis(5));
@@ -237,11 +234,10 @@ fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
     let place = || fs::read_to_string(format!("/proc/{}/cgroup", spinner.id())).expect("runs");
     let before = place();
     let pid = spinner.id().to_string();
-    let mut guard = command(Path::new("/"), &["guard", "--pid", &pid]).spawn().expect("starts");
+    let mut guard = Running::start(command(Path::new("/"), &["guard", "--pid", &pid]));
     await_that("it is taken in", || place() != before);
     assert!(place().contains("crosstalk-guests-"), "{}", place());
-    guard.kill().expect("is ours");
-    guard.wait().expect("is ours");
+    guard.kill();
     await_that("it is back", || place() == before);
     await_that("nothing is left", || {
         let mut found = Vec::new();

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::external::{Running, alone, await_that, dirs, external, lacks_quiet};
-use common::{command, finish, lacks_groups, stderr, stdout};
+use common::{command, lacks_groups, stderr, stdout};
 
 #[test]
 fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
@@ -29,15 +29,15 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("guard.prom");
     let path = file.display().to_string();
-    let mut guard = command(Path::new("/"), &["guard", "--metrics", &path]).spawn().expect("starts");
+    let guard = command(Path::new("/"), &["guard", "--metrics", &path]);
+    let mut guard = Running::start(guard);
     await_that("its memory is seen", || {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let line =
             text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_background_memory_bytes "));
         line.and_then(|bytes| bytes.parse::<f64>().ok()).is_some_and(|bytes| bytes > 1e7)
     });
-    guard.kill().expect("is ours");
-    guard.wait().expect("is ours");
+    guard.kill();
     child.end();
 }
 
@@ -179,11 +179,11 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
         return;
     }
     let words = ["guard", "--background", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
-    let guard = command(Path::new("/"), &words).spawn().expect("starts");
+    let guard = Running::start(command(Path::new("/"), &words));
     // A trial that shows nothing is followed by another after 2 s.
     writes(&own, 5 * second);
     let guarded = writes(&own, 3 * second);
-    let output = finish(guard);
+    let output = guard.finish();
     child.end();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);

@@ -34,11 +34,16 @@ impl Running {
         Running(Some(child))
     }
 
+    /// Starts one.
+    pub fn start(mut command: Command) -> Self {
+        Running::of(command.spawn().expect("starts"))
+    }
+
     pub fn id(&self) -> u32 {
         self.0.as_ref().expect("has not been waited for").id()
     }
 
-    fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("has not been waited for")
     }
 
