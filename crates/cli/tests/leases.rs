@@ -1,15 +1,13 @@
 //! Nothing stays frozen: not when the guard and those who watch over it are killed or stopped, any two of the
 //! three. Skipped where no control groups can be made.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use common::external::{Running, Spinner, await_promised, await_that, search};
-use common::foreign::is_frozen;
-use common::{command, kill, lacks_groups, stderr, stdout};
+use crate::common::external::{Running, Spinner, await_promised, await_that, search};
+use crate::common::foreign::is_frozen;
+use crate::common::{command, kill, lacks_groups, stderr, stdout};
 
 /// A process that sleeps, and the guard that it alone is guarded by.
 struct Pair {

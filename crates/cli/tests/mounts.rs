@@ -1,13 +1,11 @@
 //! `crosstalk guard` where control groups can only be read, are no longer mounted, or nothing tells pressure: in
 //! mounts of its own. Skipped where these, or control groups, cannot be made.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::external::{Spinner, alone, await_that, dirs, external, inside, notes, settings};
-use common::{crosstalk, finish, lacks_groups, stderr, stdout};
+use crate::common::external::{Spinner, alone, await_that, dirs, external, inside, notes, settings};
+use crate::common::{crosstalk, finish, lacks_groups, stderr, stdout};
 
 /// What a shell says that has mounts of its own, in which `$CROSSTALK` is the program; none where that
 /// takes rights that are missing.

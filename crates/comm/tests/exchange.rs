@@ -1,8 +1,6 @@
 //! Large simultaneous exchanges end, and clocks, accounts and fidelity are told.
 
-mod common;
-
-use common::{emulation, fabric, run, try_run};
+use crate::common::{emulation, fabric, run, try_run};
 use crosstalk_core::units::Seconds;
 use std::hint::black_box;
 

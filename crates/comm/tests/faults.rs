@@ -1,9 +1,7 @@
 //! What goes wrong is said, names the node, and never blocks, panics or eats
 //! memory.
 
-mod common;
-
-use common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
+use crate::common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
 use crosstalk_comm::{Op, bind};
 use crosstalk_core::message::Part;
 use crosstalk_core::{Fault, FaultKind};

@@ -1,9 +1,7 @@
 //! Executed collectives take as long, in virtual time, as the simulator says
 //! of the same steps: within 1 %, on a number of ranks that is no power of two.
 
-mod common;
-
-use common::{emulation, fabric, run};
+use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_model::collective::{self, Round};
