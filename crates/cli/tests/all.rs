@@ -2,7 +2,6 @@
 //!
 //! What measures how fast something goes, or needs the machine for itself, is a program of its own.
 
-mod boinc;
 mod bundled;
 mod circles;
 mod command_line;
@@ -17,7 +16,6 @@ mod habits;
 mod house;
 mod interruptions;
 mod lacking;
-mod leases;
 mod mounts;
 mod names;
 mod pages;

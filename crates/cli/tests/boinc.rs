@@ -1,8 +1,10 @@
 //! `crosstalk boinc-project`: what it refuses, that it survives being killed, and a real
 //! client at it; `crosstalk guard boinc` where it may only ask.
 
-use crate::common::external::{Guarding, await_that};
-use crate::common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
+mod common;
+
+use common::external::{Guarding, await_that};
+use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use crosstalk_boinc::client::{Client, ClientSelector, PASSWORD, Preferences};
 use crosstalk_boinc::project::Attachment;
 use crosstalk_boinc::{ClientProcess, ClientSetup, find};

@@ -23,9 +23,9 @@ pub enum Origin {
     Measured,
     /// Taken on a virtual cluster.
     Emulated,
-    /// Made by a simulator.
+    /// OwnGroup by a simulator.
     Simulated,
-    /// Made by a model fitted to measurements.
+    /// OwnGroup by a model fitted to measurements.
     Predicted,
     /// Follows from other numbers.
     Computed,

@@ -92,17 +92,6 @@ impl Knob {
         read(&self.path)
     }
 
-    /// Leaves it as its owner has set it meanwhile: that is what it is put back to from now on.
-    ///
-    /// # Errors
-    /// Where it cannot be read, or the ledger not be written.
-    pub fn adopt(&mut self) -> Result<(), Fault> {
-        // Whoever is killed right after that leaves it to its owner.
-        self.entry.take().map_or(Ok(()), Entry::done)?;
-        self.was = self.says()?;
-        Ok(())
-    }
-
     /// Crosses it out, where setting it was refused.
     ///
     /// # Errors
