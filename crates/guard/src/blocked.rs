@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::steady::Steady;
 
-/// A wait is checked for once background work has been paused for so long, and so often while it is.
+/// Background work must have been paused for so long before a wait counts; and the time between two checks.
 const WAIT: Duration = Duration::from_millis(45);
 /// For how long background work runs at least when it is released.
 const RELEASE: Duration = Duration::from_millis(100);
@@ -101,13 +101,15 @@ impl Blocked {
         background: &[u32],
         watched: impl Iterator<Item = u32>,
     ) -> Option<(u32, Cause)> {
-        let locks =
-            self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waiters(text)))).unwrap_or_default();
-        let is_background = |pid: &u32| background.binary_search(pid).is_ok();
-        if let Some((waiter, holder)) =
-            locks.into_iter().find(|(waiter, holder)| is_background(holder) && !is_background(waiter))
-        {
-            return Some((waiter, Cause::Lock(holder)));
+        let waits =
+            self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waits(text)))).unwrap_or_default();
+        let is_background = |pid: u32| background.binary_search(&pid).is_ok();
+        for wait in waits.into_iter().filter(|wait| !is_background(wait.waiter)) {
+            let holder = wait.holder.filter(|holder| is_background(*holder));
+            let holder = holder.or_else(|| background.iter().copied().find(|pid| has_lock(*pid, &wait.file)));
+            if let Some(holder) = holder {
+                return Some((wait.waiter, Cause::Lock(holder)));
+            }
         }
         let mut sleeps = None;
         for thread in watched {
@@ -147,21 +149,41 @@ fn note(waiter: u32, cause: Cause) -> String {
     }
 }
 
-/// Of the text of `/proc/locks`, who waits behind whom. Locks of open files (`F_OFD_SETLK`) name nobody, and are left
+/// A process that waits for a lock on a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Wait {
+    waiter: u32,
+    /// Who took the lock: the process that has it now may be another, which has inherited the open file (flock(2)).
+    holder: Option<u32>,
+    /// Device and inode, as the kernel writes them.
+    file: String,
+}
+
+/// Of the text of `/proc/locks`, who waits. A wait for a lock of an open file (`F_OFD_SETLKW`) names nobody, and is left
 /// out.
-fn waiters(text: &str) -> Vec<(u32, u32)> {
+fn waits(text: &str) -> Vec<Wait> {
     let (mut holder, mut found) = (None, Vec::new());
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace().skip(1).peekable();
         let waits = words.peek() == Some(&"->");
         let pid = words.nth(if waits { 4 } else { 3 }).and_then(|word| word.parse().ok());
-        if waits {
-            found.extend(pid.zip(holder));
-        } else {
-            holder = pid;
+        match (waits, pid, words.next()) {
+            (true, Some(waiter), Some(file)) => found.push(Wait { waiter, holder, file: file.into() }),
+            (true, ..) => {}
+            (false, ..) => holder = pid,
         }
     }
     found
+}
+
+/// Whether one of the process's open files holds a lock on that file (proc_pid_fdinfo(5)).
+fn has_lock(pid: u32, file: &str) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let locks = |text: String| {
+        let mut lines = text.lines().filter(|line| line.starts_with("lock:"));
+        lines.any(|line| line.split_ascii_whitespace().any(|word| word == file))
+    };
+    open.filter_map(|entry| fs::read_to_string(entry.path()).ok()).any(locks)
 }
 
 /// The address of a futex that the thread waits on and that other processes may wake.
@@ -223,6 +245,7 @@ pub(super) fn serves_files(processes: &[u32]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn who_waits_behind_whom_is_read() {
@@ -232,8 +255,9 @@ mod tests {
                     2: OFDLCK ADVISORY  WRITE -1 fe:00:99 0 EOF\n\
                     2: -> OFDLCK ADVISORY  WRITE -1 fe:00:99 0 EOF\n\
                     3: FLOCK  ADVISORY  WRITE 5 fe:00:7 0 EOF\n";
-        assert_eq!(waiters(text), [(4712, 4711), (4713, 4711)]);
-        assert!(waiters("").is_empty() && waiters("1:\n2: ->\n").is_empty());
+        let wait = |waiter| Wait { waiter, holder: Some(4711), file: "fe:00:1234".into() };
+        assert_eq!(waits(text), [wait(4712), wait(4713)]);
+        assert!(waits("").is_empty() && waits("1:\n2: ->\n3: -> FLOCK ADVISORY READ 5").is_empty());
     }
 
     #[test]
@@ -250,5 +274,16 @@ mod tests {
         let maps =
             "7f00-7f10 rw-s 00000000 00:01 77 /dev/zero (deleted)\n8000-8010 rw-p 00000000 fe:00 5 /bin/x\n";
         assert_eq!(shared(maps), [(0x7f00..0x7f10, "00:01 77".to_string())]);
+    }
+
+    #[test]
+    fn who_has_a_lock_is_found_by_its_open_files() {
+        let file = tempfile::tempfile().expect("a temporary file");
+        let found = file.metadata().expect("is there");
+        let device = found.dev();
+        let name = format!("{:02x}:{:02x}:{}", (device >> 8) & 0xfff, device & 0xff, found.ino());
+        assert!(!has_lock(std::process::id(), &name));
+        file.lock().expect("locks");
+        assert!(has_lock(std::process::id(), &name), "{name}");
     }
 }
