@@ -27,6 +27,7 @@ mod rundir;
 mod runs;
 mod services;
 mod texts;
+mod unprivileged;
 mod verdicts;
 mod wire;
 mod wording;

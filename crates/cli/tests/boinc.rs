@@ -24,10 +24,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What ends with the test, also where that fails.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         self.0.kill().expect("was ours");
         self.0.wait().expect("was ours");
     }
@@ -41,17 +41,20 @@ impl Drop for Running {
     }
 }
 
-fn project(dir: &Path, more: &[&str]) -> Running {
+pub fn project(dir: &Path, more: &[&str]) -> Running {
+    project_by(command(dir, &[&["boinc-project", "p"], more].concat()), dir)
+}
+
+/// The same by a command that starts it.
+pub fn project_by(mut command: Command, dir: &Path) -> Running {
     let _ = fs::remove_file(dir.join("p/attach.json"));
-    let args = [&["boinc-project", "p"], more].concat();
-    let mut command = command(dir, &args);
     // Nobody reads them: they must not fill.
     let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it listens", || dir.join("p/attach.json").exists());
     running
 }
 
-fn attach(dir: &Path) -> Attachment {
+pub fn attach(dir: &Path) -> Attachment {
     Attachment::read(&dir.join("p")).expect("is told")
 }
 
@@ -64,7 +67,7 @@ fn get(url: &str, page: &str) -> String {
     reply.split_once("\r\n\r\n").expect("has a head").1.to_string()
 }
 
-fn counts(url: &str) -> Value {
+pub fn counts(url: &str) -> Value {
     serde_json::from_str::<Value>(&get(url, "status")).expect("JSON")
 }
 

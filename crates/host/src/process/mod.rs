@@ -1,5 +1,6 @@
 //! Processes: who they are, whose they are, and how they begin and end.
 
+mod account;
 mod children;
 mod identity;
 mod lowered;
@@ -9,7 +10,9 @@ mod place;
 mod scarce;
 mod wait;
 
-pub use children::{Fork, child_events, die_with_parent, fork, kill_all_others, reap_events, wait_for};
+pub use account::{Account, LowPorts};
+pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
+pub use children::{kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
 pub use lowered::{Lower, Lowered};
 pub(crate) use mark::own_mark;
