@@ -45,9 +45,14 @@ pub(super) struct Blocked {
     checked: Duration,
     /// Until when it runs all the same.
     released: Option<Duration>,
+    /// The thread that waits: it is soon none of the busiest.
+    waiter: Option<u32>,
     /// When a thread in uninterruptible sleep may be tried again, and how long after the next.
     next: Duration,
     again: Duration,
+    /// Waits for others' locks, and until when they are not looked up again.
+    others: BTreeSet<(u32, String)>,
+    others_until: Duration,
     /// Waits that were reported.
     reported: BTreeSet<(u32, Cause)>,
 }
@@ -60,8 +65,11 @@ impl Blocked {
             paused: None,
             checked: Duration::ZERO,
             released: None,
+            waiter: None,
             next: Duration::ZERO,
             again: AGAIN[0],
+            others: BTreeSet::new(),
+            others_until: Duration::ZERO,
             reported: BTreeSet::new(),
         }
     }
@@ -72,18 +80,19 @@ impl Blocked {
     }
 
     /// Background work is to be paused: whether it runs all the same, since foreground work waits for it. `background` are
-    /// its processes, `watched` foreground work's busiest threads. A wait that is new is noted for people.
+    /// its processes; `asleep` are those of foreground work's busiest threads that sleep, each once until it runs again.
+    /// A wait that is new is noted for people.
     pub(super) fn is_released(
         &mut self,
         now: Duration,
         background: impl Fn() -> Vec<u32>,
-        watched: impl Iterator<Item = u32>,
+        asleep: impl FnOnce() -> Vec<u32>,
         notes: &mut Vec<String>,
     ) -> bool {
         let since = *self.paused.get_or_insert(now);
         if now >= since + WAIT && now >= self.checked + WAIT {
             self.checked = now;
-            if let Some((waiter, cause)) = self.find(now, &background(), watched) {
+            if let Some((waiter, cause)) = self.find(now, &background, asleep) {
                 let time = if cause == Cause::Kernel { TRIAL } else { RELEASE };
                 self.released = Some(now + time);
                 if self.reported.insert((waiter, cause)) {
@@ -98,28 +107,44 @@ impl Blocked {
     fn find(
         &mut self,
         now: Duration,
-        background: &[u32],
-        watched: impl Iterator<Item = u32>,
+        background: &dyn Fn() -> Vec<u32>,
+        asleep: impl FnOnce() -> Vec<u32>,
     ) -> Option<(u32, Cause)> {
         let waits =
             self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waits(text)))).unwrap_or_default();
-        let is_background = |pid: u32| background.binary_search(&pid).is_ok();
-        for wait in waits.into_iter().filter(|wait| !is_background(wait.waiter)) {
-            let holder = wait.holder.filter(|holder| is_background(*holder));
-            let holder = holder.or_else(|| background.iter().copied().find(|pid| has_lock(*pid, &wait.file)));
-            if let Some(holder) = holder {
-                return Some((wait.waiter, Cause::Lock(holder)));
-            }
+        let asleep: Vec<u32> = self.waiter.take().into_iter().chain(asleep()).collect();
+        if waits.is_empty() && asleep.is_empty() {
+            return None;
         }
-        let mut sleeps = None;
-        for thread in watched {
-            if let Some(holder) = futex(thread).and_then(|address| shared_with(thread, address, background)) {
+        let background = background();
+        let is_background = |pid: u32| background.binary_search(&pid).is_ok();
+        if now >= self.others_until {
+            self.others.clear();
+            self.others_until = now + AGAIN[0];
+        }
+        for Wait { waiter, holder, file } in waits.into_iter().filter(|wait| !is_background(wait.waiter)) {
+            let holder = holder.filter(|holder| is_background(*holder));
+            let wait = (waiter, file);
+            if holder.is_none() && self.others.contains(&wait) {
+                continue;
+            }
+            match holder.or_else(|| background.iter().copied().find(|pid| has_lock(*pid, &wait.1))) {
+                Some(holder) => return Some((waiter, Cause::Lock(holder))),
+                None => self.others.insert(wait),
+            };
+        }
+        for thread in asleep {
+            if let Some(holder) = futex(thread).and_then(|address| shared_with(thread, address, &background))
+            {
+                self.waiter = Some(thread);
                 return Some((thread, Cause::Futex(holder)));
             }
-            sleeps = sleeps.or_else(|| is_uninterruptible(thread).then_some(thread));
+            if is_uninterruptible(thread) {
+                self.waiter = Some(thread);
+            }
         }
         // Where it is released already, a sleep that goes on is not background work's fault.
-        let thread = sleeps.filter(|_| now >= self.next && self.released.is_none())?;
+        let thread = self.waiter.filter(|_| now >= self.next && self.released.is_none())?;
         self.next = now + self.again;
         self.again = (self.again * 2).min(AGAIN[1]);
         Some((thread, Cause::Kernel))
