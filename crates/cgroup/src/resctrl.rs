@@ -34,7 +34,7 @@ pub fn need() -> Need {
         Need::missing(what, shared, "sudo mount -t resctrl resctrl /sys/fs/resctrl")
     } else {
         let why = "this processor has no such partitions, or the hypervisor keeps them";
-        Need::lacking(what, format!("{shared} ({why})"))
+        Need::unavailable(what, format!("{shared} ({why})"))
     }
 }
 

@@ -23,7 +23,7 @@ pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
     let rates: Vec<BitRate> = catalogues.fabrics().map(|fabric| fabric.rate).collect();
     // A cluster does not try again what it has held once: each trial has its own.
     let trials: Vec<Option<BitRate>> =
-        (0..TRIALS).map(|_| fastest(bed.raise(2)?.as_mut(), &rates)).collect::<Result<_, _>>()?;
+        (0..TRIALS).map(|_| fastest(bed.create(2)?.as_mut(), &rates)).collect::<Result<_, _>>()?;
     let rate = |held: &Option<BitRate>| held.map_or(0.0, |held| held.0);
     let held = trials.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).flatten();
     let mut lines = vec![match held {

@@ -69,7 +69,7 @@ pub fn testbed(
         let why = plan.warnings.join("; ");
         return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
     }
-    bed.admits(plan.nodes())?;
+    bed.check_capacity(plan.nodes())?;
     Ok(bed)
 }
 

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Scope, Sink, Watch};
+use crosstalk_core::scene::{Observer, Scope, Sink, AttachedObserver};
 use std::fs;
 
 /// Metric, the kernel's counters that make it up, what it means.
@@ -42,7 +42,7 @@ impl Observer for Faults {
         COUNTERS.iter().map(|(metric, _)| Metric::new(metric, "pages", Better::Lower)).collect()
     }
 
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
         Ok(Box::new(Watching { before: read() }))
     }
 }
@@ -51,7 +51,7 @@ struct Watching {
     before: [Option<u64>; COUNTERS.len()],
 }
 
-impl Watch for Watching {
+impl AttachedObserver for Watching {
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
         for ((counter, before), after) in COUNTERS.iter().zip(self.before).zip(read()) {
             if let (Some(before), Some(after)) = (before, after) {

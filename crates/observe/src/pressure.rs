@@ -4,7 +4,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Scope, Sink, Watch};
+use crosstalk_core::scene::{Observer, Scope, Sink, AttachedObserver};
 use std::fs;
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ impl Observer for Pressure {
         LINES.iter().map(|(metric, ..)| Metric::new(metric, "%", Better::Lower)).collect()
     }
 
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
         Ok(Box::new(Watching { began: Instant::now(), before: totals() }))
     }
 }
@@ -54,7 +54,7 @@ struct Watching {
     before: [Option<u64>; LINES.len()],
 }
 
-impl Watch for Watching {
+impl AttachedObserver for Watching {
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
         let microseconds = self.began.elapsed().as_secs_f64() * 1e6;
         for ((line, before), after) in LINES.iter().zip(self.before).zip(totals()) {

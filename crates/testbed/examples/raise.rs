@@ -49,10 +49,10 @@ fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
     let (mut raised, mut answered, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..times {
         let began = Instant::now();
-        let mut cluster = testbed.raise(nodes)?;
+        let mut cluster = testbed.create(nodes)?;
         raised.push(began.elapsed().as_secs_f64());
         let mut agents =
-            (0..nodes).map(|node| cluster.attach(node, 0).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
+            (0..nodes).map(|node| cluster.start_agent(node, 0).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
         agents.iter_mut().for_each(|agent| agent.say("hello"));
         if let Some(dumb) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
             return Err(Fault::environment(format!("node {dumb} does not answer")));

@@ -1,7 +1,7 @@
 //! Starting an agent, and the stream to it.
 
 use crosstalk_core::Fault;
-use crosstalk_core::testbed::Duplex;
+use crosstalk_core::testbed::AgentStream;
 use crosstalk_host::Launcher;
 use crosstalk_host::limits::Demand;
 use std::os::fd::OwnedFd;
@@ -22,9 +22,9 @@ pub(crate) fn stream() -> Result<(UnixStream, UnixStream), Fault> {
 }
 
 /// Our end, as the runner uses it.
-pub(crate) fn duplex(ours: UnixStream) -> Result<Duplex, Fault> {
+pub(crate) fn duplex(ours: UnixStream) -> Result<AgentStream, Fault> {
     let writer = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
-    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
+    Ok(AgentStream { reader: Box::new(ours), writer: Box::new(writer) })
 }
 
 /// The command that starts an agent with `stream` for its standard input and output, and `folder` for its

@@ -72,7 +72,7 @@ fn scales() -> impl Iterator<Item = f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_core::testbed::Duplex;
+    use crosstalk_core::testbed::AgentStream;
     use std::net::{IpAddr, Ipv4Addr};
     use std::path::Path;
 
@@ -96,7 +96,7 @@ mod tests {
             None
         }
 
-        fn attach(&mut self, _: usize, _: usize) -> Result<Duplex, Fault> {
+        fn start_agent(&mut self, _: usize, _: usize) -> Result<AgentStream, Fault> {
             Err(Fault::environment("has no agents"))
         }
 

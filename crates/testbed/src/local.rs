@@ -4,7 +4,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
 use crosstalk_host::Launcher;
 use crosstalk_host::ledger::{Entry, Ledger, Scratch};
 use std::collections::BTreeMap;
@@ -40,13 +40,13 @@ impl Testbed for Local {
         vec![Need::found("processes on loopback", "no isolation, no shaped links")]
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
         agent::check_count(nodes, MOST)?;
         agent::demand(nodes).check()
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
         let ledger = Ledger::open(&self.launcher)?;
         let scratch = ledger.scratch("temporary files of the nodes")?;
         Ok(Box::new(LocalCluster {
@@ -92,7 +92,7 @@ impl Cluster for LocalCluster {
         Some(self.scratch.path())
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+    fn start_agent(&mut self, node: usize, place: usize) -> Result<AgentStream, Fault> {
         self.agents.retain(|there, _| there.0 != node || (place != 0 && there.1 != place));
         let entry = self.ledger.processes(&format!("local agent {node}"))?;
         let folder = agent::folder(self.scratch.path(), node, place);

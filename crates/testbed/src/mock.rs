@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use std::thread;
 
 use crate::agent;
 
-type Behaviour = Arc<dyn Fn(usize, Duplex) + Send + Sync>;
+type Behaviour = Arc<dyn Fn(usize, AgentStream) + Send + Sync>;
 
 /// A testbed whose nodes run a closure.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Mock {
 impl Mock {
     /// Every agent is a thread that runs `behaviour` with its node's number and
     /// its end of the stream; it is gone when `behaviour` returns.
-    pub fn new(behaviour: impl Fn(usize, Duplex) + Send + Sync + 'static) -> Self {
+    pub fn new(behaviour: impl Fn(usize, AgentStream) + Send + Sync + 'static) -> Self {
         Mock { behaviour: Arc::new(behaviour), share: usize::MAX, links: Arc::default() }
     }
 
@@ -50,12 +50,12 @@ impl Testbed for Mock {
         Vec::new()
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
         agent::check_count(nodes, 10_000)
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
         Ok(Box::new(MockCluster { testbed: self.clone(), nodes, streams: BTreeMap::new() }))
     }
 }
@@ -93,7 +93,7 @@ impl Cluster for MockCluster {
         None
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+    fn start_agent(&mut self, node: usize, place: usize) -> Result<AgentStream, Fault> {
         let ended = |there: &&(usize, usize)| there.0 == node && (place == 0 || there.1 == place);
         let ended: Vec<_> = self.streams.keys().filter(ended).copied().collect();
         ended.into_iter().for_each(|agent| self.end(agent));
@@ -130,7 +130,7 @@ mod tests {
     use std::io::{BufRead, BufReader, Read, Write};
 
     /// Answers one line with the node's number, and leaves.
-    fn once(node: usize, stream: Duplex) {
+    fn once(node: usize, stream: AgentStream) {
         let mut line = String::new();
         let mut writer = stream.writer;
         if BufReader::new(stream.reader).read_line(&mut line).is_ok_and(|n| n > 0) {
@@ -140,9 +140,9 @@ mod tests {
 
     #[test]
     fn a_node_answers_leaves_and_can_be_attached_again() {
-        let mut cluster = Mock::new(once).raise(3).expect("is raised");
+        let mut cluster = Mock::new(once).create(3).expect("is raised");
         for _ in 0..2 {
-            let mut stream = cluster.attach(2, 0).expect("attaches");
+            let mut stream = cluster.start_agent(2, 0).expect("attaches");
             stream.writer.write_all(b"hello\n").expect("is heard");
             let mut answer = String::new();
             stream.reader.read_to_string(&mut answer).expect("ends");
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn dropping_the_cluster_ends_the_streams() {
-        let mut cluster = Mock::new(once).raise(1).expect("is raised");
-        let mut stream = cluster.attach(0, 0).expect("attaches");
+        let mut cluster = Mock::new(once).create(1).expect("is raised");
+        let mut stream = cluster.start_agent(0, 0).expect("attaches");
         drop(cluster);
         let mut answer = Vec::new();
         stream.reader.read_to_end(&mut answer).expect("ends");
@@ -164,12 +164,12 @@ mod tests {
     fn it_remembers_what_it_was_shaped_to() {
         let mock = Mock::new(once);
         let link = Link::Rate(BitRate(1e9));
-        mock.raise(2).expect("is raised").shape(link).expect("shapes");
+        mock.create(2).expect("is raised").shape(link).expect("shapes");
         assert_eq!(mock.links(), [link]);
     }
 
     #[test]
     fn a_cluster_of_no_nodes_is_refused() {
-        assert!(Mock::new(once).raise(0).is_err());
+        assert!(Mock::new(once).create(0).is_err());
     }
 }

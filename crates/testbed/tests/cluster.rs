@@ -59,11 +59,11 @@ const SPECS: &[specs::Spec] = &[
 ];
 
 fn raise(nodes: usize) -> Box<dyn Cluster> {
-    Virtual::new(Launcher::current()).raise(nodes).expect("is raised")
+    Virtual::new(Launcher::current()).create(nodes).expect("is raised")
 }
 
 fn attach(cluster: &mut Box<dyn Cluster>, node: usize) -> Talk {
-    cluster.attach(node, 0).expect("attaches").into()
+    cluster.start_agent(node, 0).expect("attaches").into()
 }
 
 fn kill(name: &str) {
@@ -85,7 +85,7 @@ fn assert_nothing_runs() {
 }
 
 fn local_agents_answer_and_come_again() {
-    let mut cluster = Local::new(Launcher::current()).raise(3).expect("is raised");
+    let mut cluster = Local::new(Launcher::current()).create(3).expect("is raised");
     let addresses: BTreeSet<_> = (0..3).map(|node| cluster.address(node)).collect();
     assert_eq!(addresses.len(), 3);
     let mut agents: Vec<_> = (0..3).map(|node| attach(&mut cluster, node)).collect();
@@ -98,7 +98,7 @@ fn local_agents_answer_and_come_again() {
 }
 
 fn local_links_are_not_shaped() {
-    let mut cluster = Local::new(Launcher::current()).raise(2).expect("is raised");
+    let mut cluster = Local::new(Launcher::current()).create(2).expect("is raised");
     cluster.shape(Link::Unshaped).expect("is so already");
     let fault = cluster.shape(Link::Rate(BitRate(1e9))).expect_err("cannot be");
     assert!(fault.remedy.expect("a remedy").contains("--testbed virtual"));
@@ -106,13 +106,13 @@ fn local_links_are_not_shaped() {
 
 fn a_program_without_the_verbs_is_a_fault() {
     for program in ["/bin/true", "/no/such/program"] {
-        let fault = Local::new(Launcher::program(program)).raise(1).err().expect("cannot work");
+        let fault = Local::new(Launcher::program(program)).create(1).err().expect("cannot work");
         assert!(fault.message.contains("cannot start the reaper"), "{fault}");
     }
 }
 
 fn a_local_cluster_takes_its_agents_children_along() {
-    let mut cluster = Local::new(Launcher::current()).raise(1).expect("is raised");
+    let mut cluster = Local::new(Launcher::current()).create(1).expect("is raised");
     let mut agent = attach(&mut cluster, 0);
     let orphan: u32 = agent.ask("leave a child").parse().expect("a number");
     assert_eq!(agent.ask("die"), "");
@@ -228,7 +228,7 @@ fn a_killed_holder_is_a_fault_at_once() {
     kill("crosstalk-hold");
     assert_eq!(agent.answer(), "", "the cluster died with its holder");
     let began = Instant::now();
-    let fault = cluster.attach(1, 0).err().expect("nobody is there");
+    let fault = cluster.start_agent(1, 0).err().expect("nobody is there");
     assert!(fault.message.contains("has ended"), "{fault}");
     drop(cluster);
     assert!(began.elapsed() < Duration::from_secs(2));
@@ -253,9 +253,9 @@ fn raise_where_it_is_forbidden() -> ExitCode {
     for knob in ["user.max_user_namespaces", "user.max_net_namespaces"] {
         sysctl::write(knob, "0").expect("is root here");
     }
-    let fault = Virtual::new(Launcher::current()).raise(1).err().expect("is refused");
+    let fault = Virtual::new(Launcher::current()).create(1).err().expect("is refused");
     println!("{fault}");
-    let mut local = Local::new(Launcher::current()).raise(1).expect("needs no namespaces");
+    let mut local = Local::new(Launcher::current()).create(1).expect("needs no namespaces");
     println!("local says {}", attach(&mut local, 0).ask("hello"));
     ExitCode::SUCCESS
 }

@@ -47,9 +47,9 @@ fn own(testbed: &dyn Testbed) -> ExitCode {
     let nodes = setting("CROSSTALK_NODES");
     println!("begun");
     loop {
-        let mut cluster = testbed.raise(nodes).expect("is raised");
+        let mut cluster = testbed.create(nodes).expect("is raised");
         let mut agents: Vec<Talk> =
-            (0..nodes).map(|node| cluster.attach(node, 0).expect("attaches").into()).collect();
+            (0..nodes).map(|node| cluster.start_agent(node, 0).expect("attaches").into()).collect();
         for agent in &mut agents {
             assert_eq!(agent.ask("hello"), "hello");
             agent.ask("leave a child");

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_host::ledger::Scratch;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_lab::agent::{Node, serve};
+use crosstalk_lab::agent::{NodeContext, serve};
 
 use crate::args::Words;
 use crate::{parts, signal};
@@ -17,7 +17,7 @@ pub fn main(args: &Words) -> Result<ExitCode, Fault> {
     signal::leave_to_the_runner()?;
     let folder = Folder::new(args.words.first().map(PathBuf::from));
     let made = || folder.made();
-    let node = Node { registry: &parts::registry(), facts: &parts::facts, folder: &made };
+    let node = NodeContext { registry: &parts::registry(), facts: &parts::facts, folder: &made };
     let served = serve(&node, std::io::stdin(), std::io::stdout());
     // What was kept between attempts. Where this is not reached, the testbed ends
     // it with the agent.

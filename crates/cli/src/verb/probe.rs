@@ -288,7 +288,7 @@ fn scene(
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    crosstalk_lab::once(&parts::registry(), bed, &scene, limit, interrupted, live)
+    crosstalk_lab::run_once(&parts::registry(), bed, &scene, limit, interrupted, live)
 }
 
 /// What the fabric's rate is divided by.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::scene::Holding;
+use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::ledger::Entry;
 use crosstalk_host::process::{begin_thread, send};
 use crosstalk_host::{Launcher, Ledger};
@@ -27,7 +27,7 @@ const LONGEST: u64 = 16 << 10;
 /// SIGTERM of signal(7).
 const TERMINATE: i32 = 15;
 
-/// External work in its group, which is under a guard from [`Holding::begin`] to [`Holding::end`].
+/// External work in its group, which is under a guard from [`AppliedCondition::begin`] to [`AppliedCondition::end`].
 pub(super) struct Guarded {
     slowdown: f64,
     // Ended before the group goes, which it may have frozen.
@@ -42,7 +42,7 @@ impl Guarded {
     }
 }
 
-impl Holding for Guarded {
+impl AppliedCondition for Guarded {
     fn begin(&mut self) -> Result<(), Fault> {
         self.held.begin()?;
         let ledger = Ledger::open(&Launcher::current())?;

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
 use crosstalk_core::units::human;
 use crosstalk_host::ledger::{Entry, Ledger, Scratch};
 use crosstalk_host::limits::Demand;
@@ -98,13 +98,13 @@ impl Testbed for Virtual {
         }
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
         agent::check_count(nodes, switch::MOST)?;
         demand(nodes).check()
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
         Ok(Box::new(self.up(nodes)?))
     }
 }
@@ -168,7 +168,7 @@ impl Cluster for VirtualCluster {
         Some(self.scratch.path())
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
+    fn start_agent(&mut self, node: usize, place: usize) -> Result<AgentStream, Fault> {
         let folder = agent::folder(self.scratch.path(), node, place);
         let (ours, theirs) = agent::stream()?;
         self.order(&ToHolder::Attach { node, place, folder }, Some(theirs.as_fd()))

@@ -6,7 +6,7 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crosstalk_core::testbed::Duplex;
+use crosstalk_core::testbed::AgentStream;
 use crosstalk_host::process::wait_readable;
 
 /// Performs the hidden verb that this program was started with, if it was.
@@ -119,8 +119,8 @@ pub struct Talk {
     writer: Box<dyn Write + Send>,
 }
 
-impl From<Duplex> for Talk {
-    fn from(stream: Duplex) -> Self {
+impl From<AgentStream> for Talk {
+    fn from(stream: AgentStream) -> Self {
         Talk { reader: BufReader::new(stream.reader), writer: stream.writer }
     }
 }

@@ -1,4 +1,4 @@
-//! What work has left in the folder of artifacts, on its way home: in pieces over the agent's stream.
+//! Sends the files in the folder of artifacts to the runner, in pieces over the agent's stream.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,40 +13,40 @@ use sha2::{Digest, Sha256};
 
 use crosstalk_core::message::LARGEST_ARTIFACT;
 
-/// Bytes in a piece.
+/// Bytes of a piece.
 const PIECE: usize = 1 << 20;
 
-/// What was sent so far, so that only what is new or has changed is sent again.
+/// Remembers what was sent, so that only new and changed files are sent.
 #[derive(Default)]
-pub struct Outbox {
-    /// Size and time of the last change, by file.
+pub struct ArtifactSender {
+    /// The size and time of modification of each file that was sent.
     sent: BTreeMap<PathBuf, (u64, Option<SystemTime>)>,
 }
 
-impl Outbox {
-    /// Sends what is new in `folder`, which need not be there.
+impl ArtifactSender {
+    /// Sends the new and changed files of `folder`, which need not exist.
     ///
     /// # Errors
-    /// Where a file is too large or cannot be read, or nobody listens.
-    pub fn send(
+    /// If a file is too large or cannot be read, or `send` fails.
+    pub fn send_new(
         &mut self,
         folder: &Path,
-        say: &mut dyn FnMut(FromAgent) -> Result<(), Fault>,
+        send: &mut dyn FnMut(FromAgent) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         for path in files(folder) {
             let failed = |e: std::io::Error| {
-                Fault::environment(format!("cannot read what work has left: {e}"))
+                Fault::environment(format!("cannot read an artifact: {e}"))
                     .at(path.display().to_string())
             };
-            let known = fs::metadata(&path).map_err(failed)?;
-            let now = (known.len(), known.modified().ok());
-            if self.sent.get(&path) == Some(&now) {
+            let metadata = fs::metadata(&path).map_err(failed)?;
+            let version = (metadata.len(), metadata.modified().ok());
+            if self.sent.get(&path) == Some(&version) {
                 continue;
             }
-            if now.0 > LARGEST_ARTIFACT {
+            let size = metadata.len();
+            if size > LARGEST_ARTIFACT {
                 return Err(Fault::attempt(format!(
-                    "work has left a file of {} bytes, and at most {LARGEST_ARTIFACT} are taken home",
-                    now.0
+                    "expected artifacts of at most {LARGEST_ARTIFACT} bytes, found {size}"
                 ))
                 .at(path.display().to_string())
                 .remedy("have the work write less, or keep it elsewhere"));
@@ -54,27 +54,27 @@ impl Outbox {
             let name = path.strip_prefix(folder).ok().and_then(Path::to_str).ok_or_else(|| {
                 Fault::attempt("expected a file name in UTF-8").at(path.display().to_string())
             })?;
-            say(FromAgent::Artifact(Piece::File { path: name.into(), bytes: now.0 }))?;
-            // One that grows meanwhile is sent as it was.
-            let mut left = File::open(&path).map_err(failed)?.take(now.0);
+            send(FromAgent::Artifact(Piece::File { path: name.into(), bytes: size }))?;
+            // A file that grows meanwhile is sent up to its earlier size.
+            let mut rest = File::open(&path).map_err(failed)?.take(size);
             let (mut hash, mut piece) = (Sha256::new(), Vec::new());
             loop {
                 piece.clear();
-                left.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(failed)?;
+                rest.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(failed)?;
                 if piece.is_empty() {
                     break;
                 }
                 hash.update(&piece);
-                say(FromAgent::Artifact(Piece::Bytes { base64: Base64::encode_string(&piece) }))?;
-            }
-            say(FromAgent::Artifact(Piece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
-            self.sent.insert(path, now);
+                send(FromAgent::Artifact(Piece::Bytes { base64: Base64::encode_string(&piece) }))?;
+                }
+                send(FromAgent::Artifact(Piece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
+                self.sent.insert(path, version);
         }
         Ok(())
     }
 }
 
-/// All regular files in a folder and those below, in order.
+/// All regular files in a folder and its subfolders, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

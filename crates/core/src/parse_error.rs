@@ -1,14 +1,14 @@
-//! What a reader of TOML or JSON (serde) says of a file, in the words of who wrote the file: no names of types.
+//! Rewords messages of serde's TOML and JSON parsers for the person who wrote the file: without names of Rust types.
 
-/// A reader's message without its own words for things: what was expected, and what was found.
-pub fn in_words(message: &str) -> String {
+/// The parser's `message`, reworded: what was expected, and what was found.
+pub fn in_plain_words(message: &str) -> String {
     let message = message.replace('\n', "; ").replace("missing field", "missing key");
-    let mistaken = ["invalid value: ", "invalid type: "].iter().find_map(|begin| message.strip_prefix(begin));
-    if let Some((found, expected)) = mistaken.and_then(|rest| rest.split_once(", expected ")) {
-        // JSON's reader names the place as well.
+    let mismatch = ["invalid value: ", "invalid type: "].iter().find_map(|begin| message.strip_prefix(begin));
+    if let Some((found, expected)) = mismatch.and_then(|rest| rest.split_once(", expected ")) {
+        // The JSON parser appends the position.
         let at = expected.rfind(" at line ").unwrap_or(expected.len());
         let (expected, place) = expected.split_at(at);
-        return format!("expected {}, found {}{place}", thing(expected), value(found));
+        return format!("expected {}, found {}{place}", expected_kind(expected), found_value(found));
     }
     match message.split_once("data did not match any variant of untagged enum ") {
         Some((before, name)) => {
@@ -19,8 +19,8 @@ pub fn in_words(message: &str) -> String {
     }
 }
 
-/// What was expected. A type of ours is written as a table, one of its variants as a word.
-fn thing(expected: &str) -> &str {
+/// The kind of value that was expected. Structs are written as tables, enum variants as words.
+fn expected_kind(expected: &str) -> &str {
     match expected {
         "usize" | "u64" | "u32" | "u16" | "u8" => "a whole number of at least 0",
         "i64" | "i32" => "a whole number",
@@ -37,8 +37,8 @@ fn thing(expected: &str) -> &str {
     }
 }
 
-/// What was found.
-fn value(found: &str) -> String {
+/// The value that was found.
+fn found_value(found: &str) -> String {
     match found.split_once(' ') {
         Some(("string", text)) => format!("text {text}"),
         Some(("boolean", value)) => value.into(),
@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_type_s_name_is_said() {
-        for (said, words) in [
+    fn no_name_of_a_type_remains() {
+        for (message, reworded) in [
             ("invalid type: integer `3`, expected struct Source", "expected a table, found the number `3`"),
             ("invalid type: string \"a\", expected a sequence", "expected a list, found text \"a\""),
             ("invalid type: map, expected f64", "expected a number, found a table"),
@@ -71,13 +71,13 @@ mod tests {
             ),
             ("invalid type: boolean `true`, expected enum Kind", "expected text, found `true`"),
             (
-                "invalid type: null, expected struct Told at line 1 column 9",
+                "invalid type: null, expected struct Report at line 1 column 9",
                 "expected a table, found nothing at line 1 column 9",
             ),
             ("data did not match any variant of untagged enum Word", "expected another kind of value"),
             ("missing field `text`", "missing key `text`"),
         ] {
-            assert_eq!(in_words(said), words);
+            assert_eq!(in_plain_words(message), reworded);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether the files that say what a run measures are still what they were when
-//! it began: samples of two studies must not end up in one journal.
+//! Digests of the files that say what a run measures. They show whether a file has changed since
+//! the run began: samples of two studies must not be in one journal.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use crosstalk_core::Fault;
 
 use crate::rundir::RunDir;
 
-/// File → digest.
-pub type Seal = BTreeMap<String, String>;
+/// File name → digest.
+pub type Digests = BTreeMap<String, String>;
 
-/// The seal of these files of a run's directory, as they are now.
+/// The digests of these files of a run's directory.
 ///
 /// # Errors
-/// When one cannot be read.
-pub fn seal<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Result<Seal, Fault> {
+/// If a file cannot be read.
+pub fn digests_of<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Result<Digests, Fault> {
     names.into_iter().map(|name| Ok((name.to_string(), digest(&dir.bytes(name)?)))).collect()
 }
 
-/// Refuses when a sealed file is another now, or gone.
+/// Checks that the files still have these digests.
 ///
 /// # Errors
-/// A usage fault that names the file.
-pub fn unbroken(dir: &RunDir, seal: &Seal) -> Result<(), Fault> {
-    for (name, sealed) in seal {
+/// A usage fault that names a file that has changed or is missing.
+pub fn check_unchanged(dir: &RunDir, digests: &Digests) -> Result<(), Fault> {
+    for (name, expected) in digests {
         let path = dir.path().join(name);
-        if digest(&dir.bytes(name)?) != *sealed {
+        if digest(&dir.bytes(name)?) != *expected {
             return Err(Fault::usage(
-                "it is not what it was when the run began: samples of two studies must not be mixed",
+                "the file is not what it was when the run began: samples of two studies must not be mixed",
             )
             .at(path.display().to_string())
             .remedy("put it back as it was, or begin a new run with the changed study"));
@@ -57,16 +57,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_or_went_breaks_the_seal() {
+    fn a_file_that_changed_or_is_missing_is_refused() {
         let root = tempfile::tempdir().expect("a directory");
         let dir = RunDir::create(&root.path().join("run")).expect("made");
         dir.write("study.toml", "a = 1").expect("writes");
-        let sealed = seal(&dir, ["study.toml"]).expect("reads");
-        unbroken(&dir, &sealed).expect("as it was");
+        let digests = digests_of(&dir, ["study.toml"]).expect("reads");
+        check_unchanged(&dir, &digests).expect("as it was");
         dir.write("study.toml", "a = 2").expect("writes");
-        let fault = unbroken(&dir, &sealed).expect_err("changed");
+        let fault = check_unchanged(&dir, &digests).expect_err("changed");
         assert!(fault.place.is_some_and(|p| p.ends_with("run/study.toml")));
         fs::remove_file(dir.path().join("study.toml")).expect("removes");
-        unbroken(&dir, &sealed).expect_err("gone");
+        check_unchanged(&dir, &digests).expect_err("gone");
     }
 }
