@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crosstalk_comm::carried::Carried;
+use crosstalk_comm::embedded::EmbeddedProgram;
 use crosstalk_comm::{dpdk, rdma};
 use crosstalk_core::need::Need;
 use crosstalk_host::namespace;

@@ -1,13 +1,13 @@
-/* One or both ends of a wire through DPDK: frames go out and are waited for by the
- * application itself, which never sleeps and, with a driver of its own, makes no
- * system call. How it is called, and what it tells: end.h.
+/* One or both endpoints of a wire through DPDK: the application itself sends and polls for
+ * frames. It never sleeps and, with a driver in user space, makes no system calls. endpoint.h
+ * documents its command line and output.
  *
  * HOW    the driver. net_af_packet, net_af_xdp: WHERE is "DEVICE,PATH", a device in the
  *        network namespace that is open at that path;
  *        net_memif: WHERE is "server,NAME" or "client,NAME";
- *        pci: that of the card at the address WHERE, which the kernel has given over.
+ *        pci: that of the card at the address WHERE, which the kernel must have released.
  *
- * It tells of its times, too, whether buffers lie in huge pages: "huge 0|1". */
+ * It appends to the line of its times whether buffers are in huge pages: "huge 0|1". */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <rte_bus_vdev.h>
@@ -17,7 +17,7 @@
 #include <rte_mbuf.h>
 #include <sched.h>
 
-#include "end.h"
+#include "endpoint.h"
 
 enum { BURST = 32, RING = 256, MBUFS = 8191, CACHE = 250 };
 
@@ -36,8 +36,8 @@ static void enter(const char *path)
 	close(namespace);
 }
 
-/* Makes the device of a driver; `where` as on the command line. Returns its port. */
-static uint16_t plug(const char *driver, int number, char *where)
+/* Creates the device of a driver; `where` as on the command line. Returns its port. */
+static uint16_t create_device(const char *driver, int number, char *where)
 {
 	char name[64], options[256];
 	uint16_t port;
@@ -66,9 +66,9 @@ static uint16_t plug(const char *driver, int number, char *where)
 	return port;
 }
 
-/* The driver over AF_XDP (22.11) shares as many bytes with the kernel as its buffers have,
- * from the first one on; but they do not lie one behind the other, as none crosses a page.
- * The kernel refuses those that lie behind what is shared: they are taken out of the pool. */
+/* The AF_XDP driver (22.11) shares with the kernel the number of bytes that its buffers have, from
+ * the first buffer on. But buffers are not contiguous, as none crosses a page. The kernel refuses
+ * buffers behind the shared bytes, so they are removed from the pool. */
 static void keep_shared(struct rte_mempool *pool)
 {
 	static struct rte_mbuf *all[MBUFS], *shared[MBUFS];
@@ -86,7 +86,7 @@ static void keep_shared(struct rte_mempool *pool)
 	rte_pktmbuf_free_bulk(shared, count);
 }
 
-static struct port begin(uint16_t id, int shares)
+static struct port open_port(uint16_t id, int shares)
 {
 	struct rte_eth_conf none = { 0 };
 	struct port port = { .id = id };
@@ -110,7 +110,7 @@ static struct port begin(uint16_t id, int shares)
 	return port;
 }
 
-/* A link comes about when the other end is there. */
+/* The link comes up once the other endpoint has started. */
 static void await_link(struct port port)
 {
 	struct rte_eth_link link;
@@ -128,23 +128,23 @@ static inline void put(struct port *port, const uint8_t *frame, size_t size)
 	struct rte_mbuf *buffer = rte_pktmbuf_alloc(port->pool);
 
 	if (!buffer)
-		fail("all buffers are on their way");
+		fail("all buffers are being sent");
 	memcpy(rte_pktmbuf_append(buffer, size), frame, size);
 	if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
 		return;
-	/* Nobody takes frames where the other end is gone, or a cable. */
+	/* The queue stays full if the other endpoint has ended or the cable is unplugged. */
 	for (uint64_t until = rte_rdtsc() + rte_get_tsc_hz(); rte_rdtsc() < until;) {
 		if (rte_eth_tx_burst(port->id, 0, &buffer, 1) == 1)
 			return;
 	}
-	fail("the other end has taken no frame for a second: is it gone?");
+	fail("the other endpoint has taken no frame for a second: has it ended?");
 }
 
 static unsigned put_many(struct port *port, const uint8_t *frame, size_t size)
 {
 	struct rte_mbuf *buffers[BURST];
 
-	/* All are on their way: some will come back. */
+	/* All buffers are being sent: some will be free soon. */
 	if (rte_pktmbuf_alloc_bulk(port->pool, buffers, BURST) != 0)
 		return 0;
 	for (int i = 0; i < BURST; i++)
@@ -163,7 +163,7 @@ static inline int take(struct port *port, uint8_t *into, size_t size)
 	for (uint16_t i = 0; i < count; i++) {
 		struct message *message = rte_pktmbuf_mtod(buffers[i], struct message *);
 
-		/* The kernel's own frames (neighbours, multicast) are not ours. */
+		/* Skips the kernel's frames (neighbour discovery, multicast). */
 		if (buffers[i]->data_len == size && message->kind == KIND) {
 			memcpy(into, message, size);
 			found++;
@@ -173,9 +173,8 @@ static inline int take(struct port *port, uint8_t *into, size_t size)
 	return found;
 }
 
-/* DPDK's own command line: nothing of it is to be seen in the file system, and no card is
- * touched that it was not told of. */
-static void start(const struct order *order, int huge)
+/* Starts DPDK with its command line: it leaves no files, and uses no card but the given ones. */
+static void start(const struct settings *settings, int huge)
 {
 	char *words[16] = { "end", "--no-telemetry", "--log-level=error", "-m", "128" };
 	int count = 5;
@@ -183,15 +182,15 @@ static void start(const struct order *order, int huge)
 	words[count++] = huge ? "--in-memory" : "--no-shconf";
 	if (!huge)
 		words[count++] = "--no-huge";
-	if (strcmp(order->how, "pci") == 0) {
-		for (int i = 0; i <= order->alone; i++) {
+	if (strcmp(settings->how, "pci") == 0) {
+		for (int i = 0; i <= settings->alone; i++) {
 			words[count++] = "-a";
-			words[count++] = order->where[i];
+			words[count++] = settings->where[i];
 		}
 	} else {
 		words[count++] = "--no-pci";
 	}
-	/* It would leave a folder there: where none can be made it goes without. */
+	/* DPDK would leave a folder there; it works without one. */
 	setenv("RUNTIME_DIRECTORY", "/dev/null", 1);
 	if (rte_eal_init(count, words) < 0)
 		fail("DPDK does not start: %s", rte_strerror(rte_errno));
@@ -199,20 +198,20 @@ static void start(const struct order *order, int huge)
 
 int main(int count, char **words)
 {
-	struct order order = begin_order(count, words);
+	struct settings settings = read_settings(count, words);
 	int huge = getenv("CROSSTALK_HUGE_PAGES") != NULL;
 
-	start(&order, huge);
+	start(&settings, huge);
 	struct port ports[2];
-	/* The second one first: of memif it is the server, which the client looks for. */
-	for (int i = order.alone; i >= 0; i--)
-		ports[i] = begin(plug(order.how, i, order.where[i]), strcmp(order.how, "net_af_xdp") == 0);
-	/* What is sent to it from now on waits in its queue. */
+	/* The second one first: with memif it is the server, to which the client connects. */
+	for (int i = settings.alone; i >= 0; i--)
+		ports[i] = open_port(create_device(settings.how, i, settings.where[i]), strcmp(settings.how, "net_af_xdp") == 0);
+	/* Frames that are sent to it from now on wait in its queue. */
 	say_ready();
-	for (int i = 0; i <= order.alone; i++)
+	for (int i = 0; i <= settings.alone; i++)
 		await_link(ports[i]);
-	serve(&ports[0], &ports[order.alone], &order, huge ? " huge 1" : " huge 0");
-	for (int i = 0; i <= order.alone; i++)
+	serve(&ports[0], &ports[settings.alone], &settings, huge ? " huge 1" : " huge 0");
+	for (int i = 0; i <= settings.alone; i++)
 		rte_eth_dev_stop(ports[i].id);
 	rte_eal_cleanup();
 	return 0;

@@ -1,5 +1,5 @@
-//! What a program does between an exchange and the work on what came is too
-//! short to be measured by itself. It counts with that work, and raises no doubt.
+//! The steps between an exchange and the next work are too short to be measured
+//! by themselves. They count as part of that work, and attempts stay faithful.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn compute(additions: u64) {
     black_box((0..additions).fold(0u64, |sum, i| black_box(sum + i)));
 }
 
-/// Seconds in gaps of so many additions, and seconds dropped, of one run.
+/// Seconds in gaps of `gap` additions, and seconds dropped, of one run.
 fn dropped(gap: u64) -> (f64, f64) {
     let emulation = emulation(1, &fabric(5_000.0, 1_000.0, 1_000.0, 1.0, 0.0));
     let ends = try_run(1, Some(&emulation), 60.0, |mut rank| {
@@ -37,9 +37,9 @@ fn dropped(gap: u64) -> (f64, f64) {
 }
 
 #[test]
-fn short_gaps_before_work_count_with_it() {
-    // Windows without a gap drop something, too: on some machines an empty one
-    // measures more from cold caches than when it was calibrated.
+fn short_gaps_before_work_count_as_part_of_it() {
+    // Windows without a gap drop time too: on some machines an empty window takes
+    // longer from cold caches than when it was calibrated.
     let mut shares: Vec<f64> = (0..9)
         .map(|_| {
             let ((_, without), (gaps, with)) = (dropped(0), dropped(GAP));

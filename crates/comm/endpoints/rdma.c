@@ -1,10 +1,10 @@
-/* One or both ends of messages through RDMA verbs (libibverbs; a reliable connection, send and
- * receive): the application hands buffers to the card, or to what stands in for one, and asks
- * the card itself for what has come. How it is called, and what it tells: end.h.
+/* One or both endpoints of messages through RDMA verbs (libibverbs; a reliable connection, send and
+ * receive): the application passes buffers to the card, or to its emulation, and asks the card
+ * itself for completions. endpoint.h documents its command line and output.
  *
- * HOW    polling: completions are asked for again and again; blocking: they are slept for.
- * WHERE  "NAME,DEVICE": the first active port of that RDMA device. Two processes tell each other
- *        where they are over a local socket of that name, at which the second one listens. */
+ * HOW    polling: polls for completions; blocking: sleeps until a completion.
+ * WHERE  "NAME,DEVICE": the first active port of that RDMA device. Two processes exchange their
+ *        addresses over a local socket of that name, at which the second one listens. */
 #define _GNU_SOURCE
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -12,18 +12,18 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "end.h"
+#include "endpoint.h"
 
 enum { SENDS = 32, RECEIVES = 64, SLOT = 2048, BURST = 16 };
-/* Milliseconds for which one that sleeps does so before it looks whether to go on. */
-enum { NAP = 100 };
-/* Bytes that are asked to be carried in the request itself. */
+/* The longest sleep in milliseconds, after which the deadline is checked. */
+enum { MAX_SLEEP = 100 };
+/* The most bytes of a message that are sent within the request itself. */
 enum { INLINE = 128 };
 
 struct port {
 	struct ibv_context *context;
 	struct ibv_pd *domain;
-	/* Where what comes is told; none where it is asked for. */
+	/* Wakes a sleeping receiver; NULL when polling. */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *sent, *came;
 	struct ibv_qp *pair;
@@ -32,11 +32,11 @@ struct port {
 	uint8_t *memory;
 	uint8_t number;
 	int gid_index;
-	unsigned next, on_their_way, inlined;
+	unsigned next, in_flight, inlined;
 };
 
-/* Where an end is. */
-struct place {
+/* The address of an endpoint. */
+struct endpoint_address {
 	uint32_t pair, mtu;
 	uint16_t lid;
 	union ibv_gid gid;
@@ -64,7 +64,7 @@ static void choose_port(struct port *port, const char *device)
 	struct ibv_device_attr all;
 
 	if (ibv_query_device(port->context, &all) != 0)
-		fail("the RDMA device %s does not say what it can do: %s", device, strerror(errno));
+		fail("the RDMA device %s does not report its capabilities: %s", device, strerror(errno));
 	for (int number = 1; number <= all.phys_port_cnt; number++) {
 		if (ibv_query_port(port->context, number, &port->attributes) == 0 && port->attributes.state == IBV_PORT_ACTIVE) {
 			port->number = number;
@@ -74,7 +74,7 @@ static void choose_port(struct port *port, const char *device)
 	fail("no port of the RDMA device %s is active", device);
 }
 
-/* Over Ethernet an address is needed: one of RoCE version 2, of an IPv4 address if there is one. */
+/* Ethernet needs an address: one of RoCE version 2, for an IPv4 address if there is one. */
 static void choose_gid(struct port *port, const char *device)
 {
 	struct ibv_gid_entry entry;
@@ -120,7 +120,7 @@ static struct port open_port(const char *device, int polls)
 	if (!port.region)
 		fail("buffers cannot be handed to %s: %s (ulimit -l says how much memory may be locked)", device, strerror(errno));
 	if (!polls && !(port.channel = ibv_create_comp_channel(port.context)))
-		fail("%s does not tell what comes: %s", device, strerror(errno));
+		fail("%s cannot report completions: %s", device, strerror(errno));
 	port.sent = ibv_create_cq(port.context, SENDS, NULL, NULL, 0);
 	port.came = ibv_create_cq(port.context, RECEIVES, NULL, port.channel, 0);
 	if (!port.sent || !port.came)
@@ -140,23 +140,23 @@ static struct port open_port(const char *device, int polls)
 	struct ibv_qp_attr begun = { .qp_state = IBV_QPS_INIT, .port_num = port.number };
 	int failed = ibv_modify_qp(port.pair, &begun, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	if (failed)
-		fail("%s does not begin: %s", device, strerror(failed));
+		fail("%s cannot be initialised: %s", device, strerror(failed));
 	for (unsigned slot = 0; slot < RECEIVES; slot++)
 		post_receive(&port, slot);
 	return port;
 }
 
-static struct place place_of(struct port *port)
+static struct endpoint_address address_of(struct port *port)
 {
-	struct place place = { .pair = port->pair->qp_num, .mtu = port->attributes.active_mtu, .lid = port->attributes.lid };
+	struct endpoint_address place = { .pair = port->pair->qp_num, .mtu = port->attributes.active_mtu, .lid = port->attributes.lid };
 
 	if (port->attributes.link_layer == IBV_LINK_LAYER_ETHERNET && ibv_query_gid(port->context, port->number, port->gid_index, &place.gid) != 0)
 		fail("cannot read an address: %s", strerror(errno));
 	return place;
 }
 
-/* Both send from number 0 on. */
-static void connect_to(struct port *port, const struct place *other)
+/* Both number their messages from 0 on. */
+static void connect_to(struct port *port, const struct endpoint_address *other)
 {
 	int is_ethernet = port->attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
 	struct ibv_qp_attr receives = {
@@ -174,9 +174,9 @@ static void connect_to(struct port *port, const struct place *other)
 				   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 					   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	if (failed)
-		fail("the other end cannot be reached: %s", strerror(failed));
-	/* 4.096 µs times two to the 14th until it is sent again; seven times; for ever where the
-	 * other end has no room. */
+		fail("the other endpoint cannot be reached: %s", strerror(failed));
+	/* Sends again after 4.096 µs * 2^14, up to seven times; without a limit while the other endpoint
+	 * has no room. */
 	struct ibv_qp_attr sends = { .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1 };
 	failed = ibv_modify_qp(port->pair, &sends,
 			       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
@@ -193,29 +193,29 @@ static struct sockaddr_un abstract(const char *name, socklen_t *length)
 	return address;
 }
 
-/* Tells the other process where this end is, and hears where that one is. Neither sends before
- * both can receive. */
-static void meet(struct port *port, const char *name, int listens)
+/* Exchanges addresses with the other process, and connects. Neither sends before both can
+ * receive. */
+static void exchange_addresses(struct port *port, const char *name, int listens)
 {
 	socklen_t length;
 	struct sockaddr_un address = abstract(name, &length);
-	struct place own = place_of(port), other;
+	struct endpoint_address own = address_of(port), other;
 	int meeting = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), peer = meeting;
 	char both = 0;
 
 	if (listens) {
 		if (bind(meeting, (struct sockaddr *)&address, length) != 0 || listen(meeting, 1) != 0)
-			fail("the ends cannot meet: %s", strerror(errno));
+			fail("the endpoints cannot exchange addresses: %s", strerror(errno));
 		say_ready();
 		peer = accept(meeting, NULL, NULL);
 	} else if (connect(meeting, (struct sockaddr *)&address, length) != 0) {
-		fail("the other end is not there: %s", strerror(errno));
+		fail("the other endpoint is not there: %s", strerror(errno));
 	}
 	if (write(peer, &own, sizeof own) != sizeof own || recv(peer, &other, sizeof other, MSG_WAITALL) != sizeof other)
-		fail("the other end is gone");
+		fail("the other endpoint has ended");
 	connect_to(port, &other);
 	if (write(peer, &both, 1) != 1 || recv(peer, &both, 1, MSG_WAITALL) != 1)
-		fail("the other end is gone");
+		fail("the other endpoint has ended");
 	if (!listens)
 		say_ready();
 	if (peer != meeting)
@@ -223,25 +223,25 @@ static void meet(struct port *port, const char *name, int listens)
 	close(meeting);
 }
 
-static void check(const struct ibv_wc *told)
+static void check(const struct ibv_wc *completion)
 {
-	if (told->status != IBV_WC_SUCCESS)
-		fail("the card gave a message up: %s", ibv_wc_status_str(told->status));
+	if (completion->status != IBV_WC_SUCCESS)
+		fail("the card gave up a message: %s", ibv_wc_status_str(completion->status));
 }
 
 static void reap(struct port *port)
 {
-	struct ibv_wc told[SENDS];
-	int count = ibv_poll_cq(port->sent, SENDS, told);
+	struct ibv_wc completions[SENDS];
+	int count = ibv_poll_cq(port->sent, SENDS, completions);
 
 	if (count < 0)
-		fail("the card does not say what was sent");
+		fail("the card does not report what was sent");
 	for (int i = 0; i < count; i++)
-		check(&told[i]);
-	port->on_their_way -= count;
+		check(&completions[i]);
+	port->in_flight -= count;
 }
 
-/* In the order of their slots; a slot is free again once its message is known to have come. */
+/* Sends from the next slot. A slot is free again once its message has been acknowledged. */
 static inline void post(struct port *port, const uint8_t *frame, size_t size)
 {
 	unsigned slot = port->next++ % SENDS;
@@ -255,13 +255,13 @@ static inline void post(struct port *port, const uint8_t *frame, size_t size)
 	int failed = ibv_post_send(port->pair, &request, &bad);
 	if (failed)
 		fail("cannot send: %s", strerror(failed));
-	port->on_their_way++;
+	port->in_flight++;
 }
 
 static inline void put(struct port *port, const uint8_t *frame, size_t size)
 {
-	/* Asked for as seldom as it can be: it is not what is timed. */
-	while (port->on_their_way == SENDS)
+	/* Asks for completions as rarely as possible, as that is not what is timed. */
+	while (port->in_flight == SENDS)
 		reap(port);
 	post(port, frame, size);
 }
@@ -271,76 +271,76 @@ static unsigned put_many(struct port *port, const uint8_t *frame, size_t size)
 	unsigned free_slots;
 
 	reap(port);
-	free_slots = SENDS - port->on_their_way;
+	free_slots = SENDS - port->in_flight;
 	for (unsigned i = 0; i < free_slots; i++)
 		post(port, frame, size);
 	return free_slots;
 }
 
-/* Sleeps until something has come, or for a nap. */
+/* Sleeps until a completion, at most MAX_SLEEP. */
 static void sleep_for(struct port *port)
 {
 	struct pollfd file = { .fd = port->channel->fd, .events = POLLIN };
 	struct ibv_cq *queue;
 	void *context;
 
-	if (poll(&file, 1, NAP) == 1 && ibv_get_cq_event(port->channel, &queue, &context) == 0)
+	if (poll(&file, 1, MAX_SLEEP) == 1 && ibv_get_cq_event(port->channel, &queue, &context) == 0)
 		ibv_ack_cq_events(queue, 1);
 }
 
 static inline int take(struct port *port, uint8_t *into, size_t size)
 {
-	struct ibv_wc told[BURST];
-	int count = ibv_poll_cq(port->came, BURST, told), found = 0;
+	struct ibv_wc completions[BURST];
+	int count = ibv_poll_cq(port->came, BURST, completions), found = 0;
 
 	if (count == 0 && port->channel) {
-		/* What comes between asking and being told is found by asking once more. */
+		/* A completion before the request for a notification is found by polling once more. */
 		if (ibv_req_notify_cq(port->came, 0) != 0)
-			fail("the card does not tell what comes");
-		count = ibv_poll_cq(port->came, BURST, told);
+			fail("the card cannot report completions");
+		count = ibv_poll_cq(port->came, BURST, completions);
 		if (count == 0) {
 			sleep_for(port);
-			count = ibv_poll_cq(port->came, BURST, told);
+			count = ibv_poll_cq(port->came, BURST, completions);
 		}
 	}
 	if (count < 0)
-		fail("the card does not say what has come");
+		fail("the card does not report what has arrived");
 	for (int i = 0; i < count; i++) {
-		check(&told[i]);
-		if (told[i].byte_len == size) {
-			memcpy(into, port->memory + (SENDS + told[i].wr_id) * SLOT, size);
+		check(&completions[i]);
+		if (completions[i].byte_len == size) {
+			memcpy(into, port->memory + (SENDS + completions[i].wr_id) * SLOT, size);
 			found++;
 		}
-		post_receive(port, told[i].wr_id);
+		post_receive(port, completions[i].wr_id);
 	}
 	return found;
 }
 
 int main(int count, char **words)
 {
-	struct order order = begin_order(count, words);
-	int polls = strcmp(order.how, "polling") == 0;
+	struct settings settings = read_settings(count, words);
+	int polls = strcmp(settings.how, "polling") == 0;
 	struct port ports[2];
 
 	if (!polls)
-		order.spins = 1;
-	for (int i = 0; i <= order.alone; i++) {
-		char *device = strchr(order.where[i], ',');
+		settings.spins = 1;
+	for (int i = 0; i <= settings.alone; i++) {
+		char *device = strchr(settings.where[i], ',');
 
 		if (!device)
-			fail("expected two words, with a comma, found %s", order.where[i]);
+			fail("expected two words, with a comma, found %s", settings.where[i]);
 		*device++ = 0;
 		ports[i] = open_port(device, polls);
 	}
-	if (order.alone) {
-		struct place places[2] = { place_of(&ports[0]), place_of(&ports[1]) };
+	if (settings.alone) {
+		struct endpoint_address places[2] = { address_of(&ports[0]), address_of(&ports[1]) };
 
 		connect_to(&ports[0], &places[1]);
 		connect_to(&ports[1], &places[0]);
 		say_ready();
 	} else {
-		meet(&ports[0], order.where[0], order.second);
+		exchange_addresses(&ports[0], settings.where[0], settings.second);
 	}
-	serve(&ports[0], &ports[order.alone], &order, "");
+	serve(&ports[0], &ports[settings.alone], &settings, "");
 	return 0;
 }
