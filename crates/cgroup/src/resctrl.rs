@@ -61,7 +61,7 @@ impl Partition {
         }
         let path = mount.join(format!("crosstalk-{}", &fresh_mark()?[..8]));
         let paths = [path.clone()];
-        let entry = ledger.guests(&paths, &[mount.to_path_buf()], "a cache partition")?;
+        let entry = ledger.group_of_existing(&paths, &[mount.to_path_buf()], "a cache partition")?;
         fs::write(path.join("schemata"), least)
             .map_err(|e| Fault::environment(format!("cannot set it: {e}")).at(path.display().to_string()))?;
         Ok(Some(Partition { path, _entry: entry }))

@@ -89,7 +89,7 @@ fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Resu
             TestbedKind::Local | TestbedKind::Auto => Ok(local()),
         };
     }
-    let bed = Virtual::new(Launcher::current()).until(interrupted);
+    let bed = Virtual::new(Launcher::current()).interrupted_by(interrupted);
     let missing = bed.needs().into_iter().find(|need| !need.is_found());
     match (kind, missing) {
         (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")

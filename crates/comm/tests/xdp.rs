@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crosstalk_comm::xdp::{LONGEST, Xdp};
 use crosstalk_host::netlink::Socket;
-use crosstalk_host::{carrier, namespace};
+use crosstalk_host::{carrier, namespace, user};
 
 const DEVICE: &str = "xdp";
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 79, 0, 1), Ipv4Addr::new(10, 79, 0, 2)];
@@ -32,7 +32,7 @@ fn frame(payload: &[u8]) -> Vec<u8> {
 
 /// The network namespaces of two connected devices; `None` if they cannot be created.
 fn wire() -> Option<[File; 2]> {
-    if !namespace::is_root() {
+    if !user::is_root() {
         eprintln!("skipped: only root can create a veth pair");
         return None;
     }

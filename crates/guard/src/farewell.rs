@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crosstalk_host::process::is_to_end;
+use crosstalk_host::process::has_pending_termination;
 
 use crosstalk_cgroup::group::Group;
 
@@ -45,7 +45,7 @@ impl Farewell {
         }
         self.next = now + LOOKS;
         let told: BTreeSet<u32> =
-            group.processes().into_iter().take(FIRST).filter(|pid| is_to_end(*pid)).collect();
+            group.processes().into_iter().take(FIRST).filter(|pid| has_pending_termination(*pid)).collect();
         // Who did not end in its time has heard of it, or never will.
         let new = told.iter().any(|pid| !self.told.contains(pid));
         self.told = told;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::begin_thread;
+use crosstalk_host::process::spawn_thread;
 
 use super::control::Control;
 use super::steady::Steady;
@@ -64,7 +64,7 @@ impl Limit {
         let control = Control::new(dial);
         let taker = Taker { says: control.says(), control, usage, soft };
         let shared = Arc::clone(&asked);
-        let thread = begin_thread("memory", move || taker.work(&shared))?;
+        let thread = spawn_thread("memory", move || taker.work(&shared))?;
         Ok(Limit { asked, thread: Some(thread) })
     }
 

@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::LEASE;
-use crosstalk_host::slice::prompt;
+use crosstalk_host::slice::use_short_slice;
 
 use super::client::AskedClient;
 use super::place::there;
@@ -116,7 +116,7 @@ impl Machine {
         machine.prober = Some(Prober::new()?);
         // Where foreground work is, a probe would else wait for the end of its slice while background work runs on: so it does
         // where this is refused.
-        prompt().ok();
+        use_short_slice().ok();
         machine.senses.count(machine.began.elapsed(), &mut machine.tenants);
         machine.held_at = machine.now();
         Ok(machine)

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
-use crosstalk_host::cpu::{allowed, listed};
+use crosstalk_host::cpu::{allowed, parse_list};
 
 use super::control::Control;
 use super::farewell::Farewell;
@@ -158,7 +158,7 @@ impl Tenant {
         let lock = Lock::take(name, &group)?;
         may_be_set(&group)?;
         // A guard that was killed is no longer in the way, and what it set may still be there.
-        ledger.undo_left();
+        ledger.undo_abandoned();
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
         // Nobody is left standing still by a guard that has ended or is stopped.
@@ -421,7 +421,7 @@ impl Tenant {
 
 /// The processors that a group may have by its own list, in which nothing means all above it has.
 fn may_have(was: &str) -> Vec<usize> {
-    let (mut may, listed) = (allowed(), listed(was));
+    let (mut may, listed) = (allowed(), parse_list(was));
     may.retain(|cpu| listed.is_empty() || listed.contains(cpu));
     may
 }

@@ -14,7 +14,7 @@ use crosstalk_core::testbed::{Cluster, Link};
 use crosstalk_core::units::BitRate;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::plan::Place;
-use crosstalk_testbed::advised;
+use crosstalk_testbed::with_scale_advice;
 
 /// How long an agent may take to answer `Hello` or `Facts`.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -123,7 +123,7 @@ impl<'a> AgentPool<'a> {
         let Place::Real { link, scale, .. } = place else { return self.shape(Link::Unshaped) };
         let outcome = self.shape(*link);
         outcome.map_err(|fault| match link {
-            Link::Rate(rate) => advised(self.cluster.as_mut(), BitRate(rate.0 * scale), fault),
+            Link::Rate(rate) => with_scale_advice(self.cluster.as_mut(), BitRate(rate.0 * scale), fault),
             Link::Unshaped => fault,
         })
     }

@@ -327,7 +327,7 @@ pub struct Dial {
 impl Dial {
     /// What it said before.
     pub fn was(&self) -> &str {
-        self.knob.was()
+        self.knob.original()
     }
 
     /// Sets it.
@@ -341,25 +341,25 @@ impl Dial {
     /// Writes down what it says, which setting another changes.
     ///
     /// # Errors
-    /// Those of [`Knob::keep`].
+    /// Those of [`Knob::record`].
     pub fn keep(&mut self) -> Result<(), Fault> {
-        self.knob.keep()
+        self.knob.record()
     }
 
     /// What it says now.
     ///
     /// # Errors
-    /// Those of [`Knob::says`].
+    /// Those of [`Knob::current`].
     pub fn says(&self) -> Result<String, Fault> {
-        self.knob.says()
+        self.knob.current()
     }
 
     /// Leaves it as its owner has set it meanwhile.
     ///
     /// # Errors
-    /// Those of [`Knob::adopt`].
+    /// Those of [`Knob::accept_current`].
     pub fn adopt(&mut self) -> Result<(), Fault> {
-        self.knob.adopt()
+        self.knob.accept_current()
     }
 
     /// Sets it to what it said before, and keeps it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ledger::Scratch;
+use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_lab::agent::{NodeContext, serve};
 
@@ -30,7 +30,7 @@ pub fn main(args: &Words) -> Result<ExitCode, Fault> {
 /// the agent however that ends.
 struct Folder {
     given: Option<PathBuf>,
-    own: OnceCell<Scratch>,
+    own: OnceCell<TemporaryFolder>,
 }
 
 impl Folder {
@@ -50,7 +50,7 @@ impl Folder {
         if let Some(own) = self.own.get() {
             return Ok(own.path().to_path_buf());
         }
-        let made = Ledger::open(&Launcher::current())?.scratch("temporary files of an agent")?;
+        let made = Ledger::open(&Launcher::current())?.temporary_folder("temporary files of an agent")?;
         Ok(self.own.get_or_init(|| made).path().to_path_buf())
     }
 }

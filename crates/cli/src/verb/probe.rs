@@ -106,7 +106,7 @@ fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> 
         }
         None => {
             needed(&asked)?;
-            let bed = Virtual::new(Launcher::current()).until(&interrupted);
+            let bed = Virtual::new(Launcher::current()).interrupted_by(&interrupted);
             scene(&asked, place(wire)?, &bed, limit, &interrupted, &mut live)?
         }
     };

@@ -20,7 +20,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Condition, Deployment, Effort, AppliedCondition, Prepared, Sink, Timing, Workload};
 use crosstalk_core::value::{Params, Value};
-use crosstalk_host::ledger::Scratch;
+use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_lab::agent::{NodeContext, serve};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub fn registry() -> Registry {
 
 /// What the hidden verb `agent` does.
 pub fn agent() -> ExitCode {
-    let own: OnceCell<Scratch> = OnceCell::new();
+    let own: OnceCell<TemporaryFolder> = OnceCell::new();
     let folder = || {
         if own.get().is_none() {
             let made = scratch("temporary files of an agent")?;
@@ -57,8 +57,8 @@ pub fn agent() -> ExitCode {
     }
 }
 
-fn scratch(what: &str) -> Result<Scratch, Fault> {
-    Ledger::open(&Launcher::current())?.scratch(what)
+fn scratch(what: &str) -> Result<TemporaryFolder, Fault> {
+    Ledger::open(&Launcher::current())?.temporary_folder(what)
 }
 
 /// Work on two nodes.
@@ -166,7 +166,7 @@ impl Condition for MadeFolder {
 }
 
 struct There {
-    _made: Scratch,
+    _made: TemporaryFolder,
 }
 
 impl AppliedCondition for There {}

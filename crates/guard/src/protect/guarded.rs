@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::ledger::Entry;
-use crosstalk_host::process::{begin_thread, send};
+use crosstalk_host::process::{spawn_thread, send};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::Value;
 
@@ -132,7 +132,7 @@ impl Drop for Guard {
 /// Reads all that a guard tells; hears of each of its looks.
 fn looks(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
     let (sender, looks) = channel();
-    begin_thread("looks", move || {
+    spawn_thread("looks", move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             let is_look = |told: Value| told["event"] == "guard";
             if serde_json::from_str(&line).is_ok_and(is_look) {
@@ -147,7 +147,7 @@ fn looks(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
 /// Reads all that a guard says, so that it never waits for a reader; tells how it began when it has ended.
 fn words(mut stderr: ChildStderr) -> Result<Receiver<String>, Fault> {
     let (sender, said) = channel();
-    begin_thread("words", move || {
+    spawn_thread("words", move || {
         let mut kept = Vec::new();
         // What can be read of it.
         let _ = stderr.by_ref().take(LONGEST).read_to_end(&mut kept);

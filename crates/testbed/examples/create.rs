@@ -1,7 +1,7 @@
-//! How long until every node of a virtual cluster has an agent that answers,
-//! and until all is gone again. Prints one JSON object.
+//! Measures the time until every node of a virtual cluster has an agent that answers, and
+//! until all are removed. Prints one JSON object.
 //!
-//! `cargo run --release -p crosstalk-testbed --example raise -- [NODES] [TIMES] [--rootless]`
+//! `cargo run --release -p crosstalk-testbed --example create -- [NODES] [TIMES] [--rootless]`
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -12,7 +12,7 @@ use crosstalk_testbed::{Launcher, Virtual};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
-use support::Talk;
+use support::AgentSession;
 
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
@@ -46,26 +46,26 @@ fn main() -> ExitCode {
 
 fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
     let testbed = Virtual::new(Launcher::current());
-    let (mut raised, mut answered, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut created, mut answered, mut removed) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..times {
         let began = Instant::now();
         let mut cluster = testbed.create(nodes)?;
-        raised.push(began.elapsed().as_secs_f64());
+        created.push(began.elapsed().as_secs_f64());
         let mut agents =
-            (0..nodes).map(|node| cluster.start_agent(node, 0).map(Talk::from)).collect::<Result<Vec<_>, _>>()?;
+            (0..nodes).map(|node| cluster.start_agent(node, 0).map(AgentSession::from)).collect::<Result<Vec<_>, _>>()?;
         agents.iter_mut().for_each(|agent| agent.say("hello"));
-        if let Some(dumb) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
-            return Err(Fault::environment(format!("node {dumb} does not answer")));
+        if let Some(silent) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
+            return Err(Fault::environment(format!("node {silent} does not answer")));
         }
         answered.push(began.elapsed().as_secs_f64());
         let began = Instant::now();
         drop(cluster);
-        gone.push(began.elapsed().as_secs_f64());
+        removed.push(began.elapsed().as_secs_f64());
     }
-    let root = crosstalk_host::namespace::is_root();
+    let root = crosstalk_host::user::is_root();
     println!(
-        "{{\"nodes\":{nodes},\"root\":{root},\"raised_seconds\":{raised:?},\
-         \"answered_seconds\":{answered:?},\"gone_seconds\":{gone:?}}}"
+        "{{\"nodes\":{nodes},\"root\":{root},\"raised_seconds\":{created:?},\
+         \"answered_seconds\":{answered:?},\"gone_seconds\":{removed:?}}}"
     );
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Who descends from this process.
+//! The descendants of this process.
 
 use std::fs;
 
-/// The processes that descend from this one: number and name. Zombies are not counted.
+/// The ids and names of all descendants, without zombies.
 pub fn descendants() -> Vec<(u32, String)> {
-    let mut family = vec![(std::process::id(), String::new())];
+    let mut found = vec![(std::process::id(), String::new())];
     let mut all = Vec::new();
     for pid in fs::read_dir("/proc")
         .expect("is there")
@@ -21,15 +21,15 @@ pub fn descendants() -> Vec<(u32, String)> {
         }
     }
     loop {
-        let known: Vec<u32> = family.iter().map(|f| f.0).collect();
-        let before = family.len();
-        family.extend(
+        let known: Vec<u32> = found.iter().map(|(pid, _)| *pid).collect();
+        let before = found.len();
+        found.extend(
             all.iter()
                 .filter(|(pid, parent, _)| !known.contains(pid) && parent.is_some_and(|p| known.contains(&p)))
                 .map(|(pid, _, name)| (*pid, name.clone())),
         );
-        if family.len() == before {
-            return family.split_off(1);
+        if found.len() == before {
+            return found.split_off(1);
         }
     }
 }

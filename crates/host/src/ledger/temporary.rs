@@ -1,4 +1,4 @@
-//! A folder for temporary files that is gone with its owner, however that ends.
+//! A folder for temporary files that is removed when its owner ends, however it ends.
 
 use crosstalk_core::Fault;
 use rustix::fs::{Access, access};
@@ -9,28 +9,43 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Entry;
+use super::change::Change;
+use super::owner::{Entry, Ledger};
+use crate::process::fresh_mark;
 
-/// The folder. Dropping it takes it away with all that is in it.
+/// A folder for temporary files. Dropping it removes the folder with its content.
 #[derive(Debug)]
-pub struct Scratch {
-    pub(super) path: PathBuf,
-    pub(super) _entry: Entry,
+pub struct TemporaryFolder {
+    path: PathBuf,
+    _entry: Entry,
 }
 
-impl Scratch {
-    /// Where it is.
+impl Ledger {
+    /// Creates a folder for temporary files that only this user can enter.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written, or the folder cannot be created.
+    pub fn temporary_folder(&self, what: &str) -> Result<TemporaryFolder, Fault> {
+        let path = temporary_root()?.join(format!("crosstalk-{}", fresh_mark()?));
+        let entry = self.enter(Change::Folder { path: path.clone(), what: what.into() })?;
+        create(&path)?;
+        Ok(TemporaryFolder { path, _entry: entry })
+    }
+}
+
+impl TemporaryFolder {
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Where temporary files are: `$TMPDIR`, else `/tmp`.
+/// The folder in which temporary folders are created: `$TMPDIR`, else `/tmp`.
 ///
 /// # Errors
-/// A usage fault where its name is not UTF-8, for it goes to nodes and into records, which are text; where it
-/// is no directory; and where `$TMPDIR` cannot be written to.
-pub fn temporary() -> Result<PathBuf, Fault> {
+/// A usage fault if its path is not UTF-8 (it is sent to nodes and recorded), if it is no directory, or if
+/// `$TMPDIR` is not writable.
+pub fn temporary_root() -> Result<PathBuf, Fault> {
     let path = std::env::temp_dir();
     let refused = |expected: &str| {
         Err(Fault::usage(format!("expected {expected}"))
@@ -43,7 +58,7 @@ pub fn temporary() -> Result<PathBuf, Fault> {
     if !path.is_dir() {
         return refused("a folder, found none");
     }
-    // What is wrong with `/tmp` is for who makes something there to say.
+    // A `/tmp` that is not writable is reported when a folder is created there.
     if std::env::var_os("TMPDIR").is_some()
         && let Err(e) = access(&path, Access::WRITE_OK | Access::EXEC_OK)
     {
@@ -52,22 +67,22 @@ pub fn temporary() -> Result<PathBuf, Fault> {
     Ok(path)
 }
 
-pub(super) fn make(path: &Path) -> Result<(), Fault> {
+fn create(path: &Path) -> Result<(), Fault> {
     DirBuilder::new().mode(0o700).create(path).map_err(|e| {
-        Fault::environment(format!("cannot make a folder for temporary files: {e}"))
+        Fault::environment(format!("cannot create a folder for temporary files: {e}"))
             .at(path.display().to_string())
             .remedy("set TMPDIR to a folder of yours that can be written to")
     })
 }
 
-/// Takes it away. What writes to it may be about to end: then a file appears
-/// between looking and removing, and one more look is due.
+/// Removes the folder. A process that still writes to it may create a file between listing and removing;
+/// then it is removed again, until `deadline` has passed.
 pub(super) fn remove(path: &Path, deadline: Duration) -> Result<(), Fault> {
     let until = Instant::now() + deadline;
     loop {
         match fs::remove_dir_all(path) {
             Ok(()) => return Ok(()),
-            // Also where what it was to be in is no folder.
+            // Also if its parent is no folder.
             Err(e) if is_none(e.kind()) && !path.exists() => return Ok(()),
             Err(e) if Instant::now() >= until => {
                 return Err(Fault::environment(format!("cannot remove temporary files: {e}"))
@@ -87,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_never_made_is_gone_already() {
+    fn a_folder_that_was_never_created_is_removed_already() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert_eq!(remove(&folder.path().join("x"), Duration::ZERO), Ok(()));
         let file = folder.path().join("file");
@@ -99,18 +114,18 @@ mod tests {
     fn a_writer_that_ends_soon_is_waited_for() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("x");
-        make(&path).expect("makes");
+        create(&path).expect("creates");
         let inner = path.clone();
         let writer = thread::spawn(move || {
             let until = Instant::now() + Duration::from_millis(50);
             let mut written = 0_u32;
             while Instant::now() < until {
-                // The folder may be gone: then there is nothing to write to.
+                // Fails if the folder is gone.
                 let _ = fs::create_dir_all(inner.join(format!("{written}")));
                 written += 1;
             }
         });
-        // It may come back meanwhile, from `create_dir_all`; not after the writer has ended.
+        // `create_dir_all` may create it again, until the writer has ended.
         remove(&path, Duration::from_secs(2)).expect("removes");
         writer.join().expect("writes");
         remove(&path, Duration::from_secs(2)).expect("removes");

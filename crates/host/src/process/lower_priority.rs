@@ -1,7 +1,7 @@
-//! Processes that give way by how they are scheduled, put back with the drop.
+//! Lowers the scheduling priority of a process until a value is dropped.
 //!
-//! Both are a thread's own on Linux, and inherited by what it starts. Source: sched(7),
-//! setpriority(2), sched_setscheduler(2).
+//! On Linux, nice value and policy belong to a thread, and are inherited by what it starts.
+//! Sources: sched(7), setpriority(2), sched_setscheduler(2).
 
 use std::{fs, io, mem, thread};
 
@@ -10,21 +10,21 @@ use crate::errno::check;
 /// The lowest priority (nice(1)).
 const LOWEST: libc::c_int = 19;
 
-/// By what a process gives way.
+/// How a process yields to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lower {
-    /// The greatest nice value, 19.
+    /// By the greatest nice value, 19.
     Nice,
-    /// The policy SCHED_IDLE.
+    /// By the policy SCHED_IDLE, the idle class.
     Idle,
 }
 
-/// A process whose threads give way, with all that they start from now on. Dropping it puts the
-/// threads back that were there at the beginning; what they have started stays as it is.
+/// A process whose threads yield to others, with all that they start from now on. Dropping it
+/// restores the threads that existed at the beginning; what they have started stays lowered.
 #[derive(Debug)]
 pub struct Lowered(Vec<Thread>);
 
-/// A thread as it was.
+/// A thread, with its original policy and nice value.
 #[derive(Debug, Clone, Copy)]
 struct Thread {
     number: u32,
@@ -34,19 +34,19 @@ struct Thread {
 }
 
 impl Lowered {
-    /// Has process `pid` give way.
+    /// Lowers the priority of process `pid`.
     ///
     /// # Errors
-    /// Where there is no such process, or the kernel would not let it be put back: that takes root
-    /// (CAP_SYS_NICE), or a limit of nice values (RLIMIT_NICE) that allows 0.
+    /// If there is no such process, or it could not be restored: that needs root (CAP_SYS_NICE), or a
+    /// limit of nice values (RLIMIT_NICE) that allows 0.
     pub fn begin(pid: u32, how: Lower) -> io::Result<Lowered> {
-        reversible(how)?;
+        check_reversible(how)?;
         let mut lowered = Lowered(Vec::new());
         for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
             let name = entry?.file_name();
             let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
             let thread = match Thread::of(number, how) {
-                // It has ended since.
+                // It has ended meanwhile.
                 Err(e) if e.raw_os_error() == Some(libc::ESRCH) => continue,
                 thread => thread?,
             };
@@ -60,14 +60,14 @@ impl Lowered {
 impl Drop for Lowered {
     fn drop(&mut self) {
         for thread in &self.0 {
-            // It may have ended; that it may be put back was tried.
-            let _ = thread.put_back();
+            // It may have ended. That restoring is allowed was tried.
+            let _ = thread.restore();
         }
     }
 }
 
 impl Thread {
-    /// The thread of this number, 0 for the calling one.
+    /// The thread of this id; 0 is the calling one.
     fn of(number: u32, how: Lower) -> io::Result<Self> {
         // SAFETY: takes a number only.
         let policy = check(unsafe { libc::sched_getscheduler(number.cast_signed()) })?;
@@ -84,7 +84,7 @@ impl Thread {
         }
     }
 
-    fn put_back(self) -> io::Result<()> {
+    fn restore(self) -> io::Result<()> {
         match self.how {
             Lower::Nice => self.set_nice(self.nice),
             Lower::Idle => self.set_policy(self.policy),
@@ -105,14 +105,14 @@ impl Thread {
     }
 }
 
-/// Tries on a thread that nobody needs whether one that gives way can be put back.
-fn reversible(how: Lower) -> io::Result<()> {
+/// Tries on a new thread whether its priority can be restored after lowering it.
+fn check_reversible(how: Lower) -> io::Result<()> {
     let tried = thread::spawn(move || {
         let thread = Thread::of(0, how)?;
         thread.lower()?;
-        thread.put_back()
+        thread.restore()
     });
-    tried.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it broke off")))
+    tried.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_gives_way_until_the_drop() {
+    fn the_priority_of_a_process_is_lowered_until_the_drop() {
         let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
         let (nice, policy) = scheduled(child.id());
         for (how, meanwhile) in [(Lower::Nice, (LOWEST, policy)), (Lower::Idle, (nice, libc::SCHED_IDLE))] {
@@ -138,7 +138,7 @@ mod tests {
                     assert_eq!(scheduled(child.id()), meanwhile);
                     drop(lowered);
                 }
-                Err(e) => eprintln!("skipped: this user may not put it back: {e}"),
+                Err(e) => eprintln!("skipped: this user may not restore it: {e}"),
             }
             assert_eq!(scheduled(child.id()), (nice, policy));
         }

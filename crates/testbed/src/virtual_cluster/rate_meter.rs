@@ -1,4 +1,4 @@
-//! A short stream between two nodes, to see which rate their links really hold.
+//! Measures the rate of a link with a short stream between two nodes.
 
 use crosstalk_core::Fault;
 use crosstalk_host::process::wait_readable;
@@ -6,34 +6,34 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long to stream.
+/// The duration of the stream.
 pub(super) const DURATION: Duration = Duration::from_millis(80);
 
-/// How much of it is left out, while the connection finds its speed.
+/// Its part that is not counted, while the connection speeds up.
 const WARM_UP: Duration = Duration::from_millis(20);
 
-/// How long to wait for a peer that does not come.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for the peer.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A full frame on Ethernet, and the payload of TCP with time stamps in it.
+/// Bytes of a full Ethernet frame, and of its payload for TCP with time stamps.
 const FRAME: f64 = 1_514.0;
 const PAYLOAD: f64 = 1_448.0;
 
-/// The rate of frames, in bit/s, that carried so many bytes of payload.
+/// The rate of frames, in bit/s, that carried `bytes` of payload in `seconds`.
 pub(super) fn frame_rate(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * 8.0 / seconds * FRAME / PAYLOAD
 }
 
-/// Takes in one stream, on the port that `listening` is told. Returns the bytes
-/// and the seconds between the first arrival after the warm-up and the last.
+/// Receives one stream; `listening` is called with the port. Returns the bytes and the
+/// seconds between the first arrival after the warm-up and the last one.
 pub(super) fn drain(listening: impl FnOnce(u16) -> Result<(), Fault>) -> Result<(u64, f64), Fault> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(failed)?;
     listening(listener.local_addr().map_err(failed)?.port())?;
-    if !wait_readable(&[&listener], Some(PATIENCE)).map_err(failed)?[0] {
+    if !wait_readable(&[&listener], Some(TIMEOUT)).map_err(failed)?[0] {
         return Err(Fault::environment("no stream came between two nodes"));
     }
     let (mut stream, _) = listener.accept().map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    stream.set_read_timeout(Some(TIMEOUT)).map_err(failed)?;
     count(&mut stream).map_err(failed)
 }
 
@@ -54,19 +54,19 @@ fn count(stream: &mut TcpStream) -> io::Result<(u64, f64)> {
     Ok((bytes, (last - began).as_secs_f64().max(1e-9)))
 }
 
-/// Sends to a peer that drains, until it has enough or the time is over.
+/// Sends to a peer that receives, until it closes the connection or the time is over.
 pub(super) fn stream(address: Ipv4Addr, port: u16, milliseconds: u64) -> Result<(), Fault> {
-    let mut stream = TcpStream::connect_timeout(&(address, port).into(), PATIENCE).map_err(failed)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+    let mut stream = TcpStream::connect_timeout(&(address, port).into(), TIMEOUT).map_err(failed)?;
+    stream.set_write_timeout(Some(TIMEOUT)).map_err(failed)?;
     let block = vec![0; 64 << 10];
     let began = Instant::now();
-    // The peer hangs up when it has enough, which ends the writing too.
+    // Writing fails when the peer closes the connection.
     while began.elapsed() < Duration::from_millis(2 * milliseconds) && stream.write_all(&block).is_ok() {}
     Ok(())
 }
 
 fn failed(error: io::Error) -> Fault {
-    Fault::environment(format!("the links between nodes could not be tried: {error}"))
+    Fault::environment(format!("the links between nodes could not be measured: {error}"))
 }
 
 #[cfg(test)]
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn a_stream_is_counted() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, ports) = std::sync::mpsc::channel();
         let drain = std::thread::spawn(move || {
-            drain(|port| tell.send(port).map_err(|e| Fault::environment(e.to_string())))
+            drain(|port| sender.send(port).map_err(|e| Fault::environment(e.to_string())))
         });
-        let port = told.recv().expect("listens");
+        let port = ports.recv().expect("listens");
         stream(Ipv4Addr::LOCALHOST, port, 80).expect("streams");
         let (bytes, seconds) = drain.join().expect("ends").expect("counts");
         assert!(bytes > 0 && seconds > 0.0 && seconds < 1.0, "{bytes} B in {seconds} s");

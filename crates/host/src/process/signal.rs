@@ -1,5 +1,4 @@
-//! Processes that begin in a control group, so that nothing of theirs is ever counted elsewhere,
-//! and signals to one process.
+//! Starting a process in a control group, and signals to a process.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,9 +8,9 @@ use std::process::Command;
 
 use crate::kernel;
 
-/// Has the process that `command` starts go into groups before it executes its program: `groups`
-/// are their `cgroup.procs`, open for writing. Memory charges do not follow a process that is moved
-/// later (`Documentation/admin-guide/cgroup-v2.rst`, "Memory Ownership").
+/// Lets the process that `command` starts move to control groups before it executes its program. `groups`
+/// are their `cgroup.procs`, open for writing. If a process is moved later, its memory stays charged to its
+/// former group (`Documentation/admin-guide/cgroup-v2.rst`, "Memory Ownership").
 pub fn place(command: &mut Command, groups: Vec<File>) -> &mut Command {
     // SAFETY: between fork and exec only write(2) is called, which is safe after a fork of a process
     // with threads; nothing is allocated, and no lock is taken.
@@ -23,7 +22,7 @@ pub fn place(command: &mut Command, groups: Vec<File>) -> &mut Command {
     }
 }
 
-/// Sends a signal to a process. One that has ended takes none.
+/// Sends a signal to a process. Does nothing if it has ended.
 pub fn send(pid: u32, signal: i32) {
     let Ok(pid) = i32::try_from(pid) else { return };
     if pid > 0 {
@@ -32,7 +31,7 @@ pub fn send(pid: u32, signal: i32) {
     }
 }
 
-/// Whether there is a process of this number, be it that its folder cannot be seen (`hidepid` of proc(5)).
+/// Whether there is a process of this id, even if its folder in `/proc` is hidden (`hidepid` of proc(5)).
 pub fn is_there(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 0) else { return false };
     // SAFETY: kill takes two integers. A positive number is one process, and 0 no signal.
@@ -40,23 +39,23 @@ pub fn is_there(pid: u32) -> bool {
     asked == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
-/// Whether a signal waits at a process by which it is to end, be it because the process blocks it, as those do
-/// that read their signals (proc_pid_status(5)).
-pub fn is_to_end(pid: u32) -> bool {
+/// Whether a signal that ends processes is pending at a process (proc_pid_status(5)). A process that reads its
+/// signals blocks them.
+pub fn has_pending_termination(pid: u32) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGKILL];
     let ends = ends.into_iter().map(bit).fold(0, |all, one| all | one);
-    waiting(pid).is_some_and(|waiting| waiting & ends != 0)
+    pending(pid).is_some_and(|pending| pending & ends != 0)
 }
 
 fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// The signals that wait at a process.
-fn waiting(pid: u32) -> Option<u64> {
+/// The pending signals of a process, as a mask.
+fn pending(pid: u32) -> Option<u64> {
     let status = kernel::text(format!("/proc/{pid}/status")).ok()?;
-    let told = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
-    let mask = |name: &str| told(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
+    let field = |name: &str| status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
+    let mask = |name: &str| field(name).and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
     Some(mask("SigPnd:") | mask("ShdPnd:"))
 }
 
@@ -65,8 +64,8 @@ pub(crate) fn kill_now(pid: u32) {
     send(pid, libc::SIGKILL);
 }
 
-/// Whether the terminal's keys reach this process: it stands in the group that its terminal has in
-/// the foreground. All programs in that group get Ctrl-C at once.
+/// Whether this process is in the foreground process group of its terminal. All programs of that group
+/// receive Ctrl-C.
 pub fn in_foreground() -> bool {
     let Ok(terminal) = File::open("/dev/tty") else { return false };
     // SAFETY: takes an open descriptor, and nothing, and returns a number.
@@ -82,16 +81,16 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn it_is_written_into_its_groups_before_it_runs() {
+    fn a_process_moves_to_its_groups_before_it_runs() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("cgroup.procs");
         let file = File::create(&path).expect("makes");
-        let told = place(Command::new("cat").arg(&path), vec![file]).output().expect("cat starts");
-        assert_eq!(told.stdout, b"0");
+        let output = place(Command::new("cat").arg(&path), vec![file]).output().expect("cat starts");
+        assert_eq!(output.stdout, b"0");
     }
 
     #[test]
-    fn a_group_that_takes_nobody_is_an_error() {
+    fn a_group_that_refuses_processes_is_an_error() {
         let read_only = File::open("/dev/null").expect("is there");
         assert!(place(&mut Command::new("true"), vec![read_only]).spawn().is_err());
     }
@@ -106,25 +105,25 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_waits_where_its_process_stands_still() {
+    fn a_signal_is_pending_while_its_process_is_stopped() {
         let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
-        assert!(!is_to_end(child.id()));
+        assert!(!has_pending_termination(child.id()));
         send(child.id(), libc::SIGSTOP);
         let until = Instant::now() + Duration::from_secs(10);
         let stopped = || {
-            let told = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("is there");
-            told.contains("State:\tT")
+            let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("is there");
+            status.contains("State:\tT")
         };
         while !stopped() {
             assert!(Instant::now() < until, "it does not stop");
             std::thread::sleep(Duration::from_millis(1));
         }
         send(child.id(), libc::SIGWINCH);
-        assert!(!is_to_end(child.id()), "that ends nobody");
+        assert!(!has_pending_termination(child.id()), "SIGWINCH ends no process");
         send(child.id(), libc::SIGTERM);
-        assert!(is_to_end(child.id()));
+        assert!(has_pending_termination(child.id()));
         send(child.id(), libc::SIGCONT);
         assert_eq!(child.wait().expect("was ours").signal(), Some(libc::SIGTERM));
-        assert!(!is_to_end(child.id()), "who is gone hears nothing");
+        assert!(!has_pending_termination(child.id()), "it has ended");
     }
 }

@@ -1,8 +1,8 @@
-//! Deadlines for system calls that have none of their own, such as read(2) from a pipe.
+//! A timeout for system calls that have none, such as read(2) from a pipe.
 //!
-//! While a thread waits in such a call, a watcher sends it a signal now and then. The
-//! signal does nothing, but the call ends with `EINTR` (signal(7)), and the thread can
-//! look whether to go on. Calls that take less than that are not disturbed.
+//! While a thread waits in such a call, a watcher thread sends it a signal now and then. The
+//! signal does nothing, but the call ends with `EINTR` (signal(7)), and the thread can decide
+//! whether to continue. Shorter calls are not interrupted.
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A signal that is ignored unless somebody asks for it, and that nothing here uses otherwise.
+/// A signal that is ignored by default, and that this program does not use otherwise.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// The calling thread's waits end after a while, until the drop.
+/// Waits of the calling thread end after a timeout, until this value is dropped.
 #[derive(Debug)]
-pub struct Nudged {
+pub struct WaitTimeout {
     state: Arc<State>,
     watcher: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often a wait has begun, and twice that; odd while one goes on.
+    /// Twice the number of waits that have ended, plus one while a wait goes on.
     waits: AtomicU64,
     over: AtomicBool,
 }
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// Makes the signal end system calls instead of being ignored.
+/// Installs a handler, so that the signal ends system calls instead of being ignored.
 fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -43,9 +43,9 @@ fn install() {
     });
 }
 
-impl Nudged {
-    /// Waits of the calling thread end after `nap`, or up to twice that.
-    pub fn begin(nap: Duration) -> Self {
+impl WaitTimeout {
+    /// Waits of the calling thread end after `timeout`, or up to twice that.
+    pub fn begin(timeout: Duration) -> Self {
         install();
         let state = Arc::new(State::default());
         // SAFETY: gettid and getpid always succeed.
@@ -54,23 +54,23 @@ impl Nudged {
         let watcher = thread::spawn(move || {
             let mut last = 0;
             while !watched.over.load(Ordering::Acquire) {
-                thread::park_timeout(nap);
+                thread::park_timeout(timeout);
                 let now = watched.waits.load(Ordering::Acquire);
                 if now % 2 == 1 && now == last {
-                    // SAFETY: sends a signal that has a handler; a thread that has gone is an error
-                    // that says so.
+                    // SAFETY: sends a signal that has a handler. If the thread has ended, that is an
+                    // error, and nothing happens.
                     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, SIGNAL) };
                 }
                 last = now;
             }
         });
-        Nudged { state, watcher: Some(watcher) }
+        WaitTimeout { state, watcher: Some(watcher) }
     }
 
-    /// `call` is ended when it takes longer than the nap.
+    /// Runs `call`, which ends with `EINTR` if it takes longer than the timeout.
     #[inline]
     pub fn while_waiting<R>(&self, call: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        // No other thread writes it: plain stores, which cost next to nothing.
+        // No other thread writes it, so that plain stores suffice.
         let waits = self.state.waits.load(Ordering::Relaxed);
         self.state.waits.store(waits + 1, Ordering::Relaxed);
         let result = call();
@@ -79,12 +79,12 @@ impl Nudged {
     }
 }
 
-impl Drop for Nudged {
+impl Drop for WaitTimeout {
     fn drop(&mut self) {
         self.state.over.store(true, Ordering::Release);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // It does nothing that could fail.
+            // The watcher does nothing that could fail.
             let _ = watcher.join();
         }
     }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_read_from_an_empty_pipe_ends() {
         let (mut reader, _writer) = pipe();
-        let nudged = Nudged::begin(Duration::from_millis(20));
+        let nudged = WaitTimeout::begin(Duration::from_millis(20));
         let began = Instant::now();
         let end = nudged.while_waiting(|| reader.read(&mut [0; 8])).expect_err("there is nothing");
         assert_eq!(end.kind(), ErrorKind::Interrupted);
@@ -117,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_read() {
+    fn available_bytes_are_read() {
         let (mut reader, mut writer) = pipe();
         writer.write_all(b"x").expect("fits");
-        let nudged = Nudged::begin(Duration::from_millis(20));
+        let nudged = WaitTimeout::begin(Duration::from_millis(20));
         assert_eq!(nudged.while_waiting(|| reader.read(&mut [0; 8])).expect("reads"), 1);
     }
 }
