@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::trace::Cost;
-use crosstalk_observe::service::{Count, RunTimeCounting, ProgramRuns, Tracer};
+use crosstalk_observe::service::{Count, ProgramRuns, RunTimeCounting, Tracer};
 
 /// A time in which the kernel counts the runs of the BPF programs.
 pub struct CostWindow {
