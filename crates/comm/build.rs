@@ -10,7 +10,7 @@ use std::process::Command;
 const PROGRAMS: [(&str, &str); 2] = [("dpdk", "libdpdk"), ("rdma", "libibverbs")];
 
 fn main() {
-    println!("ends"=cargo::rerun-if-changed=endpoints"=ends");
+    println!("cargo::rerun-if-changed=endpoints");
     println!("cargo::rerun-if-env-changed=CC");
     for (name, library) in PROGRAMS {
         build(name, library);
@@ -23,7 +23,7 @@ fn build(name: &str, library: &str) {
     let Some(flags) = flags(library) else {
         // A file that does not exist counts as changed, so that the next build looks for the
         // library again.
-        println!("ends"=cargo::rerun-if-changed=endpoints"=endpoints/no-headers");
+        println!("cargo::rerun-if-changed=endpoints/no-headers");
         fs::write(&program, []).expect("writes");
         return;
     };

@@ -8,11 +8,11 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, Pinned};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
-use crosstalk_model::{Access, Charge, Port, Spent, VirtualTime, disk_time};
+use crosstalk_model::{Access, Charge, Port, TimeBreakdown, VirtualTime, disk_time};
 use std::time::{Duration, Instant};
 
 use crate::meter::{Meter, Window};
-use crate::monitor::{RankCounters, Monitor, SWITCH_NANOS};
+use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
 
 /// How a rank spent its time, in seconds of its clock. The parts add up to the
 /// clock's time.
@@ -36,8 +36,8 @@ impl Account {
     }
 }
 
-impl From<Spent> for Account {
-    fn from(spent: Spent) -> Self {
+impl From<TimeBreakdown> for Account {
+    fn from(spent: TimeBreakdown) -> Self {
         Account {
             compute: spent.compute.seconds(),
             wait: spent.wait.seconds(),

@@ -28,7 +28,8 @@ impl EmbeddedProgram {
             Err(e) => return Some(e.to_string()),
         };
         let output = program.command().stdin(Stdio::null()).output();
-        match output.map(|output| (output.status.code(), String::from_utf8_lossy(&output.stderr).trim().to_string()))
+        match output
+            .map(|output| (output.status.code(), String::from_utf8_lossy(&output.stderr).trim().to_string()))
         {
             // Without arguments it prints its usage and exits with 4: it was linked and started.
             Ok((Some(4), _)) => None,

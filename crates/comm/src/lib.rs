@@ -21,10 +21,10 @@
 //! do not deadlock.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-pub mod embedded;
 mod clock;
 mod collectives;
 pub mod dpdk;
+pub mod embedded;
 mod header;
 mod link;
 mod listener;

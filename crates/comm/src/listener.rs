@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::header::{HEADER, Header, Kind};
 use crate::link::Link;
-use crate::mesh::{Mesh, Deadline};
+use crate::mesh::{Deadline, Mesh};
 use crate::poll::{self, PolledSocket};
 use crate::rank::Rank;
 

@@ -216,7 +216,12 @@ impl<'c> Rank<'c> {
     ///
     /// # Errors
     /// Also if the sender has called a different collective.
-    pub(crate) fn receive_collective(&mut self, from: usize, which: Collective, tag: u32) -> Result<Message, Fault> {
+    pub(crate) fn receive_collective(
+        &mut self,
+        from: usize,
+        which: Collective,
+        tag: u32,
+    ) -> Result<Message, Fault> {
         let step = |m: &Message| matches!(m.kind, Kind::Collective(_)) && m.tag == tag;
         let message = self.mesh.receive(from, step)?;
         if message.kind == Kind::Collective(which) {

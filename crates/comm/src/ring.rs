@@ -91,7 +91,12 @@ impl Ring {
     ///
     /// # Errors
     /// Those of mmap(2), or if the file has another size.
-    pub fn map(memory: impl AsFd, side: Side, max_sleep: Option<Duration>, other_sleeps: bool) -> io::Result<Self> {
+    pub fn map(
+        memory: impl AsFd,
+        side: Side,
+        max_sleep: Option<Duration>,
+        other_sleeps: bool,
+    ) -> io::Result<Self> {
         let file = memory.as_fd();
         if File::from(file.try_clone_to_owned()?).metadata()?.len() != SIZE as u64 {
             return Err(io::Error::new(ErrorKind::InvalidData, "this is not the memory of a ring"));
@@ -173,7 +178,10 @@ fn notify([wakeups, asleep]: [&AtomicU32; 2]) {
 
 /// Sleeps while the word equals `seen`, at most `max_sleep`.
 fn wait(word: &AtomicU32, seen: u32, max_sleep: Duration) {
-    let max_sleep = libc::timespec { tv_sec: max_sleep.as_secs() as libc::time_t, tv_nsec: max_sleep.subsec_nanos().into() };
+    let max_sleep = libc::timespec {
+        tv_sec: max_sleep.as_secs() as libc::time_t,
+        tv_nsec: max_sleep.subsec_nanos().into(),
+    };
     // SAFETY: word and timespec are valid for as long as the call takes. However it ends, the
     // caller checks again.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const max_sleep) };

@@ -51,7 +51,10 @@ pub fn available() -> io::Result<()> {
     let ring = IoUring::new(ENTRIES)?;
     match ring.params().is_feature_ext_arg() {
         true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::Unsupported, "the kernel has no deadlines for io_uring (Linux 5.11 has)")),
+        false => Err(io::Error::new(
+            ErrorKind::Unsupported,
+            "the kernel has no deadlines for io_uring (Linux 5.11 has)",
+        )),
     }
 }
 
@@ -135,10 +138,10 @@ impl Uring {
             Err(e) => return Err(e),
         }
         self.take_results()
-            }
+    }
 
-        /// Takes the results of operations that have ended.
-        fn take_results(&mut self) -> io::Result<()> {
+    /// Takes the results of operations that have ended.
+    fn take_results(&mut self) -> io::Result<()> {
         loop {
             let next = self.ring.completion().next();
             let Some(ended) = next else { return Ok(()) };
@@ -256,7 +259,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let there = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
         let (here, _) = listener.accept().expect("comes");
-        Some((Uring::new(here, max_sleep).expect("makes one"), Uring::new(there, max_sleep).expect("makes one")))
+        Some((
+            Uring::new(here, max_sleep).expect("makes one"),
+            Uring::new(there, max_sleep).expect("makes one"),
+        ))
     }
 
     #[test]

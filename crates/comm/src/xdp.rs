@@ -163,7 +163,8 @@ impl Xdp {
     }
 
     fn sleep(&self, max_sleep: Duration) {
-        let max_sleep = Timespec { tv_sec: max_sleep.as_secs() as i64, tv_nsec: i64::from(max_sleep.subsec_nanos()) };
+        let max_sleep =
+            Timespec { tv_sec: max_sleep.as_secs() as i64, tv_nsec: i64::from(max_sleep.subsec_nanos()) };
         // However it ends, the caller checks again.
         let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&max_sleep));
     }

@@ -167,8 +167,7 @@ fn unknown_callers_are_ignored() {
     let ranks = ranks(2, None, 20.0);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
     let first: SocketAddr = endpoints[0].expect("listens");
-    let mut callers: Vec<TcpStream> =
-        (0..3).map(|_| TcpStream::connect(first).expect("connects")).collect();
+    let mut callers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(first).expect("connects")).collect();
     callers[0]
         .write_all(b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: text/html\r\n\r\n")
         .expect("writes");

@@ -29,7 +29,7 @@ fn in_virtual_time_a_disk_takes_its_latency_and_rate_whatever_the_host_took() {
     let accounts = run(1, Some(&with_disk()), |rank| {
         rank.restart_clock()?;
         rank.spill(Access::Seek, 1_000_000, slowly)?;
-        rank.spill(Access::Onward, 500_000, slowly)?;
+        rank.spill(Access::Sequential, 500_000, slowly)?;
         let account = rank.account();
         let parts = account.compute.0 + account.wait.0 + account.serialise.0 + account.spill.0;
         assert!((account.total().0 - parts).abs() < 1e-12, "{account:?}");

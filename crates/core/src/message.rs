@@ -170,7 +170,7 @@ pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Faul
         .write_all(&line)
         .and_then(|()| writer.flush())
         .map_err(|e| Fault::environment(format!("the stream has ended: {e}")))
-        }
+}
 
 /// Reads one message; `None` at the end of the stream.
 ///

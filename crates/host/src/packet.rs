@@ -80,7 +80,8 @@ impl Packets {
         if bytes.len() > LONGEST {
             return Err(Fault::environment(format!("a message of {} bytes is too long", bytes.len())));
         }
-        self.send_bytes(&bytes, file).map_err(|e| Fault::environment(format!("the other side has ended: {e}")))
+        self.send_bytes(&bytes, file)
+            .map_err(|e| Fault::environment(format!("the other side has ended: {e}")))
     }
 
     fn send_bytes(&self, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {

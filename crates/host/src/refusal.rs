@@ -131,7 +131,12 @@ mod tests {
 
     #[test]
     fn settings_for_users_do_not_explain_a_refusal_of_root() {
-        let restrictions = Restrictions { is_root: true, apparmor_restricts: true, container: true, ..Restrictions::default() };
+        let restrictions = Restrictions {
+            is_root: true,
+            apparmor_restricts: true,
+            container: true,
+            ..Restrictions::default()
+        };
         assert_eq!(explain("x", &refused(), &restrictions).place.as_deref(), Some("container"));
     }
 
@@ -143,6 +148,11 @@ mod tests {
         fs::write(kernel.join("apparmor_restrict_unprivileged_userns"), "1\n").expect("writes");
         fs::write(kernel.join("osrelease"), "5.15.90.1-microsoft-standard-WSL2\n").expect("writes");
         let restrictions = Restrictions::read(folder.path());
-        assert!(restrictions.apparmor_restricts && restrictions.wsl && !restrictions.container && !restrictions.no_user_namespaces);
+        assert!(
+            restrictions.apparmor_restricts
+                && restrictions.wsl
+                && !restrictions.container
+                && !restrictions.no_user_namespaces
+        );
     }
 }

@@ -51,7 +51,7 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
         return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a device or a folder"));
     }
     make_blocking(file)
-    }
+}
 
 /// Checks that an existing file can be written to, without changing it. A pipe stays open until this program ends:
 /// else its reader would see the end of the stream now.

@@ -78,11 +78,11 @@ pub fn serve(
             ToAgent::Go { endpoints } => {
                 let result = match ready.take() {
                     Some(prepared) => run(prepared, &endpoints, &mut out, &cancelled),
-                        None => Err(Fault::attempt("received `Go` before `Prepare`")),
-                    };
-                    let sent = artifacts_folder(node)
-                        .and_then(|folder| artifacts.send_new(&folder, &mut |piece| out.send(&piece)));
-                    out.send_done(result.and_then(|fidelity| sent.map(|()| fidelity)))?;
+                    None => Err(Fault::attempt("received `Go` before `Prepare`")),
+                };
+                let sent = artifacts_folder(node)
+                    .and_then(|folder| artifacts.send_new(&folder, &mut |piece| out.send(&piece)));
+                out.send_done(result.and_then(|fidelity| sent.map(|()| fidelity)))?;
             }
             ToAgent::Surround { step } => {
                 let mut report = |reading, at| out.send(&FromAgent::Sample { reading, at, n: 1 });

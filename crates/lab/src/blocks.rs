@@ -80,8 +80,8 @@ impl History {
             };
             let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
             cells.map(|(of, cell)| self.seconds_of(of, cell, attempts(of, cell), overall)).sum()
-            };
-            (left(next_look(plan, block)), left(most_blocks(plan).max(block)))
+        };
+        (left(next_look(plan, block)), left(most_blocks(plan).max(block)))
     }
 }
 

@@ -9,8 +9,8 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_study::plan::Scene;
 
-use crate::attempt::{AttemptContext, perform};
 use crate::agent_pool::AgentPool;
+use crate::attempt::{AttemptContext, perform};
 
 /// Runs a real-time scene once on a fresh cluster. Returns its readings, each with the number of
 /// raw observations behind it. `live` gets each reading as it arrives.

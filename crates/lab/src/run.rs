@@ -6,11 +6,11 @@ use crosstalk_core::testbed::Link;
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
 
+use crate::agent_pool::{AgentId, AgentPool};
 use crate::journal::Journal;
 use crate::lab::{Ending, Lab};
 use crate::progress::{Event, Progress};
 use crate::runner::Runner;
-use crate::agent_pool::{AgentId, AgentPool};
 
 /// Runs the plan's current stage. `before` is the journal of a run to resume; without one a new run begins.
 ///

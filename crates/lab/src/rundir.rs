@@ -215,9 +215,9 @@ impl RunDir {
             absences: absences.to_vec(),
         };
         self.save(&provenance)
-            }
+    }
 
-        /// Records the nodes' facts when a run ends, and further absences.
+    /// Records the nodes' facts when a run ends, and further absences.
     pub fn record_after(
         &self,
         facts: &BTreeMap<String, Provenance>,
@@ -231,10 +231,10 @@ impl RunDir {
             }
         }
         self.save(&provenance)
-        }
+    }
 
-        fn save(&self, provenance: &ProvenanceFile) -> Result<(), Fault> {
-            let text = serde_json::to_string_pretty(provenance)
+    fn save(&self, provenance: &ProvenanceFile) -> Result<(), Fault> {
+        let text = serde_json::to_string_pretty(provenance)
             .map_err(|e| Fault::environment(format!("cannot write provenance: {e}")))?;
         self.write("provenance.json", &text)
     }
@@ -322,7 +322,9 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().join("run");
         let first = RunDir::create(&path).expect("made");
-        for second in [RunDir::create(&path), RunDir { path: path.clone(), is_existing: true, _lock: None }.lock()] {
+        for second in
+            [RunDir::create(&path), RunDir { path: path.clone(), is_existing: true, _lock: None }.lock()]
+        {
             let fault = second.err().expect("refused");
             assert!(fault.message.contains("another crosstalk is running here"), "{fault}");
         }

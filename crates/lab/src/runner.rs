@@ -12,12 +12,12 @@ use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::{Cell, Plan};
 
-use crate::attempt::{AttemptResult, AttemptContext, perform};
+use crate::agent_pool::AgentPool;
+use crate::attempt::{AttemptContext, AttemptResult, perform};
 use crate::blocks::{History, attempts_until_look, most_blocks, tries};
 use crate::journal::Journal;
 use crate::lab::{Ending, Lab};
 use crate::progress::{Event, Progress};
-use crate::agent_pool::AgentPool;
 
 /// The deadline of an attempt is this many times its estimate …
 const DEADLINE_FACTOR: f64 = 20.0;
@@ -195,32 +195,33 @@ impl<'a> Runner<'a> {
                     return Ok(Status::Interrupted);
                 }
                 let try_number = tries.entry(cell.id.clone()).or_default();
-                        *try_number += 1;
-                        let rest: Vec<&Cell> = round[place + 1..].iter().chain(&again).copied().collect();
-                        let result = self.attempt(pool, cell, block, (*try_number, earlier_rounds == 0), &rest)?;
-                        if result.status == Status::Interrupted {
-                            return Ok(Status::Interrupted);
-                        }
-                        let is_unfaithful = result.fidelity.as_ref().is_some_and(|f| !f.faithful());
-                        match &result.reason {
-                            Some(reason) if result.is_usage_fault => {
-                                drop(usage_fault.get_or_insert_with(|| reason.clone()))
-                            }
-                            _ => any_other = true,
-                        }
-                        // A failure mostly occurs again, so it is tried once more only. A usage fault
-                        // always occurs again.
-                        let may_pass = result.status == Status::Failed && !result.is_usage_fault && earlier_rounds == 0;
-                        if (is_unfaithful || may_pass) && earlier_rounds + 1 < MAX_TRIES {
-                            again.push(cell);
-                        } else {
-                            self.end_block(&cell.id, &result);
-                        }
-                    }
-                    round = again;
+                *try_number += 1;
+                let rest: Vec<&Cell> = round[place + 1..].iter().chain(&again).copied().collect();
+                let result = self.attempt(pool, cell, block, (*try_number, earlier_rounds == 0), &rest)?;
+                if result.status == Status::Interrupted {
+                    return Ok(Status::Interrupted);
                 }
-                match usage_fault {
-                    Some(reason) if !any_other && !self.any_finished => Err(Fault::usage(reason)),
+                let is_unfaithful = result.fidelity.as_ref().is_some_and(|f| !f.faithful());
+                match &result.reason {
+                    Some(reason) if result.is_usage_fault => {
+                        usage_fault = usage_fault.or_else(|| Some(reason.clone()));
+                    }
+                    _ => any_other = true,
+                }
+                // A failure mostly occurs again, so it is tried once more only. A usage fault
+                // always occurs again.
+                let may_pass =
+                    result.status == Status::Failed && !result.is_usage_fault && earlier_rounds == 0;
+                if (is_unfaithful || may_pass) && earlier_rounds + 1 < MAX_TRIES {
+                    again.push(cell);
+                } else {
+                    self.end_block(&cell.id, &result);
+                }
+            }
+            round = again;
+        }
+        match usage_fault {
+            Some(reason) if !any_other && !self.any_finished => Err(Fault::usage(reason)),
             _ => Ok(Status::Finished),
         }
     }
@@ -271,15 +272,15 @@ impl<'a> Runner<'a> {
             levels: levels.clone(),
             block,
             try_number,
-            });
-            let context = self.context(cell)?;
-            let began = Instant::now();
-            let journal = &mut self.journal;
-            let mut write =
-                |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
-            let earlier_notes = pool.notes().len();
-            let result = perform(pool, &cell.scene, &context, &mut write)?;
-            for note in &pool.notes()[earlier_notes..] {
+        });
+        let context = self.context(cell)?;
+        let began = Instant::now();
+        let journal = &mut self.journal;
+        let mut write =
+            |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
+        let earlier_notes = pool.notes().len();
+        let result = perform(pool, &cell.scene, &context, &mut write)?;
+        for note in &pool.notes()[earlier_notes..] {
             self.progress.event(Event::Warning { text: note.clone() });
         }
         let seconds = began.elapsed().as_secs_f64();
@@ -288,9 +289,9 @@ impl<'a> Runner<'a> {
             result.reason.clone(),
             result.fidelity.clone(),
             lab.clock.now(),
-            ))?;
-            // Every further attempt would fail too.
-            if result.status == Status::Failed && !pool.is_up() {
+        ))?;
+        // Every further attempt would fail too.
+        if result.status == Status::Failed && !pool.is_up() {
             let why = result.reason.as_deref().unwrap_or("no reason given");
             return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
         }
@@ -298,7 +299,7 @@ impl<'a> Runner<'a> {
         self.history.add_duration(&cell.id, seconds, is_first);
         self.attempts_done += 1;
         let (seconds_to_look, seconds_to_end) = self.history.seconds_left(self.stage, block + 1, rest);
-        self.progress.event(Event::AttemptResult {
+        self.progress.event(Event::Ended {
             experiment: experiment.clone(),
             levels: levels.clone(),
             status: result.status,

@@ -105,9 +105,9 @@ fn a_condition_is_applied_before_background_work_and_undone_after_it_and_begins_
 #[test]
 fn an_attempt_whose_condition_did_not_hold_has_failed() {
     let run = scene_with("conditions.logged = \"fails\"", "well", "count");
-        let _ = run.run(0);
-        let reasons = reasons(&run);
-        assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains("did not hold")), "{reasons:?}");
-        let log = run.log.lock().expect("not poisoned");
-        assert_eq!(log.iter().filter(|entry| entry.starts_with("undone")).count(), reasons.len(), "{log:?}");
+    let _ = run.run(0);
+    let reasons = reasons(&run);
+    assert!(!reasons.is_empty() && reasons.iter().all(|why| why.contains("did not hold")), "{reasons:?}");
+    let log = run.log.lock().expect("not poisoned");
+    assert_eq!(log.iter().filter(|entry| entry.starts_with("undone")).count(), reasons.len(), "{log:?}");
 }

@@ -69,8 +69,7 @@ fn an_interim_analysis_does_not_read_the_journal_again() {
 
 /// (status, try number, reason) of every ended attempt whose level of `factor` is `level`.
 fn ended(run: &TestRun, factor: &str, level: &str) -> Vec<(Status, u32, String)> {
-    run
-        .journal()
+    run.journal()
         .into_iter()
         .filter_map(|line| match line {
             Line::Attempt { levels, status, try_number, reason, .. }
@@ -192,7 +191,10 @@ fn an_unfaithful_attempt_is_tried_again_and_stays_in_the_journal() {
             _ => None,
         })
         .collect();
-    assert!(cells.is_sorted_by_key(|(try_number, _)| *try_number), "after all others of its block: {cells:?}");
+    assert!(
+        cells.is_sorted_by_key(|(try_number, _)| *try_number),
+        "after all others of its block: {cells:?}"
+    );
     assert!(cells.iter().filter(|(try_number, _)| *try_number == 1).count() > 1, "{cells:?}");
 }
 

@@ -27,7 +27,9 @@ fn observed(nodes_a_host: usize) -> BTreeSet<(String, Option<String>)> {
         .journal()
         .into_iter()
         .filter_map(|line| match line {
-            Line::Sample { reading, .. } if !["run_time", "background_cpu"].contains(&reading.metric.as_str()) => {
+            Line::Sample { reading, .. }
+                if !["run_time", "background_cpu"].contains(&reading.metric.as_str()) =>
+            {
                 Some((reading.metric, reading.labels.get("node").cloned()))
             }
             _ => None,

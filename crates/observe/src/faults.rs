@@ -4,14 +4,14 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Scope, Sink, AttachedObserver};
+use crosstalk_core::scene::{AttachedObserver, Observer, Scope, Sink};
 use std::fs;
 
 /// Each metric, and the names of its kernel counter, the newest first.
 const COUNTERS: [(&str, &[&str]); 4] = [
-        // Pages that were read from a disk.
+    // Pages that were read from a disk.
     ("page_faults_major", &["pgmajfault"]),
-        // Pages that were evicted and soon needed again (mm/workingset.c).
+    // Pages that were evicted and soon needed again (mm/workingset.c).
     ("refaults_file", &["workingset_refault_file", "workingset_refault"]),
     ("refaults_anon", &["workingset_refault_anon"]),
     // Pages that were written to swap.
@@ -44,7 +44,7 @@ impl Observer for Faults {
     }
 
     fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
-                Ok(Box::new(AttachedFaults { before: read() }))
+        Ok(Box::new(AttachedFaults { before: read() }))
     }
 }
 

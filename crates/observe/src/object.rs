@@ -30,10 +30,10 @@ pub fn need() -> Need {
 /// Why nothing can be traced here, and what helps.
 fn obstacle() -> Option<(&'static str, &'static str)> {
     if !Path::new(TYPES).exists() {
-                return Some(("the kernel does not publish its types", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"));
+        return Some(("the kernel does not publish its types", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"));
     }
     if !has_types_of(NEWEST) {
-                return Some(("the kernel is too old", "boot Linux 6.4 or later"));
+        return Some(("the kernel is too old", "boot Linux 6.4 or later"));
     }
     if !may_trace() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
@@ -78,12 +78,12 @@ const BPF: u32 = 39;
 /// (capabilities(7)).
 fn has_all(capabilities: &[u32]) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-        let effective = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-        let has = |capability: &u32| effective >> capability & 1 == 1;
-        let uid_map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-        let is_first_namespace = uid_map.split_whitespace().eq(["0", "0", "4294967295"]);
-        is_first_namespace && capabilities.iter().all(has)
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let has = |capability: &u32| effective >> capability & 1 == 1;
+    let uid_map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let is_first_namespace = uid_map.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_first_namespace && capabilities.iter().all(has)
 }
 
 /// A constant of an object: its name and its value.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-        fn bytes_that_are_no_object_are_refused() {
+    fn bytes_that_are_no_object_are_refused() {
         let fault = load(b"no object", []).expect_err("refused");
         assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
     }

@@ -4,7 +4,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Scope, Sink, AttachedObserver};
+use crosstalk_core::scene::{AttachedObserver, Observer, Scope, Sink};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl Observer for Pressure {
     }
 
     fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
-                Ok(Box::new(AttachedPressure { began: Instant::now(), before: totals() }))
+        Ok(Box::new(AttachedPressure { began: Instant::now(), before: totals() }))
     }
 }
 
@@ -96,46 +96,46 @@ mod tests {
     use super::*;
 
     #[test]
-        fn a_total_is_found_by_its_line() {
-            let pressure = "some avg10=0.12 avg60=0.00 avg300=0.00 total=4711\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12\n";
-            assert_eq!((total(pressure, "some"), total(pressure, "full")), (Some(4711), Some(12)));
-            assert_eq!((total("some avg10=1\n", "some"), total("", "full")), (None, None));
-        }
-
-        fn shares(before: Totals, after: Totals, elapsed: Duration) -> Vec<(String, Option<f64>)> {
-            let readings = readings(before, after, elapsed);
-            readings.into_iter().map(|reading| (reading.metric.clone(), reading.number())).collect()
-        }
-
-        #[test]
-        fn readings_are_shares_of_the_time_while_it_was_attached() {
-            let before = [Some(100), Some(0), None, Some(40), Some(7)];
-            let after = [Some(500_100), Some(2_000_000), Some(9), Some(40), None];
-            let found = shares(before, after, Duration::from_secs(2));
-            let expected = [("pressure_cpu", 0.25), ("pressure_memory", 1.0), ("pressure_io", 0.0)];
-            assert_eq!(found, expected.map(|(metric, share)| (metric.to_string(), Some(share))));
-        }
-
-        #[test]
-        fn a_share_is_between_nothing_and_all_of_the_time() {
-            let (late, reset) = (Some(3_000_000), Some(5));
-            let found = shares([Some(0), Some(10), None, None, None], [late, reset, None, None, None], SECOND);
-            assert_eq!(found.iter().map(|(_, share)| *share).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
-        }
-
-        const SECOND: Duration = Duration::from_secs(1);
-
-        #[test]
-        fn every_line_that_this_kernel_reports_becomes_a_reading() {
-                    if !fs::exists("/proc/pressure/cpu").is_ok_and(|exists| exists) {
-                        eprintln!("skipped: this kernel has no /proc/pressure");
-                        return;
-                    }
-                    let mut readings = Vec::new();
-                    Pressure.attach().expect("attaches").detach(&mut readings).expect("reports");
-                    let reported = LINES.iter().filter(|(_, file, line)| read(file, line).is_some());
-            let metrics: Vec<&str> = reported.map(|(metric, ..)| *metric).collect();
-            let found: Vec<&str> = readings.iter().map(|reading| reading.metric.as_str()).collect();
-            assert!(metrics.contains(&"pressure_cpu") && found == metrics, "{readings:?}");
-        }
+    fn a_total_is_found_by_its_line() {
+        let pressure = "some avg10=0.12 avg60=0.00 avg300=0.00 total=4711\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12\n";
+        assert_eq!((total(pressure, "some"), total(pressure, "full")), (Some(4711), Some(12)));
+        assert_eq!((total("some avg10=1\n", "some"), total("", "full")), (None, None));
     }
+
+    fn shares(before: Totals, after: Totals, elapsed: Duration) -> Vec<(String, Option<f64>)> {
+        let readings = readings(before, after, elapsed);
+        readings.into_iter().map(|reading| (reading.metric.clone(), reading.number())).collect()
+    }
+
+    #[test]
+    fn readings_are_shares_of_the_time_while_it_was_attached() {
+        let before = [Some(100), Some(0), None, Some(40), Some(7)];
+        let after = [Some(500_100), Some(2_000_000), Some(9), Some(40), None];
+        let found = shares(before, after, Duration::from_secs(2));
+        let expected = [("pressure_cpu", 0.25), ("pressure_memory", 1.0), ("pressure_io", 0.0)];
+        assert_eq!(found, expected.map(|(metric, share)| (metric.to_string(), Some(share))));
+    }
+
+    #[test]
+    fn a_share_is_between_nothing_and_all_of_the_time() {
+        let (late, reset) = (Some(3_000_000), Some(5));
+        let found = shares([Some(0), Some(10), None, None, None], [late, reset, None, None, None], SECOND);
+        assert_eq!(found.iter().map(|(_, share)| *share).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn every_line_that_this_kernel_reports_becomes_a_reading() {
+        if !fs::exists("/proc/pressure/cpu").is_ok_and(|exists| exists) {
+            eprintln!("skipped: this kernel has no /proc/pressure");
+            return;
+        }
+        let mut readings = Vec::new();
+        Pressure.attach().expect("attaches").detach(&mut readings).expect("reports");
+        let reported = LINES.iter().filter(|(_, file, line)| read(file, line).is_some());
+        let metrics: Vec<&str> = reported.map(|(metric, ..)| *metric).collect();
+        let found: Vec<&str> = readings.iter().map(|reading| reading.metric.as_str()).collect();
+        assert!(metrics.contains(&"pressure_cpu") && found == metrics, "{readings:?}");
+    }
+}

@@ -22,7 +22,7 @@ pub struct Redirect {
 pub fn need() -> Need {
     const WHAT: &str = "AF_XDP";
     let missing = |why: &str, remedy: &str| {
-                Need::missing(WHAT, format!("frames cannot bypass the kernel's protocols: {why}"), remedy)
+        Need::missing(WHAT, format!("frames cannot bypass the kernel's protocols: {why}"), remedy)
     };
     if !may_redirect() {
         return missing(

@@ -14,24 +14,24 @@ pub use crate::object::need;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
-        /// The packet enters the queueing discipline.
-        Queue,
-        /// The packet is given to the driver.
-        Xmit,
-        /// The receiver's network stack gets the packet.
-        Receive,
-        /// The message is in the socket's queue.
-        Ready,
-        /// The kernel starts to wake the receiver: at [`Stamp::Ready`] if it waited for the message.
-        Waking,
-        /// The receiver is runnable.
-        Wakeup,
-        /// The receiver runs.
-        Run,
+    /// The packet enters the queueing discipline.
+    Queue,
+    /// The packet is given to the driver.
+    Xmit,
+    /// The receiver's network stack gets the packet.
+    Receive,
+    /// The message is in the socket's queue.
+    Ready,
+    /// The kernel starts to wake the receiver: at [`Stamp::Ready`] if it waited for the message.
+    Waking,
+    /// The receiver is runnable.
+    Wakeup,
+    /// The receiver runs.
+    Run,
 }
 
 impl Stamp {
-        /// All, in the order of a message's way.
+    /// All, in the order of a message's way.
     pub const ALL: [Stamp; 7] =
         [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Ready, Stamp::Waking, Stamp::Wakeup, Stamp::Run];
 }
@@ -49,22 +49,22 @@ const TRACEPOINTS: [&str; 6] = [
 /// The protocol of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-        /// A message is identified by its position in the stream.
+    /// A message is identified by its position in the stream.
     Tcp,
-        /// A message is identified by the number in its first eight bytes.
+    /// A message is identified by the number in its first eight bytes.
     Udp,
 }
 
 /// The messages to be traced: between one client and one server.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow {
-        /// Their protocol.
+    /// Their protocol.
     pub protocol: Protocol,
-        /// The client's address; the client measures.
-        pub client: SocketAddr,
-        /// The server's address.
-        pub server: SocketAddr,
-        /// Bytes per message.
+    /// The client's address; the client measures.
+    pub client: SocketAddr,
+    /// The server's address.
+    pub server: SocketAddr,
+    /// Bytes per message.
     pub size: u32,
 }
 
@@ -94,15 +94,15 @@ struct RawRecord([Leg; 2]);
 unsafe impl Pod for RawRecord {}
 
 impl Leg {
-        /// Times in the order of [`Stamp::ALL`], in nanoseconds; zero: not seen.
+    /// Times in the order of [`Stamp::ALL`], in nanoseconds; zero: not seen.
     fn times(&self) -> [u64; STAMPS] {
         let [xmit, receive, ready, wakeup, run] = self.after.map(|after| match after {
-                        // Not seen, or too late for 32 bits of nanoseconds.
+            // Not seen, or too late for 32 bits of nanoseconds.
             0 | u32::MAX => 0,
             after => self.queued + u64::from(after),
         });
-                // A receiver that waited is woken by the message. One that was busy takes the message
-                // later, from the queue.
+        // A receiver that waited is woken by the message. One that was busy takes the message
+        // later, from the queue.
         let waking = if wakeup > 0 && self.awaited != 0 { ready } else { wakeup };
         [self.queued, xmit, receive, ready, waking, wakeup, run]
     }
@@ -111,36 +111,36 @@ impl Leg {
 /// One message's times, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-        /// The message's number, from 0 on.
+    /// The message's number, from 0 on.
     pub number: u64,
-        /// The message's times, then its reply's; zero: not seen.
-        at: [[u64; STAMPS]; 2],
-        /// Whether the receiver waited at the socket when the message, or the reply, was ready.
+    /// The message's times, then its reply's; zero: not seen.
+    at: [[u64; STAMPS]; 2],
+    /// Whether the receiver waited at the socket when the message, or the reply, was ready.
     awaited: [bool; 2],
 }
 
 /// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-        /// From the client to the server: the message.
-        There,
-        /// From the server to the client: the reply.
-        Back,
+    /// From the client to the server: the message.
+    There,
+    /// From the server to the client: the reply.
+    Back,
 }
 
 impl Record {
-        /// A record of the message `number`. `at` and `awaited` have the message's values, then its
-        /// reply's. Times are nanoseconds of `CLOCK_MONOTONIC`; zero: not seen.
+    /// A record of the message `number`. `at` and `awaited` have the message's values, then its
+    /// reply's. Times are nanoseconds of `CLOCK_MONOTONIC`; zero: not seen.
     pub fn new(number: u64, at: [[u64; STAMPS]; 2], awaited: [bool; 2]) -> Self {
         Record { number, at, awaited }
     }
 
-        /// Whether the receiver waited at the socket, so that it must have been woken.
+    /// Whether the receiver waited at the socket, so that it must have been woken.
     pub fn awaited(&self, way: Way) -> bool {
         self.awaited[way as usize]
     }
 
-        /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
+    /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
     pub fn at(&self, way: Way, stamp: Stamp) -> Option<u64> {
         let at = self.at[way as usize][stamp as usize];
         (at > 0).then_some(at)
@@ -153,23 +153,23 @@ pub struct Tracer {
 }
 
 impl Tracer {
-        /// Attaches to every tracepoint on the way of `flow`. The first message identifies the
-        /// threads of client and server: its record has no wake-ups.
-        ///
-        /// # Errors
-        /// A usage fault: an address is not IPv4. An environment fault: [`need`] is missing, or the
-        /// kernel refuses.
-        pub fn attach(flow: &Flow) -> Result<Tracer, Fault> {
-            if !flow.client.is_ipv4() || !flow.server.is_ipv4() {
+    /// Attaches to every tracepoint on the way of `flow`. The first message identifies the
+    /// threads of client and server: its record has no wake-ups.
+    ///
+    /// # Errors
+    /// A usage fault: an address is not IPv4. An environment fault: [`need`] is missing, or the
+    /// kernel refuses.
+    pub fn attach(flow: &Flow) -> Result<Tracer, Fault> {
+        if !flow.client.is_ipv4() || !flow.server.is_ipv4() {
             return Err(Fault::usage("stages are seen over IPv4 only").remedy("give IPv4 addresses"));
         }
         let protocol = match flow.protocol {
             Protocol::Tcp => 6_u32,
             Protocol::Udp => 17,
         };
-                let (client, server) = (flow.client.port(), flow.server.port());
-                let ports = [packet_ports(client, server), packet_ports(server, client)];
-                let socks = [socket_ports(server, client), socket_ports(client, server)];
+        let (client, server) = (flow.client.port(), flow.server.port());
+        let ports = [packet_ports(client, server), packet_ports(server, client)];
+        let socks = [socket_ports(server, client), socket_ports(client, server)];
         let (mut programs, types) = load(
             STAGES,
             [
@@ -185,13 +185,13 @@ impl Tracer {
         Ok(Tracer { programs })
     }
 
-        /// The records of the last [`RECORDS`] messages before number `before`. A message has a
-        /// record once the next one has been sent.
-        ///
-        /// # Errors
-        /// An environment fault: the kernel's map cannot be read.
-        pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-            let records: Array<&MapData, RawRecord> =
+    /// The records of the last [`RECORDS`] messages before number `before`. A message has a
+    /// record once the next one has been sent.
+    ///
+    /// # Errors
+    /// An environment fault: the kernel's map cannot be read.
+    pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
+        let records: Array<&MapData, RawRecord> =
             map(&self.programs, "records")?.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(RECORDS)..before {

@@ -35,8 +35,8 @@ fn committed_objects_are_what_the_sources_build() {
     for object in sources {
         let read = |dir: &Path| std::fs::read(dir.join(&object)).unwrap_or_default();
         assert!(
-                        read(committed) == read(built.path()),
-                        "{object} is not what its source builds: run tools/bpf and commit {COMMITTED}"
+            read(committed) == read(built.path()),
+            "{object} is not what its source builds: run tools/bpf and commit {COMMITTED}"
         );
         compared += 1;
     }
@@ -66,6 +66,6 @@ fn committed_objects_were_built_from_these_sources() {
         let digest = Sha256::digest(std::fs::read(&path).expect("reads"));
         format!("{digest:x}  {}\n", path.display())
     });
-        let committed = std::fs::read_to_string(format!("{COMMITTED}/sources.sha256")).expect("reads");
-        assert_eq!(committed, lines.collect::<String>(), "run tools/bpf and commit {COMMITTED}");
+    let committed = std::fs::read_to_string(format!("{COMMITTED}/sources.sha256")).expect("reads");
+    assert_eq!(committed, lines.collect::<String>(), "run tools/bpf and commit {COMMITTED}");
 }

@@ -44,7 +44,7 @@ fn ask(stream: &mut TcpStream) {
 }
 
 fn target(address: SocketAddr, processes: Vec<u32>) -> Target {
-        let namespace = network_namespace(process::id()).expect("this process has one") as u32;
+    let namespace = network_namespace(process::id()).expect("this process has one") as u32;
     Target { ports: vec![address.port()], namespace, processes }
 }
 
@@ -56,9 +56,9 @@ fn traced(target: &Target, load: impl FnOnce()) -> (Vec<Exchange>, usize, u64, u
     let mut seen = Vec::new();
     tracer.drain(|exchange| seen.push(exchange));
     let remainder = tracer.end(|exchange| seen.push(exchange)).expect("ends");
-        let left = remainder.whole.len();
-        seen.extend(remainder.whole);
-        (seen, left, remainder.under_way, remainder.counts.of(Count::Foreign))
+    let left = remainder.whole.len();
+    seen.extend(remainder.whole);
+    (seen, left, remainder.under_way, remainder.counts.of(Count::Foreign))
 }
 
 #[test]
@@ -72,11 +72,11 @@ fn both_families_are_followed_from_end_to_end() {
         let address = serve(at);
         let client =
             if at == "[::]:0" { format!("127.0.0.1:{}", address.port()) } else { address.to_string() };
-                let (seen, left, ..) = traced(&target(address, vec![]), || {
+        let (seen, left, ..) = traced(&target(address, vec![]), || {
             let mut stream = TcpStream::connect(&client).expect("listens");
             (0..20).for_each(|_| ask(&mut stream));
         });
-                assert_eq!((seen.len(), left <= 1), (20, true), "{at}");
+        assert_eq!((seen.len(), left <= 1), (20, true), "{at}");
         assert!(
             seen.iter().all(|e| e.has_client() && e.at(Stamp::AnswerLastRead).is_some()),
             "{at}: {seen:#?}"
@@ -90,13 +90,13 @@ fn both_families_are_followed_from_end_to_end() {
 fn a_connection_that_has_ended_takes_no_room() {
     let Some(_alone) = may_trace() else { return };
     let address = serve("127.0.0.1:0");
-        let (seen, left, under_way, _) = traced(&target(address, vec![]), || {
+    let (seen, left, under_way, _) = traced(&target(address, vec![]), || {
         for _ in 0..50 {
             ask(&mut TcpStream::connect(address).expect("listens"));
         }
         thread::sleep(Duration::from_millis(100));
     });
-        assert_eq!((seen.len(), left, under_way), (50, 0, 0));
+    assert_eq!((seen.len(), left, under_way), (50, 0, 0));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn other_processes_other_ports_and_other_namespaces_are_left_alone() {
     };
     let (seen, ..) = traced(&target(address, vec![process::id()]), load);
     assert_eq!(seen.len(), 10);
-        // No process is a child of this one.
+    // No process is a child of this one.
     let (seen, _, _, foreign) = traced(&target(address, vec![u32::MAX]), load);
     assert_eq!((seen.len(), foreign), (0, 10));
     let elsewhere = Target { namespace: 1, ..target(address, vec![]) };
@@ -120,22 +120,22 @@ fn other_processes_other_ports_and_other_namespaces_are_left_alone() {
 #[test]
 fn nothing_stays_attached() {
     let Some(_alone) = may_trace() else { return };
-        let attached = || {
+    let attached = || {
         let programs = loaded_programs().flatten();
         let named = |name: &str| name.starts_with("sock_recv");
         programs.filter(|program| program.name_as_str().is_some_and(named)).count()
     };
-        // The kernel removes a detached program a little later.
+    // The kernel removes a detached program a little later.
     let until_none = || {
         let began = Instant::now();
-                while attached() > 0 {
+        while attached() > 0 {
             assert!(began.elapsed() < Duration::from_secs(20), "still attached");
             thread::sleep(Duration::from_millis(20));
         }
     };
     until_none();
     let tracer = Tracer::attach(&target(serve("127.0.0.1:0"), vec![])).expect("attaches");
-        assert_eq!(attached(), 1);
+    assert_eq!(attached(), 1);
     drop(tracer);
     until_none();
 }

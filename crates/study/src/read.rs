@@ -3,8 +3,8 @@
 
 use crate::written::LineIndex;
 use crosstalk_core::Fault;
-use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::name::nearest;
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message as message_of;
 use serde::de::DeserializeOwned;
 

@@ -51,8 +51,9 @@ fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
         let began = Instant::now();
         let mut cluster = testbed.create(nodes)?;
         created.push(began.elapsed().as_secs_f64());
-        let mut agents =
-            (0..nodes).map(|node| cluster.start_agent(node, 0).map(AgentSession::from)).collect::<Result<Vec<_>, _>>()?;
+        let mut agents = (0..nodes)
+            .map(|node| cluster.start_agent(node, 0).map(AgentSession::from))
+            .collect::<Result<Vec<_>, _>>()?;
         agents.iter_mut().for_each(|agent| agent.say("hello"));
         if let Some(silent) = agents.iter_mut().position(|agent| agent.answer() != "hello") {
             return Err(Fault::environment(format!("node {silent} does not answer")));

@@ -9,13 +9,13 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod agent;
-mod rates;
 mod local;
 mod mock;
+mod rates;
 mod virtual_cluster;
 
 pub use crosstalk_host::Launcher;
-pub use rates::{HEADROOM, with_scale_advice, fastest_rate, scale_for};
 pub use local::Local;
 pub use mock::Mock;
+pub use rates::{HEADROOM, fastest_rate, scale_for, with_scale_advice};
 pub use virtual_cluster::{Virtual, holder_main};

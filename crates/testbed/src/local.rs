@@ -4,7 +4,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_host::Launcher;
 use crosstalk_host::ledger::{Entry, Ledger, TemporaryFolder};
 use std::collections::BTreeMap;

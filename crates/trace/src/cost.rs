@@ -21,7 +21,12 @@ impl CostWindow {
     /// Where the kernel refuses to count.
     pub fn open(tracer: &Tracer) -> Result<CostWindow, Fault> {
         let requests = tracer.counts()?.of(Count::Begun);
-        Ok(CostWindow { _counting: RunTimeCounting::begin()?, began: Instant::now(), runs: tracer.runs(), requests })
+        Ok(CostWindow {
+            _counting: RunTimeCounting::begin()?,
+            began: Instant::now(),
+            runs: tracer.runs(),
+            requests,
+        })
     }
 
     /// For how long it has counted.

@@ -8,7 +8,7 @@ use crosstalk_cgroup::exec::{Asked, Running, begin};
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::{spawn_thread, in_foreground, send};
+use crosstalk_host::process::{in_foreground, send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};

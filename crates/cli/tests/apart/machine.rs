@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;

@@ -18,7 +18,9 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Effort, AppliedCondition, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{
+    AppliedCondition, Condition, Deployment, Effort, Prepared, Sink, Timing, Workload,
+};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
@@ -158,7 +160,11 @@ impl Condition for MadeFolder {
         Ok(())
     }
 
-    fn apply(&self, _: &Value, _: &dyn Fn() -> Result<Vec<u32>, Fault>) -> Result<Box<dyn AppliedCondition>, Fault> {
+    fn apply(
+        &self,
+        _: &Value,
+        _: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         let made = scratch("a condition's folder")?;
         fs::write(made.path().join(CONDITION), "").expect("writes");
         Ok(Box::new(There { _made: made }))

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::ledger::Entry;
-use crosstalk_host::process::{spawn_thread, send};
+use crosstalk_host::process::{send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ mod level;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::scene::{Condition, AppliedCondition, Scope};
+use crosstalk_core::scene::{AppliedCondition, Condition, Scope};
 use crosstalk_core::value::Value;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, Lowered};

@@ -54,7 +54,7 @@ pub(super) struct File {
     file: fs::File,
     /// The number of the next change.
     next: u64,
-    }
+}
 
 impl File {
     /// Creates the ledger of `owner`.
@@ -264,7 +264,10 @@ mod tests {
         fs::write(&path, format!("{whole}\n{}", &whole[..40])).expect("writes");
         note(&path, &[], &[0]).expect("writes");
         let contents = read(&path).expect("reads");
-        assert_eq!((contents.open.len(), contents.undo_failed, contents.damaged), (1, [0].into(), Vec::new()));
+        assert_eq!(
+            (contents.open.len(), contents.undo_failed, contents.damaged),
+            (1, [0].into(), Vec::new())
+        );
     }
 
     #[test]

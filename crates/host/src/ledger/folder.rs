@@ -55,7 +55,8 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 /// This user's folders in `temporary` whose names end in a number.
 fn numbered(temporary: &Path, user: u32) -> Vec<PathBuf> {
     let prefix = format!("crosstalk-{user}-");
-    let has_prefix = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
+    let has_prefix =
+        |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
     let entries = fs::read_dir(temporary).into_iter().flatten().flatten().filter(has_prefix);
     let own = entries.filter(|entry| entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == user));
     let mut found: Vec<PathBuf> = own.map(|entry| entry.path()).collect();

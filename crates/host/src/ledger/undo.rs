@@ -201,16 +201,16 @@ fn undo(path: &Path, time: UndoTime, _: &UndoLock) -> CleanReport {
         left.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
     } else {
         let failed: Vec<u64> = failed.iter().map(|(number, _)| *number).collect();
-            let closed: Vec<u64> = undone.iter().map(|(number, ..)| *number).collect();
-            // They must not be undone again later, when another owner may have changed the settings.
-            // If this cannot be written, they are.
-            let _ = file::note(path, &closed, &failed);
-        }
-        let purposes = |needed: bool| {
-            let those = undone.iter().filter(|(_, _, was_needed)| *was_needed == needed);
-            those.map(|(_, change, _)| change.what().to_string()).collect()
-        };
-        CleanReport { undone: purposes(true), gone: purposes(false), left }
+        let closed: Vec<u64> = undone.iter().map(|(number, ..)| *number).collect();
+        // They must not be undone again later, when another owner may have changed the settings.
+        // If this cannot be written, they are.
+        let _ = file::note(path, &closed, &failed);
+    }
+    let purposes = |needed: bool| {
+        let those = undone.iter().filter(|(_, _, was_needed)| *was_needed == needed);
+        those.map(|(_, change, _)| change.what().to_string()).collect()
+    };
+    CleanReport { undone: purposes(true), gone: purposes(false), left }
 }
 
 #[cfg(test)]

@@ -35,8 +35,7 @@ impl ArtifactSender {
     ) -> Result<(), Fault> {
         for path in files(folder) {
             let failed = |e: std::io::Error| {
-                Fault::environment(format!("cannot read an artifact: {e}"))
-                    .at(path.display().to_string())
+                Fault::environment(format!("cannot read an artifact: {e}")).at(path.display().to_string())
             };
             let metadata = fs::metadata(&path).map_err(failed)?;
             let version = (metadata.len(), metadata.modified().ok());
@@ -66,9 +65,9 @@ impl ArtifactSender {
                 }
                 hash.update(&piece);
                 send(FromAgent::Artifact(Piece::Bytes { base64: Base64::encode_string(&piece) }))?;
-                }
-                send(FromAgent::Artifact(Piece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
-                self.sent.insert(path, version);
+            }
+            send(FromAgent::Artifact(Piece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
+            self.sent.insert(path, version);
         }
         Ok(())
     }

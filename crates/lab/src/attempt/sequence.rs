@@ -112,7 +112,11 @@ impl Attempt<'_, '_> {
     }
 
     /// Waits until all of `agents` have reported that they are steady.
-    fn await_steady(&mut self, agents: &BTreeSet<AgentId>, results: &mut Results) -> Result<(), AttemptError> {
+    fn await_steady(
+        &mut self,
+        agents: &BTreeSet<AgentId>,
+        results: &mut Results,
+    ) -> Result<(), AttemptError> {
         let mut waiting = agents.clone();
         while !waiting.is_empty() {
             match self.next_message()? {
@@ -122,29 +126,29 @@ impl Attempt<'_, '_> {
                     return Err(Fault::attempt("it ended before it was steady").on(agent.node).into());
                 }
                 (agent, message) => self.note(agent, message, results)?,
-                        }
-                    }
-                    Ok(())
-                }
+            }
+        }
+        Ok(())
+    }
 
-                /// Waits until all of `agents` have ended, and notes what agents report meanwhile.
-                fn await_end(&mut self, agents: &BTreeSet<AgentId>, results: &mut Results) -> Result<(), AttemptError> {
-                    while agents.iter().any(|agent| results.unfinished.contains(agent)) {
-                        let (agent, message) = self.next_message()?;
-                        self.note(agent, message, results)?;
-                    }
-                    Ok(())
-                }
+    /// Waits until all of `agents` have ended, and notes what agents report meanwhile.
+    fn await_end(&mut self, agents: &BTreeSet<AgentId>, results: &mut Results) -> Result<(), AttemptError> {
+        while agents.iter().any(|agent| results.unfinished.contains(agent)) {
+            let (agent, message) = self.next_message()?;
+            self.note(agent, message, results)?;
+        }
+        Ok(())
+    }
 
-                /// Stops all agents that have not ended. One that does not stop within the grace is abandoned.
-                fn cancel(&mut self, results: &mut Results) {
-                    results.unfinished.retain(|agent| self.pool.send(*agent, &ToAgent::Cancel).is_ok());
-                    let until = Instant::now() + TERMINATION_GRACE;
-                    while !results.unfinished.is_empty() {
-                        match self.pool.next_event(until.saturating_duration_since(Instant::now())) {
-                            Some((agent, AgentEvent::Message(FromAgent::Done(_)) | AgentEvent::Gone(_))) => {
-                                results.unfinished.remove(&agent);
-                            }
+    /// Stops all agents that have not ended. One that does not stop within the grace is abandoned.
+    fn cancel(&mut self, results: &mut Results) {
+        results.unfinished.retain(|agent| self.pool.send(*agent, &ToAgent::Cancel).is_ok());
+        let until = Instant::now() + TERMINATION_GRACE;
+        while !results.unfinished.is_empty() {
+            match self.pool.next_event(until.saturating_duration_since(Instant::now())) {
+                Some((agent, AgentEvent::Message(FromAgent::Done(_)) | AgentEvent::Gone(_))) => {
+                    results.unfinished.remove(&agent);
+                }
                 Some((agent, AgentEvent::Message(FromAgent::Artifact(piece)))) => {
                     // The attempt has failed for another reason.
                     let _ = results.artifacts.store(agent, piece);

@@ -100,12 +100,7 @@ impl<'a, 't> Attempt<'a, 't> {
 
     /// The fault to report after `agent` failed. When a node fails its peers fail too, and their reports
     /// may come first. So this waits a little for a node that is gone, or whose fault explains the first.
-    fn first_cause(
-        &mut self,
-        agent: AgentId,
-        outcome: Outcome,
-        unfinished: &mut BTreeSet<AgentId>,
-    ) -> Fault {
+    fn first_cause(&mut self, agent: AgentId, outcome: Outcome, unfinished: &mut BTreeSet<AgentId>) -> Fault {
         let first = part_fault(self.scene, agent, outcome);
         let until = Instant::now() + POLL_INTERVAL;
         while !unfinished.is_empty() && Instant::now() < until {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::message::{FromAgent, Step, Surroundings, ToAgent};
 
-use super::state::{Attempt, Results};
 use super::context::AttemptError;
-use crate::agent_pool::{AgentEvent, KEEPER_SLOT, AgentId};
+use super::state::{Attempt, Results};
+use crate::agent_pool::{AgentEvent, AgentId};
 
 /// How long undoing may take. A guard of background work has 5 s to end before its group is removed.
 const UNDO_TIMEOUT: Duration = Duration::from_secs(20);
@@ -99,12 +99,15 @@ impl Attempt<'_, '_> {
                         outcome = outcome.and(Err(fault.into()));
                     }
                 }
-                Some((agent, AgentEvent::Message(FromAgent::Done(_)))) => drop(results.unfinished.remove(&agent)),
+                Some((agent, AgentEvent::Message(FromAgent::Done(_)))) => {
+                    drop(results.unfinished.remove(&agent))
+                }
                 Some(_) => {}
                 None => {
                     for (agent, _) in std::mem::take(&mut self.pending) {
                         self.pool.abandon(agent);
-                        let late = format!("its conditions were not undone within {} s", UNDO_TIMEOUT.as_secs());
+                        let late =
+                            format!("its conditions were not undone within {} s", UNDO_TIMEOUT.as_secs());
                         outcome = outcome.and(Err(Fault::environment(late).on(agent.node).into()));
                     }
                 }

@@ -17,7 +17,8 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{
-    Condition, Deployment, Effort, AppliedCondition, Observer, Prepared, Scope, Sink, Timing, AttachedObserver, Workload,
+    AppliedCondition, AttachedObserver, Condition, Deployment, Effort, Observer, Prepared, Scope, Sink,
+    Timing, Workload,
 };
 use crosstalk_core::value::{Params, Value};
 use crosstalk_lab::agent::{NodeContext, serve};
@@ -252,12 +253,12 @@ impl Condition for Logged {
     ) -> Result<Box<dyn AppliedCondition>, Fault> {
         assert_eq!(background(), Ok(vec![std::process::id()]), "the neighbour's agent");
         add(&self.log, "applied", &self.present);
-                let (present, log) = (Arc::clone(&self.present), Arc::clone(&self.log));
-                Ok(Box::new(AppliedLogged { present, log, fails: *value == "fails".into() }))
-            }
-        }
+        let (present, log) = (Arc::clone(&self.present), Arc::clone(&self.log));
+        Ok(Box::new(AppliedLogged { present, log, fails: *value == "fails".into() }))
+    }
+}
 
-        impl AppliedCondition for AppliedLogged {
+impl AppliedCondition for AppliedLogged {
     fn begin(&mut self) -> Result<(), Fault> {
         add(&self.log, "begun", &self.present);
         Ok(())
@@ -336,9 +337,9 @@ pub struct TestRun {
     pub events: Mutex<Vec<Event>>,
     /// How many nodes share a host [default: all].
     pub nodes_a_host: usize,
-    }
+}
 
-    impl TestRun {
+impl TestRun {
     pub fn new(toml: &str) -> Self {
         let study = crosstalk_study::parse(toml, "test.toml").expect("the study parses");
         let registry = registry(&Count::default(), &Log::default(), 0, &Arc::default());

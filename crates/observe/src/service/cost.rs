@@ -12,9 +12,9 @@ use crate::object::failed;
 /// The calls of all programs while [`RunTimeCounting`] is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProgramRuns {
-        /// How many calls.
+    /// How many calls.
     pub count: u64,
-        /// How long they took together.
+    /// How long they took together.
     pub time: Duration,
 }
 
@@ -25,12 +25,12 @@ pub struct RunTimeCounting {
 }
 
 impl RunTimeCounting {
-        /// Switches counting on.
-        ///
-        /// # Errors
-        /// An environment fault: the kernel refuses (it needs Linux 5.8 and CAP_SYS_ADMIN).
+    /// Switches counting on.
+    ///
+    /// # Errors
+    /// An environment fault: the kernel refuses (it needs Linux 5.8 and CAP_SYS_ADMIN).
     pub fn begin() -> Result<RunTimeCounting, Fault> {
-                let counts = enable_stats(Stats::RunTime).map_err(|e| failed("count the programs' time", &e))?;
+        let counts = enable_stats(Stats::RunTime).map_err(|e| failed("count the programs' time", &e))?;
         Ok(RunTimeCounting { _counts: counts })
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn missed(programs: &Ebpf) -> u64 {
         let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
         std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()
     });
-        infos.filter_map(|info| parse_missed(&info)).sum()
+    infos.filter_map(|info| parse_missed(&info)).sum()
 }
 
 /// `recursion_misses` of a program's file descriptor (`bpf_prog_show_fdinfo`).
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-        fn missed_runs_are_read_if_the_kernel_reports_them() {
+    fn missed_runs_are_read_if_the_kernel_reports_them() {
         assert_eq!(parse_missed("prog_type:\t26\nrecursion_misses:\t12\nverified_insns:\t3\n"), Some(12));
         assert_eq!(parse_missed("prog_type:\t26\n"), None);
         assert_eq!(parse_missed("recursion_misses:\tmany"), None);

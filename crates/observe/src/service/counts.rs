@@ -4,27 +4,27 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Count {
-        /// Exchanges that began.
-        Begun,
-        /// Exchanges that were traced to their end.
-        Recorded,
-        /// Exchanges that were lost because the ring buffer was full.
-        Full,
+    /// Exchanges that began.
+    Begun,
+    /// Exchanges that were traced to their end.
+    Recorded,
+    /// Exchanges that were lost because the ring buffer was full.
+    Full,
     /// The client sent again before it had read the answer.
     Overlapped,
     /// The connection ended before there was an answer.
     Unanswered,
     /// The connection ended before the client had read the answer.
     Unread,
-        /// A process other than those of [`Target`](super::Target) read the request.
-        Foreign,
-        /// Requests on connections beyond the table's 65,536. They, and all below, are not among
-        /// [`Count::Begun`].
-        NoRoom,
-        /// Messages that the server sent without a request.
-        Unasked,
-        /// Packets of requests that were received again.
-        Again,
+    /// A process other than those of [`Target`](super::Target) read the request.
+    Foreign,
+    /// Requests on connections beyond the table's 65,536. They, and all below, are not among
+    /// [`Count::Begun`].
+    NoRoom,
+    /// Messages that the server sent without a request.
+    Unasked,
+    /// Packets of requests that were received again.
+    Again,
 }
 
 impl Count {
@@ -48,7 +48,7 @@ impl Count {
 pub struct Counts(pub(super) [u64; Count::ALL.len()]);
 
 impl Counts {
-        /// The number of this one.
+    /// The number of this one.
     pub fn of(&self, count: Count) -> u64 {
         self.0[count as usize]
     }

@@ -8,53 +8,53 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
-        /// The client begins to send the request.
-        Send,
-        /// The request's first packet enters the queueing discipline.
-        Queue,
-        /// The packet is given to the driver.
-        Xmit,
-        /// The server's network stack gets the packet.
-        Receive,
-        /// The request is in the server's socket's queue.
-        Ready,
-        /// The kernel starts to wake the server's thread.
-        Waking,
-        /// The server's thread is runnable.
-        Wakeup,
-        /// The server's thread runs.
-        Run,
-        /// The server has read for the first time.
-        Read,
-        /// The server has read for the last time before it answers.
-        LastRead,
-        /// The server begins to send the answer.
-        Answer,
-        /// The answer's first packet enters the queueing discipline.
-        AnswerQueue,
-        /// The packet is given to the driver.
-        AnswerXmit,
-        /// The client's network stack gets the packet.
-        AnswerReceive,
-        /// The answer is in the client's socket's queue.
-        AnswerReady,
-        /// The kernel starts to wake the client's thread.
-        AnswerWaking,
-        /// The client's thread is runnable.
-        AnswerWakeup,
-        /// The client's thread runs.
-        AnswerRun,
-        /// The client has read for the first time.
-        AnswerRead,
-        /// The client has read for the last time before it sends again.
-        AnswerLastRead,
+    /// The client begins to send the request.
+    Send,
+    /// The request's first packet enters the queueing discipline.
+    Queue,
+    /// The packet is given to the driver.
+    Xmit,
+    /// The server's network stack gets the packet.
+    Receive,
+    /// The request is in the server's socket's queue.
+    Ready,
+    /// The kernel starts to wake the server's thread.
+    Waking,
+    /// The server's thread is runnable.
+    Wakeup,
+    /// The server's thread runs.
+    Run,
+    /// The server has read for the first time.
+    Read,
+    /// The server has read for the last time before it answers.
+    LastRead,
+    /// The server begins to send the answer.
+    Answer,
+    /// The answer's first packet enters the queueing discipline.
+    AnswerQueue,
+    /// The packet is given to the driver.
+    AnswerXmit,
+    /// The client's network stack gets the packet.
+    AnswerReceive,
+    /// The answer is in the client's socket's queue.
+    AnswerReady,
+    /// The kernel starts to wake the client's thread.
+    AnswerWaking,
+    /// The client's thread is runnable.
+    AnswerWakeup,
+    /// The client's thread runs.
+    AnswerRun,
+    /// The client has read for the first time.
+    AnswerRead,
+    /// The client has read for the last time before it sends again.
+    AnswerLastRead,
 }
 
 /// How many stamps an exchange has.
 pub const STAMPS: usize = 20;
 
 impl Stamp {
-        /// All, in the order of an exchange.
+    /// All, in the order of an exchange.
     pub const ALL: [Stamp; STAMPS] = [
         Stamp::Send,
         Stamp::Queue,
@@ -131,40 +131,40 @@ pub struct Exchange {
     pub client: SocketAddr,
     /// The server's port.
     pub port: u16,
-        /// The times in the order of [`Stamp::ALL`]; zero: not seen.
-        pub at: [u64; STAMPS],
-        /// Nanoseconds for which the server's thread was on no CPU between its last read and the
-        /// answer; `None`: another thread answered.
-        pub off: Option<u64>,
-        /// The thread id of the server's thread.
-        pub reader: u32,
-        /// The thread id of the client's thread; `None`: not seen.
-        pub asker: Option<u32>,
-        /// Packets of the request that were received before the answer.
-        pub packets: u32,
-        /// The CPU that received the request.
-        pub cpu: u16,
-        /// The device's receive queue; `None`: the device does not report it.
-        pub queue: Option<u16>,
-        /// The CPU on which the request was read.
+    /// The times in the order of [`Stamp::ALL`]; zero: not seen.
+    pub at: [u64; STAMPS],
+    /// Nanoseconds for which the server's thread was on no CPU between its last read and the
+    /// answer; `None`: another thread answered.
+    pub off: Option<u64>,
+    /// The thread id of the server's thread.
+    pub reader: u32,
+    /// The thread id of the client's thread; `None`: not seen.
+    pub asker: Option<u32>,
+    /// Packets of the request that were received before the answer.
+    pub packets: u32,
+    /// The CPU that received the request.
+    pub cpu: u16,
+    /// The device's receive queue; `None`: the device does not report it.
+    pub queue: Option<u16>,
+    /// The CPU on which the request was read.
     pub read_cpu: u16,
 }
 
 impl Exchange {
-        /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
+    /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
     pub fn at(&self, stamp: Stamp) -> Option<u64> {
         let at = self.at[stamp as usize];
         (at > 0).then_some(at)
     }
 
-        /// Whether its client was seen, too: whether it is on this machine.
+    /// Whether its client was seen, too: whether it is on this machine.
     pub fn has_client(&self) -> bool {
         self.at(Stamp::Send).is_some()
     }
 }
 
 impl Raw {
-        /// Reads a record of the ring buffer; `None`: it has another size.
+    /// Reads a record of the ring buffer; `None`: it has another size.
     pub(super) fn read(bytes: &[u8]) -> Option<Raw> {
         if bytes.len() != size_of::<Raw>() {
             return None;
@@ -205,13 +205,13 @@ pub(super) enum Progress {
 }
 
 impl Connection {
-        /// Decides as `finish` of `bpf/service/exchanges.h`.
-        pub(super) fn progress(self) -> Progress {
+    /// Decides as `finish` of `bpf/service/exchanges.h`.
+    pub(super) fn progress(self) -> Progress {
         let exchange = Exchange::from(self.now);
         let whole = exchange.at(Stamp::AnswerXmit).is_some()
             && (!exchange.has_client() || exchange.at(Stamp::AnswerRead).is_some());
         match self.phase {
-            0 => Progress::None,
+            0 => Progress::Idle,
             _ if whole => Progress::Whole(Box::new(exchange)),
             _ => Progress::UnderWay,
         }
@@ -248,12 +248,12 @@ mod tests {
     }
 
     #[test]
-        fn what_was_not_seen_is_none() {
+    fn what_was_not_seen_is_none() {
         let exchange = Exchange::from(raw());
         assert_eq!(exchange.client, "10.1.2.3:40000".parse().expect("an address"));
         assert_eq!((exchange.off, exchange.queue, exchange.asker), (None, None, None));
-                let seen = Exchange::from(Raw { off: 1, queue: 1, asker: 9, ..raw() });
-                assert_eq!((seen.off, seen.queue, seen.asker), (Some(0), Some(0), Some(9)));
+        let seen = Exchange::from(Raw { off: 1, queue: 1, asker: 9, ..raw() });
+        assert_eq!((seen.off, seen.queue, seen.asker), (Some(0), Some(0), Some(9)));
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
             stamps.iter().for_each(|stamp| now.at[*stamp as usize] = 5);
             Connection { now, off_before: 0, phase, seen: 0, based: 0, unused: 0 }.progress()
         };
-        assert!(matches!(progress(0, &[Stamp::AnswerXmit]), Progress::None));
+        assert!(matches!(progress(0, &[Stamp::AnswerXmit]), Progress::Idle));
         assert!(matches!(progress(1, &[Stamp::Receive]), Progress::UnderWay));
         assert!(matches!(progress(2, &[Stamp::AnswerXmit]), Progress::Whole(_)));
         assert!(matches!(progress(2, &[Stamp::Send, Stamp::AnswerXmit]), Progress::UnderWay));

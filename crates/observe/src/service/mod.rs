@@ -8,7 +8,7 @@ mod cost;
 mod counts;
 mod exchange;
 
-pub use cost::{RunTimeCounting, ProgramRuns};
+pub use cost::{ProgramRuns, RunTimeCounting};
 pub use counts::{Count, Counts};
 pub use exchange::{Exchange, STAMPS, Stamp};
 
@@ -18,7 +18,7 @@ use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 
 use crate::object::{SERVICE, attach, failed, has_tracepoint, load, map, map_mut};
-use exchange::{Connection, Progress, Key, Raw};
+use exchange::{Connection, Key, Progress, Raw};
 
 pub use crate::object::need;
 
@@ -27,9 +27,9 @@ pub use crate::object::need;
 pub struct Target {
     /// The service's TCP ports.
     pub ports: Vec<u16>,
-        /// The inode number of its network namespace (`/proc/PID/ns/net`).
-        pub namespace: u32,
-        /// The service's processes; their children belong to it, too. Empty: every process.
+    /// The inode number of its network namespace (`/proc/PID/ns/net`).
+    pub namespace: u32,
+    /// The service's processes; their children belong to it, too. Empty: every process.
     pub processes: Vec<u32>,
 }
 
@@ -73,13 +73,13 @@ pub struct Tracer {
 /// What is left when tracing ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remainder {
-        /// Exchanges whose answer has arrived, and whose client has not sent again.
+    /// Exchanges whose answer has arrived, and whose client has not sent again.
     pub whole: Vec<Exchange>,
-        /// How many exchanges were not over.
-        pub under_way: u64,
-        /// The programs' counts.
-        pub counts: Counts,
-        /// Calls of programs that the kernel skipped.
+    /// How many exchanges were not over.
+    pub under_way: u64,
+    /// The programs' counts.
+    pub counts: Counts,
+    /// Calls of programs that the kernel skipped.
     pub missed: u64,
 }
 
@@ -87,7 +87,7 @@ impl Tracer {
     /// Attaches to every tracepoint on the way of `target`'s requests.
     ///
     /// # Errors
-        /// An environment fault: [`need`] is missing, or the kernel refuses.
+    /// An environment fault: [`need`] is missing, or the kernel refuses.
     pub fn attach(target: &Target) -> Result<Tracer, Fault> {
         Self::attach_to(target, true)
     }
@@ -95,7 +95,7 @@ impl Tracer {
     fn attach_to(target: &Target, sees_sends: bool) -> Result<Tracer, Fault> {
         let (mut programs, types) = load(SERVICE, [])?;
         let sees_sends = sees_sends && has_tracepoint(SENDS);
-                set_processes(&mut programs, &target.processes)?;
+        set_processes(&mut programs, &target.processes)?;
         let finished = programs
             .take_map("finished")
             .ok_or_else(|| Fault::environment("there is no map `finished`"))?
@@ -107,19 +107,19 @@ impl Tracer {
         for tracepoint in TRACEPOINTS {
             attach(&mut programs, &types, tracepoint)?;
         }
-                // Attaching takes milliseconds per program. The configuration starts all of them at once.
+        // Attaching takes milliseconds per program. The configuration starts all of them at once.
         configure(&mut programs, target, sees_sends)?;
         Ok(Tracer { programs, finished, sees_sends })
     }
 
-        /// Whether [`Stamp::Send`] and [`Stamp::Answer`] are when the call begins. Before Linux 6.16
-        /// they are when the packet is queued: the call's time is part of the step before.
+    /// Whether [`Stamp::Send`] and [`Stamp::Answer`] are when the call begins. Before Linux 6.16
+    /// they are when the packet is queued: the call's time is part of the step before.
     pub fn sees_sends(&self) -> bool {
         self.sees_sends
     }
 
-        /// Gives every exchange that is over to `take`. The ring buffer has room for about 70,000:
-        /// call this more often than that.
+    /// Gives every exchange that is over to `take`. The ring buffer has room for about 70,000:
+    /// call this more often than that.
     pub fn drain(&mut self, mut take: impl FnMut(Exchange)) {
         while let Some(record) = self.finished.next() {
             if let Some(raw) = Raw::read(&record) {
@@ -128,10 +128,10 @@ impl Tracer {
         }
     }
 
-        /// The programs' counts so far.
-        ///
-        /// # Errors
-        /// An environment fault: the kernel's map cannot be read.
+    /// The programs' counts so far.
+    ///
+    /// # Errors
+    /// An environment fault: the kernel's map cannot be read.
     pub fn counts(&self) -> Result<Counts, Fault> {
         let counts: PerCpuArray<&MapData, u64> =
             map(&self.programs, "counts")?.try_into().map_err(|e| failed("use the map `counts`", &e))?;
@@ -143,25 +143,25 @@ impl Tracer {
         Ok(found)
     }
 
-        /// What the programs have cost while [`RunTimeCounting`] was on.
+    /// What the programs have cost while [`RunTimeCounting`] was on.
     pub fn runs(&self) -> ProgramRuns {
         cost::runs(&self.programs)
     }
 
-        /// Detaches from every tracepoint. Gives the exchanges that were not drained to `take`, and
-        /// returns what is left.
-        ///
-        /// # Errors
-        /// An environment fault: the kernel's maps cannot be read or written.
+    /// Detaches from every tracepoint. Gives the exchanges that were not drained to `take`, and
+    /// returns what is left.
+    ///
+    /// # Errors
+    /// An environment fault: the kernel's maps cannot be read or written.
     pub fn end(mut self, take: impl FnMut(Exchange)) -> Result<Remainder, Fault> {
-                // All programs stop at once: while they are detached one by one, exchanges would lack
-                // steps.
+        // All programs stop at once: while they are detached one by one, exchanges would lack
+        // steps.
         let nothing = Target { ports: Vec::new(), namespace: 0, processes: Vec::new() };
         configure(&mut self.programs, &nothing, self.sees_sends)?;
         let missed = cost::missed(&self.programs);
         for (_, program) in self.programs.programs_mut() {
             let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed("detach", &e))?;
-                        // A program that was not attached cannot be unloaded: that is no error here.
+            // A program that was not attached cannot be unloaded: that is no error here.
             let _ = program.unload();
         }
         self.drain(take);
@@ -171,10 +171,10 @@ impl Tracer {
         let (mut whole, mut under_way) = (Vec::new(), 0);
         for entry in connections.iter() {
             let (_, connection) = entry.map_err(|e| failed("read the map `connections`", &e))?;
-                        match connection.progress() {
-                            Progress::Idle => {}
-                            Progress::UnderWay => under_way += 1,
-                            Progress::Whole(exchange) => whole.push(*exchange),
+            match connection.progress() {
+                Progress::Idle => {}
+                Progress::UnderWay => under_way += 1,
+                Progress::Whole(exchange) => whole.push(*exchange),
             }
         }
         Ok(Remainder { whole, under_way, counts: self.counts()?, missed })
@@ -215,7 +215,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-        fn without_the_tracepoint_of_sending_the_other_steps_are_seen() {
+    fn without_the_tracepoint_of_sending_the_other_steps_are_seen() {
         let need: Need = need();
         if !need.is_found() {
             eprintln!("skipped: {need:?}");

@@ -69,7 +69,7 @@ impl Transport {
     }
 
     /// The program in C that runs the endpoints, if this program does not.
-    pub fn program(self) -> Option<&'static Carried> {
+    pub fn program(self) -> Option<&'static EmbeddedProgram> {
         match self {
             Transport::Rdma => Some(&rdma::PROGRAM),
             _ => self.driver().map(|_| &dpdk::PROGRAM),

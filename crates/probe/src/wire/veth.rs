@@ -12,9 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::{carrier, user};
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
+use crosstalk_host::{carrier, user};
 
 /// The name of both devices.
 pub const DEVICE: &str = "wire";

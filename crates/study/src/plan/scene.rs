@@ -135,7 +135,8 @@ impl Maker<'_> {
     /// Whether a part begins first and ends last, as its `start` says and its kind can.
     fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
         let at = self.at(&format!("work.{part}.start"));
-        let ends = |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.runs_until_stopped());
+        let ends =
+            |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.runs_until_stopped());
         let others = || {
             let others =
                 self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));

@@ -9,7 +9,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{
-    Condition, Deployment, Effort, AppliedCondition, Observer, Prepared, Timing, AttachedObserver, Workload,
+    AppliedCondition, AttachedObserver, Condition, Deployment, Effort, Observer, Prepared, Timing, Workload,
 };
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::Catalogues;
@@ -96,7 +96,11 @@ impl Condition for Named {
     fn check(&self, _: &Value, _: bool) -> Result<(), Fault> {
         Ok(())
     }
-    fn apply(&self, _: &Value, _: &dyn Fn() -> Result<Vec<u32>, Fault>) -> Result<Box<dyn AppliedCondition>, Fault> {
+    fn apply(
+        &self,
+        _: &Value,
+        _: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         Err(Fault::attempt("a mock does not apply"))
     }
 }

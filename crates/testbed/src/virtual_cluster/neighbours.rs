@@ -6,7 +6,6 @@
 
 use crosstalk_core::Fault;
 use crosstalk_host::sysctl;
-use std::net::Ipv4Addr;
 
 /// In clusters of at most this many nodes each knows all others: 65,280 entries of half a
 /// KiB of kernel memory. Kernels before 6.13 visit all of them for each node that ends, so

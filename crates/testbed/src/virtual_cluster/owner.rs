@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, AgentStream, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_core::units::human;
 use crosstalk_host::ledger::{Entry, Ledger, TemporaryFolder};
 use crosstalk_host::limits::Demand;

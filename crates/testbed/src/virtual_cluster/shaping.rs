@@ -42,8 +42,8 @@ pub(super) fn apply(
 /// A note on the rate that was set, and on the rate that a stream reached.
 pub(super) fn note(rate: f64, reached: Option<f64>) -> String {
     let shape = Shape::new(BitRate(rate));
-    let got =
-        reached.map_or(String::new(), |reached| format!("; a stream got {:.0} % of it", 100.0 * reached / rate));
+    let got = reached
+        .map_or(String::new(), |reached| format!("; a stream got {:.0} % of it", 100.0 * reached / rate));
     format!(
         "links held to {} in each direction, frame headers included: bucket {} B, queue {}, segmentation off{got}",
         human(rate, "bit/s"),

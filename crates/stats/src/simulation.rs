@@ -1,25 +1,25 @@
-//! Proof by simulation: whole studies on machines whose truth is known, judged
-//! by the very procedure that judges real ones, counted for false verdicts.
+//! Simulates whole studies with known truth. The procedure that judges real studies
+//! judges them, and false verdicts are counted.
 //!
-//! A study here has a base cell, its twin (for the A/A floor) and six others,
-//! all in one block, so that comparisons depend on each other through the base.
-//! It stops as a runner does: at the first planned look that settles every
-//! comparison, or at the last.
+//! A study here has a base cell, its twin (for the A/A floor) and six others in each
+//! block. The comparisons depend on each other through the base. It stops as the
+//! runner does: at the first planned look that settles every comparison, or at the
+//! last.
 
 use crate::looks::Looks;
 use crate::{Interval, proportion};
-use machine::{Kind, Machine};
-use study::{Situation, Tally};
+use machine::{Machine, NoiseKind};
+use study::{Situation, StudyResult};
 
 pub mod machine;
 pub mod study;
 
-/// What many simulated studies of one kind came to.
+/// The result of many simulated studies of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// How the machine scatters.
-    pub kind: Kind,
-    /// What is true of the cells.
+    /// The machine's noise.
+    pub kind: NoiseKind,
+    /// The truth about the cells.
     pub situation: Situation,
     /// Studies simulated.
     pub studies: u64,
@@ -29,30 +29,30 @@ pub struct Outcome {
     pub differences: u64,
     /// How many of them were found, with the right direction.
     pub found: u64,
-    /// Comparisons without a verdict on their side, over all studies.
+    /// Comparisons without a verdict, over all studies.
     pub inconclusive: u64,
-    /// Blocks run, on average.
+    /// The mean number of blocks per study.
     pub blocks: f64,
 }
 
 impl Outcome {
-    /// The share of studies with a false verdict; its upper end bounds the true
+    /// The share of studies with a false verdict. Its upper end bounds the true
     /// share with 95 % confidence (Clopper–Pearson). `None` without studies.
     pub fn false_share(&self) -> Option<Interval> {
         proportion::estimate(self.false_studies, self.studies, 0.05)
     }
 
-    /// The share of true 5 % differences found; its lower end bounds the true share
-    /// with 95 % confidence as if they were independent. `None` where none were true.
+    /// The share of true 5 % differences that were found. Its lower end bounds the
+    /// true share with 95 % confidence if they are independent. `None` without any.
     pub fn power(&self) -> Option<Interval> {
         proportion::estimate(self.found, self.differences, 0.05)
     }
 }
 
-/// Simulates `studies` studies whose log ratios scatter by about `spread`, judged
-/// at `looks`. The same seed gives the same outcome.
+/// Simulates `studies` studies with log ratios of about this `spread`, judged at
+/// `looks`. The same seed gives the same outcome.
 pub fn simulate(
-    kind: Kind,
+    kind: NoiseKind,
     situation: Situation,
     studies: u64,
     spread: f64,
@@ -71,7 +71,7 @@ pub fn simulate(
     };
     for index in 0..studies {
         let mut machine = Machine::new(kind, spread, study_seed(kind, situation, seed, index));
-        let Tally { wrong, differences, found, inconclusive, blocks } =
+        let StudyResult { wrong, differences, found, inconclusive, blocks } =
             study::run(&mut machine, situation, looks);
         outcome.false_studies += u64::from(wrong);
         outcome.differences += differences;
@@ -82,8 +82,8 @@ pub fn simulate(
     outcome
 }
 
-/// Other numbers for every study, so that no two lines show the same chance.
-fn study_seed(kind: Kind, situation: Situation, seed: u64, index: u64) -> u64 {
+/// A different seed for every study, so that no two outcomes share random numbers.
+fn study_seed(kind: NoiseKind, situation: Situation, seed: u64, index: u64) -> u64 {
     let line = 1 + 10 * kind as u64 + situation as u64;
     seed.wrapping_mul(1_000_003).wrapping_add(line << 40).wrapping_add(index)
 }
