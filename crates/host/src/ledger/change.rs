@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{driver, group, setting, temporary};
+use super::{driver, group, removal, setting};
 use crate::process::kill_marked;
 
 /// How long undoing one change may take.
@@ -79,7 +79,7 @@ impl Change {
         let done = match self {
             Change::Knob { path, original, inode, .. } => return setting::restore(path, original, *inode),
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
-            Change::Folder { path, .. } => temporary::remove(path, deadline),
+            Change::Folder { path, .. } => removal::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
             Change::Driver { address, original, driver_override, .. } => {
                 driver::bind(address, original.as_deref(), driver_override.as_deref(), deadline)

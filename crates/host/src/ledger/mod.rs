@@ -24,6 +24,7 @@ mod group;
 mod knob;
 mod owner;
 mod reaper;
+mod removal;
 mod setting;
 mod temporary;
 mod tree;
