@@ -100,7 +100,7 @@ impl Attempt<'_, '_> {
                     }
                 }
                 Some((agent, AgentEvent::Message(FromAgent::Done(_)))) => {
-                    drop(results.unfinished.remove(&agent))
+                    results.unfinished.remove(&agent);
                 }
                 Some(_) => {}
                 None => {
